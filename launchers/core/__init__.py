@@ -1,0 +1,1 @@
+"""What every provider shares. Imports no provider and no cloud SDK."""

@@ -1,0 +1,74 @@
+"""Which variables a job may set by ``--env``, the same on every provider."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from launchers.core.problems import Problem
+
+# What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
+# change how many ranks start or which GPU they get.
+_RESERVED_PREFIXES = ("LAUNCH_", "SM_", "OMPI_", "PMIX_")
+_RESERVED_NAMES = frozenset(
+    {
+        "CUDA_VISIBLE_DEVICES",
+        "HOROVOD_RANK",
+        "HOROVOD_SIZE",
+        "HOROVOD_LOCAL_RANK",
+        "HOROVOD_LOCAL_SIZE",
+        "HOROVOD_CROSS_RANK",
+        "HOROVOD_CROSS_SIZE",
+        "HOROVOD_HOSTNAME",
+        "HOROVOD_CONTROLLER",
+        "HOROVOD_CPU_OPERATIONS",
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR",
+        "HOROVOD_GLOO_RENDEZVOUS_PORT",
+        "HOROVOD_GLOO_IFACE",
+        "HOROVOD_ELASTIC",
+    }
+)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether ``--env`` may not set ``name``."""
+    return name.startswith(_RESERVED_PREFIXES) or name in _RESERVED_NAMES
+
+
+def problems_in_names(environment: Mapping[str, str], path: str = "--env") -> list[Problem]:
+    """One problem for each reserved name, and one for each value that no environment can hold."""
+    problems = []
+    for name, value in environment.items():
+        if is_reserved(name):
+            problems.append(
+                Problem(
+                    f"{path} {name}",
+                    "a name that the launcher sets",
+                    "a name of your own",
+                    _INSTEAD.get(name, "leave it out"),
+                    rule="env-reserved",
+                )
+            )
+        if "\0" in value:
+            problems.append(
+                Problem(f"{path} {name}", "a NUL character", "a text without one", rule="env-nul")
+            )
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            problems.append(
+                Problem(
+                    f"{path} {name}",
+                    "not a variable's name",
+                    "letters, digits and underscores",
+                    rule="env-name",
+                )
+            )
+    return problems
+
+
+_INSTEAD = {
+    "CUDA_VISIBLE_DEVICES": "use --gpus and --pin-gpu",
+    "HOROVOD_SIZE": "use --instances and --processes",
+    "LAUNCH_WORLD_SIZE": "use --instances and --processes",
+    "LAUNCH_PIN_GPU": "use --pin-gpu",
+    "LAUNCH_CHECKPOINT_DIR": "use --checkpoint",
+}

@@ -1,0 +1,52 @@
+"""Who gives each rank its GPU: read from the source, decided in the plan, shown to the user.
+
+Horovod's own examples pick ``gpus[hvd.local_rank()]``, which fails when the guard has left one
+device visible; a script that picks none needs the guard to.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable
+from pathlib import Path
+
+GUARD, SCRIPT, NONE = "guard", "script", "none"
+
+_PICKS_DEVICE = re.compile(
+    r"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\(|CUDA_VISIBLE_DEVICES"
+)
+
+
+def who_pins(files: Iterable[Path]) -> tuple[str, str]:
+    """``("script", why)`` where a Python file has ``local_rank`` together with something that
+    picks a device, comments aside; else ``("guard", why)``."""
+    for path in sorted(files):
+        if path.suffix != ".py":
+            continue
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        if "local_rank" not in text or not _PICKS_DEVICE.search(text):
+            continue
+        code = _without_comments(text)
+        found = _PICKS_DEVICE.search(code)
+        if "local_rank" in code and found:
+            return SCRIPT, f"{path.name} uses local_rank with {found[0].rstrip('(').lstrip('.')}"
+    return GUARD, "no file of the source picks a device by local_rank"
+
+
+def _without_comments(text: str) -> str:
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return re.sub(r"#.*", "", text)
+    lines = text.splitlines(keepends=True)
+    for token in reversed(tokens):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            line = lines[row - 1]
+            lines[row - 1] = line[:column] + line[token.end[1] :]
+    return "".join(lines)

@@ -1,0 +1,313 @@
+"""The kinds of value that a job's fields take: how text and YAML become a value.
+
+A kind stands in a field's ``Annotated`` type. It serves three readers with one definition: a flag
+(:meth:`Kind.parse`), launch.yaml (pydantic asks :meth:`Kind.__get_pydantic_core_schema__`) and the
+JSON schema that editors use. pydantic is imported only when it asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_DURATION_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SIZE_GIB = {"": 1, "g": 1, "gb": 1, "gib": 1, "t": 1024, "tb": 1024, "tib": 1024}
+
+
+class Kind:
+    """What a field may be. Subclasses give :meth:`parse`, ``expected`` and ``json_schema``."""
+
+    expected = "a text"
+    json_schema: dict[str, Any] = {"type": "string"}  # noqa: RUF012 - a constant of the class
+
+    def parse(self, value: Any) -> Any:
+        """The value that ``value`` (a flag's text, or what YAML made of it) stands for.
+
+        Raises:
+            ValueError: ``value`` is not of this kind; the caller says where it stood and
+                :attr:`expected`.
+        """
+        if not isinstance(value, str):
+            raise ValueError
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import PydanticCustomError, core_schema
+
+        def validate(value: Any) -> Any:
+            try:
+                return self.parse(value)
+            except ValueError:
+                raise PydanticCustomError(
+                    "kind", "{expected}", {"expected": self.expected}
+                ) from None
+
+        schema = core_schema.no_info_plain_validator_function(validate)
+        return core_schema.nullable_schema(schema) if _allows_none(source) else schema
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return dict(self.json_schema)
+
+
+def _allows_none(source: Any) -> bool:
+    return type(None) in getattr(source, "__args__", ())
+
+
+@dataclass(frozen=True)
+class Text(Kind):
+    """A text, where ``pattern`` is given one that matches it as a whole."""
+
+    pattern: str = ""
+    expected: str = "a text"
+
+    def parse(self, value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            raise ValueError
+        if self.pattern and not re.fullmatch(self.pattern, value):
+            raise ValueError
+        return value
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        pattern = {"pattern": f"^(?:{self.pattern})$"} if self.pattern else {}
+        return {"type": "string", "minLength": 1, **pattern}
+
+
+@dataclass(frozen=True)
+class Count(Kind):
+    """A whole number from ``minimum`` to ``maximum``."""
+
+    minimum: int = 1
+    maximum: int = 10_000
+
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        return f"a whole number from {self.minimum} to {self.maximum}"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+    def parse(self, value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError
+        if not self.minimum <= value <= self.maximum:
+            raise ValueError
+        return value
+
+
+@dataclass(frozen=True)
+class Duration(Kind):
+    """A time with its unit: ``90s``, ``30m``, ``1h30m``, ``5d``; the value is in seconds."""
+
+    minimum: int = 1
+    maximum: int = 3650 * 86400
+
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        return (
+            f"a time with its unit, such as 90s, 30m, 2h, 1h30m or 5d, from "
+            f"{format_duration(self.minimum)} to {format_duration(self.maximum)}"
+        )
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "string", "pattern": r"^(\d+(\.\d+)?[smhdw])+$"}
+
+    def parse(self, value: Any) -> int:
+        if not isinstance(value, str):
+            raise ValueError
+        text = value.strip().lower()
+        if not re.fullmatch(r"(\d{1,9}(\.\d{1,6})?[smhdw])+", text):
+            raise ValueError
+        parts = re.findall(r"(\d+(?:\.\d+)?)([smhdw])", text)
+        seconds = sum(float(number) * _DURATION_SECONDS[unit] for number, unit in parts)
+        if seconds != int(seconds) or not self.minimum <= seconds <= self.maximum:
+            raise ValueError
+        return int(seconds)
+
+
+@dataclass(frozen=True)
+class Size(Kind):
+    """A disk size, ``500``, ``500GB`` or ``2TB``; the value is in the provider's GB."""
+
+    minimum: int = 1
+    maximum: int = 1_000_000
+
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        return f"a size such as 500GB or 2TB, from {self.minimum} to {self.maximum} GB"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": ["integer", "string"], "pattern": r"^\d+\s*([gGtT]([iI]?[bB])?)?$"}
+
+    def parse(self, value: Any) -> int:
+        if isinstance(value, bool):
+            raise ValueError
+        match = re.fullmatch(r"(\d{1,9})\s*([a-z]*)", str(value).strip().lower())
+        if not match or match[2] not in _SIZE_GIB:
+            raise ValueError
+        size = int(match[1]) * _SIZE_GIB[match[2]]
+        if not self.minimum <= size <= self.maximum:
+            raise ValueError
+        return size
+
+
+@dataclass(frozen=True)
+class Switch(Kind):
+    """On or off: a flag without a value, ``true`` or ``false`` in YAML."""
+
+    expected: str = "true or false"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "boolean"}
+
+    def parse(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError
+        return value
+
+
+@dataclass(frozen=True)
+class Choice(Kind):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        return "one of " + ", ".join(self.words)
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"enum": list(self.words)}
+
+    def parse(self, value: Any) -> str:
+        if value not in self.words:
+            raise ValueError
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Pairs(Kind):
+    """Names with values: ``NAME=VALUE`` on the command line (repeatable), a mapping in YAML.
+
+    Attributes:
+        name_pattern: What a name must match as a whole.
+        separator: What stands between name and value in a flag.
+    """
+
+    name_pattern: str = r"[A-Za-z_][A-Za-z0-9_]*"
+    separator: str = "="
+    what: str = "NAME=VALUE"
+
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        return f"{self.what}, the name matching {self.name_pattern}"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        scalar = {"type": ["string", "number", "boolean"]}
+        return {
+            "type": "object",
+            "propertyNames": {"pattern": f"^(?:{self.name_pattern})$"},
+            "additionalProperties": scalar,
+        }
+
+    def parse(self, value: Any) -> dict[str, str]:
+        if isinstance(value, str):
+            name, found, text = value.partition(self.separator)
+            if not found:
+                raise ValueError
+            value = {name: text}
+        if not isinstance(value, dict):
+            raise ValueError
+        for name, text in value.items():
+            if not isinstance(name, str) or not re.fullmatch(self.name_pattern, name):
+                raise ValueError
+            if not isinstance(text, str):
+                raise ValueError
+        return dict(value)
+
+
+@dataclass(frozen=True)
+class Words(Kind):
+    """Texts in order: a repeatable flag, a list in YAML."""
+
+    pattern: str = ""
+    expected: str = "a list of texts"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        words: Sequence[Any] = [value] if isinstance(value, str) else value
+        if not isinstance(words, list | tuple):
+            raise ValueError
+        for word in words:
+            if not isinstance(word, str):
+                raise ValueError
+            if self.pattern and not re.fullmatch(self.pattern, word):
+                raise ValueError
+        return tuple(words)
+
+
+@dataclass(frozen=True)
+class Arguments(Words):
+    """The script's own arguments: a list, verbatim, or a mapping that becomes ``--name value``.
+
+    In a mapping ``true`` stands for the bare flag, ``false`` and null leave it out, and a list
+    repeats the flag.
+    """
+
+    expected: str = "a list of texts, or a mapping of names to values"
+
+    @property
+    def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"type": ["array", "object"]}
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, dict):
+            return super().parse(value)
+        words: list[str] = []
+        for name, setting in value.items():
+            if not isinstance(name, str):
+                raise ValueError
+            words += _argument(name, setting)
+        return tuple(words)
+
+
+def _argument(name: str, setting: Any) -> list[str]:
+    flag = f"-{name}" if len(name) == 1 else f"--{name}"
+    if setting is None or setting == "false":
+        return []
+    if setting == "true":
+        return [flag]
+    if isinstance(setting, list):
+        return [word for item in setting for word in _argument(name, item)]
+    if not isinstance(setting, str):
+        raise ValueError
+    return [flag, setting]
+
+
+def format_duration(seconds: int | float) -> str:
+    """``5400`` as ``1h30m``: the largest units first, none that is zero.
+
+    Example:
+        >>> format_duration(5400)
+        '1h30m'
+    """
+    left = int(seconds)
+    parts = []
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        if left >= length:
+            parts.append(f"{left // length}{unit}")
+            left %= length
+    return "".join(parts) or "0s"

@@ -1,0 +1,190 @@
+"""What a job's lines say: whose they are, the proof, the first failure, the progress.
+
+The words are those of ``entrypoints/launch_runtime/lines.py``, which runs beside the user's
+script and shares no import with this side; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from launchers.core.provider import LogLine
+
+TAIL_LINES = 20
+
+_AGENT_TAG = re.compile(r"\[([A-Za-z0-9._-]+)/(\d+|agent)\] ?(.*)", re.DOTALL)
+_MPI_TAG = re.compile(
+    r"\[\d+,(?:mpirank:)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:? ?(.*)", re.DOTALL
+)
+_PROOF = re.compile(r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) ranks?, (.+))")
+_FAILURE = re.compile(r"launch: failure: (\{.*\})\s*")
+_PROGRESS = re.compile(
+    r"progress: epoch (\d+)/(\d+), step (\d+)/(\d+), ([\d.,]+) images/s, loss ([^\s,]+)"
+)
+_RESULT = re.compile(r"result: (.+)")
+
+
+def parse_tagged(text: str, time: float = 0.0, host: str = "") -> LogLine:
+    """The line behind the agent's tag ``[host/rank]`` or one of mpirun's two tag forms.
+
+    Example:
+        >>> parse_tagged("[host-2/3] epoch 1").rank
+        3
+        >>> parse_tagged("[1,mpirank:3,algo-2]<stdout>:epoch 1").host
+        'algo-2'
+    """
+    match = _AGENT_TAG.match(text)
+    if match:
+        rank = None if match[2] == "agent" else int(match[2])
+        return LogLine(time, match[1], rank, match[3])
+    match = _MPI_TAG.match(text)
+    if match:
+        return LogLine(time, match[2] or host, int(match[1]), match[3])
+    return LogLine(time, host, None, text)
+
+
+def tag(line: LogLine) -> str:
+    """How a line is shown: ``[host/rank]``, ``[host]``, or nothing for the job's own."""
+    if line.rank is not None:
+        return f"[{line.host or '?'}/{line.rank}]"
+    return f"[{line.host}]" if line.host else ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the training stands. ``rate`` is in images a second of the whole job."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    rate: float
+    loss: str
+
+    @property
+    def fraction(self) -> float:
+        """How much of all steps is done, from 0 to 1."""
+        steps = max(self.steps, 1)
+        return min(1.0, ((self.epoch - 1) * steps + self.step) / (max(self.epochs, 1) * steps))
+
+
+def proven(proof: str, world_size: int) -> bool:
+    """Whether a proof line's text is about a job of ``world_size`` ranks."""
+    match = _PROOF.fullmatch(f"launch: proof: {proof}")
+    return bool(match) and int(match[2]) == int(match[3]) * int(match[4]) == world_size  # type: ignore[index]
+
+
+@dataclass
+class JobWatch:
+    """Reads a job's lines as they come and remembers what the end will need.
+
+    Attributes:
+        proof: The proof line's text (``world size 4: 2 hosts x 2 ranks, MPI``) or "".
+        failure: The first ``launch: failure`` object, or None.
+        result: The training script's last ``result:`` line, or "".
+        tails: The last 20 lines of each (host, rank).
+    """
+
+    proof: str = ""
+    failure: dict[str, Any] | None = None
+    progress: Progress | None = None
+    result: str = ""
+    tails: dict[tuple[str, int | None], deque[str]] = field(default_factory=dict)
+
+    def see(self, line: LogLine) -> None:
+        """Take one line into account."""
+        key = (line.host, line.rank)
+        if key not in self.tails:
+            self.tails[key] = deque(maxlen=TAIL_LINES)
+        self.tails[key].append(line.text)
+        if line.text.startswith("launch: "):
+            self._see_ours(line)
+        elif match := _PROGRESS.match(line.text):
+            epoch, epochs, step, steps = (int(match[index]) for index in range(1, 5))
+            rate = float(match[5].replace(",", ""))
+            self.progress = Progress(epoch, epochs, step, steps, rate, match[6])
+        elif match := _RESULT.match(line.text):
+            self.result = match[1]
+
+    def tail(self, rank: int | None) -> list[str]:
+        """The last lines of one rank."""
+        for (_, other), lines in self.tails.items():
+            if other == rank:
+                return list(lines)
+        return []
+
+    def _see_ours(self, line: LogLine) -> None:
+        if not self.proof and (match := _PROOF.match(line.text)):
+            self.proof = match[1]
+        elif match := _FAILURE.match(line.text):
+            try:
+                failure = json.loads(match[1])
+            except ValueError:
+                return
+            # The first one seen is the cause; an agent's verdict says more than a guard's.
+            if self.failure is None or "exit_code" not in self.failure:
+                self.failure = {"host": line.host, "rank": line.rank, **failure}
+
+
+def is_progress(text: str) -> bool:
+    """Whether a line is one that a terminal shows as a bar."""
+    return text.startswith("progress: ") and _PROGRESS.match(text) is not None
+
+
+class TracebackFolder:
+    """Shows a traceback once, not once a rank.
+
+    Ranks that run the same script fail alike. The first rank's traceback passes; an equal one of
+    another rank (numbers aside) becomes one line that points at the first.
+    """
+
+    _LONGEST = 400
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, int | None], list[LogLine]] = {}
+        self._seen: dict[str, LogLine] = {}
+        self._folded: set[tuple[str, int | None]] = set()
+
+    def feed(self, line: LogLine) -> Iterator[LogLine]:
+        """The lines to show now; those of an unfinished traceback come when it is whole."""
+        key = (line.host, line.rank)
+        block = self._open.get(key)
+        if block is not None:
+            block.append(line)
+            ended = not line.text.startswith((" ", "\t")) and bool(line.text)
+            if ended or len(block) >= self._LONGEST:
+                yield from self._close(key)
+        elif line.rank is not None and line.text.startswith("Traceback (most recent call last)"):
+            self._open[key] = [line]
+        elif key in self._folded and _between_tracebacks(line.text):
+            return
+        else:
+            self._folded.discard(key)
+            yield line
+
+    def flush(self) -> Iterator[LogLine]:
+        """What is still held back, at the job's end."""
+        for key in list(self._open):
+            yield from self._close(key)
+
+    def _close(self, key: tuple[str, int | None]) -> Iterable[LogLine]:
+        block = self._open.pop(key)
+        text = re.sub(r"\d+", "#", "\n".join(line.text for line in block))
+        first = self._seen.setdefault(text, block[0])
+        if first is block[0] or (first.host, first.rank) == key:
+            return block
+        self._folded.add(key)
+        last = block[-1]
+        note = f"(the same traceback as rank {first.rank}: {last.text[:200]})"
+        return [LogLine(last.time, last.host, last.rank, note)]
+
+
+def _between_tracebacks(text: str) -> bool:
+    return not text.strip() or text.startswith(
+        ("During handling of the above exception", "The above exception was the direct cause")
+    )

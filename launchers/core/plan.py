@@ -1,0 +1,68 @@
+"""What a job will be, before anything is rendered: its numbers and the lines that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from launchers.core.job import JobSpec
+from launchers.core.problems import Problem
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the plan as it is shown: what, its value, and where the value came from."""
+
+    label: str
+    text: str
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """A value that only the account knows, as a dry run renders it.
+
+    Attributes:
+        path: Where it stands in the document.
+        value: What stands there instead.
+        fill: The flag, or the step of a submission, that gives the real one.
+    """
+
+    path: str
+    value: str
+    fill: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A job with every default decided. Providers subclass it with what their template needs.
+
+    ``world_size`` is computed here and nowhere else.
+    """
+
+    job: JobSpec
+    name: str
+    instances: int
+    processes: int
+    gpus: int
+    environment: Mapping[str, str] = field(default_factory=dict)
+    rows: tuple[Row, ...] = ()
+    placeholders: tuple[Placeholder, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    features: frozenset[str] = frozenset()
+
+    @property
+    def world_size(self) -> int:
+        """Ranks in the whole job: instances x processes per instance."""
+        return self.instances * self.processes
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 host``, ``2 hosts``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def layout(instances: int, processes: int) -> str:
+    """``2 hosts x 4 ranks = world size 8``, the way it is said everywhere."""
+    hosts, ranks = counted(instances, "host"), counted(processes, "rank")
+    return f"{hosts} x {ranks} = world size {instances * processes}"

@@ -1,0 +1,80 @@
+"""What is wrong with a request: one type for every rule, every file and every flag.
+
+A rule never raises for what a user wrote. It returns :class:`Problem` values, so that all of them
+can be shown at once; whoever cannot go on raises :class:`LaunchError` with the list.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "unknown"]
+
+# Exit codes of the command (docs/exit-codes.md).
+EXIT_OK = 0
+EXIT_JOB_DID_NOT_SUCCEED = 1
+EXIT_BAD_REQUEST = 2
+EXIT_SDK = 3
+EXIT_PREFLIGHT = 4
+EXIT_PROVIDER = 5
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that a request breaks.
+
+    Attributes:
+        path: Where, in the words of what was read: ``--gpus``, ``launch.yaml: instances``,
+            ``$.HyperParameters.sagemaker_program``.
+        found: What stands there, short and without secrets.
+        expected: What is allowed there.
+        fix: What to write or run instead; empty where ``expected`` says it all.
+        severity: ``error`` stops the request, ``warning`` does not, ``unknown`` is a check
+            that could not be made (the caller may not ask).
+        rule: A stable identifier of the rule, for ``--json`` and for tests.
+    """
+
+    path: str
+    found: str
+    expected: str
+    fix: str = ""
+    severity: Severity = "error"
+    rule: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.path}: {self.found}; expected {self.expected}"
+        return f"{text}. {self.fix}" if self.fix else text
+
+    def as_dict(self) -> dict[str, str]:
+        """The fields as they appear in ``--json``."""
+        return asdict(self)
+
+
+class LaunchError(Exception):
+    """A request that cannot go on, with every problem that is known and the exit code it earns.
+
+    It is the one exception that the command turns into a message; anything else is a defect of
+    ours and shows a traceback with ``--debug``.
+    """
+
+    def __init__(self, problems: Problem | Iterable[Problem], exit_code: int = EXIT_BAD_REQUEST):
+        self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        self.exit_code = exit_code
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def errors(problems: Iterable[Problem]) -> list[Problem]:
+    """Those of ``problems`` that stop a request."""
+    return [problem for problem in problems if problem.severity == "error"]
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """``did you mean X?`` for the nearest of ``allowed``, or an empty string."""
+    by_folded = {name.lower().replace("_", "-"): name for name in allowed}
+    folded = word.lower().replace("_", "-")
+    near = difflib.get_close_matches(folded, by_folded, n=1, cutoff=0.6)
+    return f"did you mean {by_folded[near[0]]}?" if near else ""

@@ -1,0 +1,187 @@
+"""What a provider is: its methods, and the table that finds one by its name.
+
+A provider is a folder under ``launchers/`` with the same rooms as the others. Adding one takes
+that folder, its templates and one line of :data:`PROVIDERS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from launchers.core.containers import Conduct as Conduct
+from launchers.core.containers import Container as Container
+from launchers.core.job import JobSpec, ProviderOptions
+from launchers.core.plan import Placeholder, Plan
+from launchers.core.problems import LaunchError, Problem, did_you_mean
+
+# name -> dotted path of its Provider, imported on use
+PROVIDERS = {
+    "local": "launchers.local.launcher:LocalProvider",
+    "sagemaker": "launchers.sagemaker.launcher:SageMakerProvider",
+}
+
+# States, the same words for every provider. The first three are not final.
+PENDING, RUNNING, STOPPING = "pending", "running", "stopping"
+SUCCEEDED, FAILED, STOPPED = "succeeded", "failed", "stopped"
+NOT_PROVEN, LOST, TIMED_OUT = "not proven", "lost", "timed out"
+FINAL_STATES = frozenset({SUCCEEDED, FAILED, STOPPED, NOT_PROVEN, LOST, TIMED_OUT})
+
+
+@dataclass(frozen=True)
+class JobDefinition:
+    """The provider's request document: printed, rehearsed and sent as these very bytes.
+
+    Attributes:
+        text: The document as JSON text, ending with a newline.
+        document: The same, parsed.
+    """
+
+    provider: str
+    name: str
+    world_size: int
+    text: str
+    document: Mapping[str, Any]
+    placeholders: tuple[Placeholder, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobHandle:
+    """What finds a job again: a provider, the job's name, and what the provider needs besides."""
+
+    provider: str
+    name: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """Where a job stands.
+
+    Attributes:
+        state: One of the words above.
+        reason: One line for a person; empty while all is well.
+        proof: The proof line that was seen in the output, or an empty string.
+        details: What the provider adds (times in ISO 8601, folders, links).
+    """
+
+    state: str
+    reason: str = ""
+    proof: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def final(self) -> bool:
+        """Whether the job has ended."""
+        return self.state in FINAL_STATES
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One whole line of a job's output.
+
+    Attributes:
+        time: Seconds since the epoch, UTC; 0.0 where the provider does not say.
+        host: The host's name, or an empty string for a line of the job as a whole.
+        rank: The global rank, or None for a line of an agent or a container.
+        text: The line without its end and without the tag.
+    """
+
+    time: float
+    host: str
+    rank: int | None
+    text: str
+
+
+class Provider(ABC):
+    """One place where jobs run.
+
+    ``plan``, ``render`` and ``check`` are pure: no network, no credentials, no SDK import, and
+    their input is not changed.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    options: ClassVar[type[ProviderOptions]]
+    capabilities: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def resolve(self, job: JobSpec) -> JobSpec:
+        """``job`` with what only the account knows filled in. May block on the network."""
+
+    @abstractmethod
+    def plan(self, job: JobSpec) -> Plan:
+        """Every default decided, and the world size computed. Pure."""
+
+    @abstractmethod
+    def render(self, plan: Plan) -> JobDefinition:
+        """The request document; the same bytes for the same plan. Pure."""
+
+    @abstractmethod
+    def identity(self, definition: JobDefinition) -> Mapping[str, Any]:
+        """The part of the document that makes it this job and no other: without name, role,
+        bucket and folders. Its digest is part of the job's name. Pure."""
+
+    @abstractmethod
+    def check(self, definition: JobDefinition) -> list[Problem]:
+        """Every rule that the document breaks, each with its path. Pure."""
+
+    @abstractmethod
+    def preflight(self, definition: JobDefinition) -> list[Problem]:
+        """What would stop the job, asked before anything is paid for. May block; a check that
+        the caller may not make is a problem of severity ``unknown``."""
+
+    @abstractmethod
+    def submit(self, definition: JobDefinition, bundle: Any) -> JobHandle:
+        """Start the job. The same definition sent twice is one job. May block.
+
+        Raises:
+            LaunchError: The provider refused.
+        """
+
+    @abstractmethod
+    def describe(self, handle: JobHandle) -> JobStatus:
+        """Where the job stands now. May block; safe to repeat."""
+
+    @abstractmethod
+    def logs(
+        self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
+    ) -> Iterator[LogLine]:
+        """The job's lines, each once, in order a host. With ``follow`` until the job ends.
+
+        Args:
+            since: Leave out what is older, in seconds since the epoch.
+            rank: Only this rank's.
+        """
+
+    @abstractmethod
+    def cancel(self, handle: JobHandle) -> None:
+        """Ask for the job's end. Returns quietly for a job that has already ended."""
+
+    @abstractmethod
+    def contract(self, definition: JobDefinition) -> list[Container]:
+        """What each host of that job would see, for the rehearsal. Pure."""
+
+
+def provider(name: str) -> Provider:
+    """The provider of that name, its module imported now.
+
+    Raises:
+        LaunchError: There is none.
+    """
+    if name not in PROVIDERS:
+        raise LaunchError(
+            Problem(
+                "provider",
+                name,
+                "one of " + ", ".join(PROVIDERS),
+                did_you_mean(name, PROVIDERS),
+                rule="provider-unknown",
+            )
+        )
+    module, _, attribute = PROVIDERS[name].partition(":")
+    found: type[Provider] = getattr(importlib.import_module(module), attribute)
+    return found()
