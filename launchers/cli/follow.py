@@ -1,0 +1,159 @@
+"""Following a job: its lines as they come, a bar while it trains, and how it ended."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from launchers.cli.output import answer, colours, rank_style, say, styled
+from launchers.core.ledger import Ledger
+from launchers.core.logs import JobWatch, Progress, TracebackFolder, is_progress, tag
+from launchers.core.problems import EXIT_INTERRUPTED, EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
+from launchers.core.provider import SUCCEEDED, JobHandle, JobStatus, LogLine, Provider
+
+_BAR_WIDTH = 24
+_CANCEL_SECONDS = 15.0
+
+
+def follow_to_end(chosen: Provider, handle: JobHandle, as_json: bool, owner: bool) -> int:
+    """Print a job's lines until its end, then the verdict.
+
+    Args:
+        owner: The job ends when this command is interrupted.
+
+    Returns:
+        0 where the job succeeded and was proven, 1 where not, 130 where interrupted.
+    """
+    watch = JobWatch()
+    screen = Screen(to_stderr=as_json)
+    try:
+        for line in chosen.logs(handle, follow=True):
+            watch.see(line)
+            screen.show(line, watch)
+        screen.end()
+    except KeyboardInterrupt:
+        screen.end()
+        if not owner:
+            raise
+        return _interrupted(chosen, handle, as_json)
+    status = chosen.describe(handle)
+    say_end(handle, status, watch)
+    if as_json:
+        answer(summary(handle, status))
+    return EXIT_OK if status.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
+
+
+class Screen:
+    """Prints tagged lines; on a terminal, progress is a bar on the last line instead.
+
+    Args:
+        to_stderr: Lines go to stderr, because stdout carries the JSON answer.
+    """
+
+    def __init__(self, to_stderr: bool = False):
+        self._stream = sys.stderr if to_stderr else sys.stdout
+        self._bar = self._stream.isatty()
+        self._shown = False
+        self._folder = TracebackFolder()
+
+    def show(self, line: LogLine, watch: JobWatch) -> None:
+        """Take one line; prints what is ready to be printed."""
+        for ready in self._folder.feed(line):
+            self._print(ready, watch.progress)
+
+    def end(self) -> None:
+        """Print what was held back, and leave the last line clean."""
+        for ready in self._folder.flush():
+            self._print(ready, None)
+        self._clear()
+
+    def _print(self, line: LogLine, progress: Progress | None) -> None:
+        self._clear()
+        bar = self._bar and progress is not None
+        if not (bar and is_progress(line.text)):
+            label = tag(line)
+            if label:
+                label = styled(label, rank_style(line.rank), self._stream) + " "
+            print(label + line.text, file=self._stream, flush=True)
+        if bar and progress is not None:
+            self._stream.write(_bar_text(progress, self._stream))
+            self._stream.flush()
+            self._shown = True
+
+    def _clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._shown = False
+
+
+def _bar_text(progress: Progress, stream: Any) -> str:
+    done = int(progress.fraction * _BAR_WIDTH)
+    bar = "█" * done + "░" * (_BAR_WIDTH - done)
+    text = (
+        f"{bar} epoch {progress.epoch}/{progress.epochs}  step {progress.step}/{progress.steps}"
+        f"  {progress.rate:,.0f} images/s  loss {progress.loss}"
+    )
+    return styled(text, "cyan", stream) if colours(stream) else text
+
+
+def say_end(handle: JobHandle, status: JobStatus, watch: JobWatch | None = None) -> None:
+    """The verdict: the proof and where things lie, or the first failing rank and its last lines."""
+    details = status.details
+    if status.state == SUCCEEDED:
+        say(f"{styled('succeeded', 'green')}  {handle.name}: {status.proof}")
+        if details.get("result"):
+            say(f"  {details['result']}")
+    else:
+        say(f"{styled(status.state, 'red')}  {handle.name}: {status.reason}")
+        _say_tail(status, watch)
+    if details.get("folder"):
+        say(f"  model  {details['folder']}/model")
+        say(f"  logs   {details['folder']}/logs   (launch logs {handle.name})")
+
+
+def _say_tail(status: JobStatus, watch: JobWatch | None) -> None:
+    failure = status.details.get("failure") or {}
+    if failure.get("exit_code") is not None:
+        say(f"  the script's own exit code: {failure['exit_code']}")
+    rank = failure.get("rank")
+    lines = watch.tail(rank) if watch is not None and rank is not None else []
+    if lines:
+        say(f"  the last lines of rank {rank}:")
+        for text in lines:
+            say(f"    {text}")
+    if rank is not None:
+        say(f"  the rest: launch logs {status.details.get('name', 'JOB')} --rank {rank}")
+
+
+def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:
+    say("interrupted: ending the job")
+    chosen.cancel(handle)
+    deadline = time.monotonic() + _CANCEL_SECONDS
+    status = chosen.describe(handle)
+    while not status.final and time.monotonic() < deadline:
+        time.sleep(0.1)
+        status = chosen.describe(handle)
+    say_end(handle, status)
+    if as_json:
+        answer(summary(handle, status))
+    return EXIT_INTERRUPTED
+
+
+def summary(handle: JobHandle, status: JobStatus) -> dict[str, Any]:
+    """What ``--json`` says of one job."""
+    entry = Ledger().get(handle.provider, handle.name)
+    details = {key: value for key, value in status.details.items() if key not in _TWICE}
+    return {
+        "name": handle.name,
+        "provider": handle.provider,
+        "state": status.state,
+        "reason": status.reason,
+        "world_size": entry.world_size if entry else None,
+        "proof": status.proof,
+        **details,
+    }
+
+
+_TWICE = ("state", "reason", "proof", "supervisor", "name")

@@ -1,0 +1,190 @@
+"""Entry of ``launch``: splits argv, finds the verb's module, turns errors into messages.
+
+Only the verb that was asked for is imported; ``launch --help`` imports none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from launchers.core.problems import (
+    EXIT_BAD_REQUEST,
+    EXIT_INTERRUPTED,
+    LaunchError,
+    Problem,
+    did_you_mean,
+)
+
+# verb -> (module under launchers.cli, line of help); the order is the help's order
+VERBS = {
+    "local": ("local", "Run a job's ranks on this machine."),
+    "sagemaker": ("sagemaker", "Render, check and rehearse a SageMaker training job."),
+    "check": ("check", "Run every rule on a document that something else made."),
+    "machines": ("machines", "Show the providers' machine types."),
+    "list": ("list", "Show all jobs."),
+    "status": ("status", "Show where a job stands."),
+    "logs": ("logs", "Print a job's lines, of all ranks or of one."),
+    "wait": ("wait", "Wait for a job's end; exit with its 0 or 1."),
+    "cancel": ("cancel", "End a job."),
+    "init": ("init", "Write a commented launch.yaml and a small train.py."),
+    "schema": ("schema", "Print the JSON schema of launch.yaml, for editors."),
+}
+
+
+class Verbs(click.Group):
+    """A group whose commands are modules that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the help's order."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The verb's command, its module imported now."""
+        if name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"launchers.cli.{VERBS[name][0]}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """As click does, but an unknown verb gets a "did you mean"."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], VERBS)
+            if args[0].endswith(".py"):
+                hint = f"to run it here: launch local {args[0]}"
+            raise LaunchError(
+                Problem(
+                    "launch",
+                    f"no verb {args[0]!r}",
+                    "one of " + ", ".join(VERBS),
+                    hint,
+                    rule="verb-unknown",
+                )
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of verbs, from :data:`VERBS` alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Take a Horovod training script to this machine or a managed cloud, and prove that what "
+    "ran was really distributed.\n\nWhat follows `--` reaches the script verbatim: "
+    "launch local train.py -- --epochs 3",
+)
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@click.version_option(package_name="launch", message="launch %(version)s")
+def cli(debug: bool) -> None:
+    """The group; its options stand before the verb."""
+
+
+def main() -> NoReturn:
+    """The console script. Ends the process with one of the design's exit codes."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    words = sys.argv[1:]
+    debug = "--debug" in words[:1]
+    try:
+        code = run(words)
+    except BrokenPipeError:
+        # The reader of our stdout went away (`| head`): nothing more to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_OK_PIPE
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    except Exception as error:
+        if debug:
+            raise
+        code = report(error)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+EXIT_OK_PIPE = 0
+
+
+def run(words: list[str]) -> int:
+    """Run one command line, without the program's name, and give its exit code.
+
+    What follows the first ``--`` is the script's and is split off before anything is parsed.
+    ``--dry-run`` takes a value only with ``=``, so it is given one here.
+
+    Raises:
+        LaunchError, click.ClickException: For :func:`report`.
+    """
+    ours, script_arguments = split(words)
+    code = cli.main(
+        args=ours, prog_name="launch", standalone_mode=False, obj={"arguments": script_arguments}
+    )
+    return code if isinstance(code, int) else 0
+
+
+def split(words: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
+    """Our words, and the script's: those behind the first ``--``, None where there is none."""
+    script: tuple[str, ...] | None = None
+    if "--" in words:
+        at = words.index("--")
+        words, script = words[:at], tuple(words[at + 1 :])
+    return ["--dry-run=print" if word == "--dry-run" else word for word in words], script
+
+
+def report(error: Exception) -> int:
+    """Print an error for a person, one line a problem, and give the exit code it earns."""
+    from launchers.cli.output import say_problems
+
+    if isinstance(error, LaunchError):
+        say_problems(error.problems)
+        return error.exit_code
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.UsageError):
+        say_problems([_of_usage(error)])
+        return EXIT_BAD_REQUEST
+    if isinstance(error, click.Abort):
+        return EXIT_INTERRUPTED
+    text = f"{type(error).__name__}: {error}"
+    say_problems(
+        [
+            Problem(
+                "launch",
+                text,
+                "no such thing: this is a defect of launch",
+                "`launch --debug ...` shows where it happened",
+            )
+        ]
+    )
+    return 1
+
+
+def _of_usage(error: click.UsageError) -> Problem:
+    verb = error.ctx.command_path if error.ctx else "launch"
+    if isinstance(error, click.NoSuchOption):
+        allowed = (
+            [flag for parameter in error.ctx.command.params for flag in parameter.opts]
+            if error.ctx
+            else []
+        )
+        hint = did_you_mean(error.option_name, allowed) or f"see `{verb} --help`"
+        return Problem(
+            error.option_name, "no such option", f"an option of `{verb}`", hint, rule="flag-unknown"
+        )
+    return Problem(
+        verb, error.format_message().rstrip("."), f"what `{verb} --help` shows", rule="usage"
+    )
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Flags from the job's dataclasses, and a JobSpec from flags and launch.yaml.
+
+click only splits the words; values are parsed by their kind afterwards, so that every mistake of
+a command line is reported at once and in the same words as those of launch.yaml.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from launchers.core.job import JobSpec, merged, option_fields
+from launchers.core.kinds import Kind, Pairs, Switch, Words
+from launchers.core.problems import LaunchError, Problem, did_you_mean
+from launchers.core.provider import Provider
+
+_PATHS = ("script", "source", "requirements")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a command line and a file gave.
+
+    Attributes:
+        job: Both merged, flags over the file.
+        read_from: ``launch.yaml and flags``, for the plan's first line.
+    """
+
+    job: JobSpec
+    read_from: str
+
+
+def job_flags(provider: Provider) -> list[click.Option]:
+    """The flags that describe a job on ``provider``, in the dataclasses' order."""
+    items = option_fields(JobSpec, provider.capabilities) + option_fields(provider.options)
+    return [_flag(item, kind) for item, kind in items if item.metadata["flags"]]
+
+
+def _flag(item: Field[Any], kind: Kind) -> click.Option:
+    declarations = [*item.metadata["flags"], item.name]
+    if isinstance(kind, Switch):
+        return click.Option(declarations, is_flag=True, default=None, help=item.metadata["help"])
+    return click.Option(
+        declarations,
+        multiple=isinstance(kind, Pairs | Words),
+        default=None,
+        metavar=item.metadata["metavar"] or "TEXT",
+        help=item.metadata["help"],
+    )
+
+
+def given_job(
+    provider: Provider,
+    values: Mapping[str, Any],
+    words: tuple[str, ...],
+    arguments: tuple[str, ...] | None,
+    file: str | None,
+    no_file: bool,
+) -> Given:
+    """The JobSpec of one command line.
+
+    Args:
+        values: Raw values by field name, as click read them; None or () where not given.
+        words: What was neither a flag of ours nor a flag's value: SCRIPT, or a mistake.
+        arguments: What followed ``--``, or None where there was no ``--``.
+        file: ``-f``.
+        no_file: ``--no-file``.
+
+    Raises:
+        LaunchError: With every mistake of flags and words; or of the file.
+    """
+    problems = _word_problems(provider, values, words)
+    flags = _parsed(provider, values, problems)
+    from_file, read_from = _from_file(file, no_file)
+    if problems:
+        raise LaunchError(problems)
+    if len(words) == 1:
+        flags["script"] = words[0]
+    if arguments is not None:
+        flags["arguments"] = arguments
+    sections = from_file.pop(provider.name, {})
+    from_file = {
+        name: value for name, value in from_file.items() if not isinstance(value, _Section)
+    }
+    own = {item.name for item, _ in option_fields(provider.options)}
+    common = merged(from_file, {name: value for name, value in flags.items() if name not in own})
+    special = merged(sections, {name: value for name, value in flags.items() if name in own})
+    job = JobSpec(provider=provider.name, options=provider.options(**special), **common)
+    return Given(_without_foreign(job, provider), read_from)
+
+
+class _Section(dict):  # type: ignore[type-arg]
+    """Another provider's part of launch.yaml."""
+
+
+def _parsed(
+    provider: Provider, values: Mapping[str, Any], problems: list[Problem]
+) -> dict[str, Any]:
+    parsed: dict[str, Any] = {}
+    for item, kind in option_fields(JobSpec) + option_fields(provider.options):
+        raw = values.get(item.name)
+        if raw is None or raw == ():
+            continue
+        for text in raw if isinstance(raw, tuple) else (raw,):
+            try:
+                value = kind.parse(text)
+            except ValueError:
+                flag = item.metadata["flags"][0]
+                problems.append(Problem(flag, repr(text)[:60], kind.expected, rule="flag-value"))
+                continue
+            before = parsed.get(item.name)
+            if isinstance(value, tuple) and before:
+                value = before + value
+            parsed[item.name] = {**(before or {}), **value} if isinstance(value, dict) else value
+    return parsed
+
+
+def _from_file(file: str | None, no_file: bool) -> tuple[dict[str, Any], str]:
+    from launchers.core.job_file import DEFAULT_FILE
+
+    path = Path(file or DEFAULT_FILE)
+    if no_file or (file is None and not path.is_file()):
+        return {}, "from flags"
+    from launchers.core.job_file import read
+    from launchers.core.provider import PROVIDERS
+
+    values = read(path)
+    folder = path.parent
+    for name in _PATHS:
+        if values.get(name) and folder != Path("."):
+            values[name] = os.path.join(folder, os.path.expanduser(values[name]))
+    for name in PROVIDERS:
+        if name in values:
+            values[name] = _Section(values[name])
+    return values, f"from {path} and flags"
+
+
+def _without_foreign(job: JobSpec, provider: Provider) -> JobSpec:
+    """``job`` without the common keys of launch.yaml that this provider has no use for."""
+    known = {item.name for item, _ in option_fields(JobSpec, provider.capabilities)}
+    fresh = JobSpec()
+    changes = {
+        item.name: getattr(fresh, item.name)
+        for item, _ in option_fields(JobSpec)
+        if item.name not in known
+    }
+    return replace(job, **changes) if changes else job
+
+
+def _word_problems(
+    provider: Provider, values: Mapping[str, Any], words: tuple[str, ...]
+) -> list[Problem]:
+    """Unknown flags and stray words. ``train.py --epochs 3`` gets the line that was meant."""
+    unknown = [word for word in words if word.startswith("-") and word != "-"]
+    allowed = [flag for option in job_flags(provider) for flag in option.opts]
+    allowed += ["--dry-run", "--detach", "--json", "--format", "--no-file", "--help"]
+    scripts = [word for word in words if word not in unknown]
+    problems = []
+    misspelt = [word for word in unknown if _near_flag(word, allowed)]
+    for word in misspelt:
+        problems.append(
+            Problem(
+                word,
+                "no such option",
+                f"an option of `launch {provider.name}`",
+                _near_flag(word, allowed),
+                rule="flag-unknown",
+            )
+        )
+    if misspelt or (not unknown and len(scripts) <= 1):
+        return problems
+    at = next((index for index, word in enumerate(words) if word.endswith(".py")), 0)
+    script = words[at] if scripts else ""
+    rest = [word for index, word in enumerate(words) if index != at or not scripts]
+    line = ["launch", provider.name, *([script] if script else []), *_as_typed(provider, values)]
+    right = shlex.join([*line, "--", *rest])
+    found = " ".join(rest)
+    return [
+        Problem(
+            found,
+            "no option of ours",
+            "the script's own arguments behind `--`",
+            f"write: {right}",
+            rule="arguments-without-separator",
+        )
+    ]
+
+
+def _near_flag(word: str, allowed: list[str]) -> str:
+    """A "did you mean" only for a near miss: a script's own flag must not be taken for ours."""
+    name = word.partition("=")[0]
+    hint = did_you_mean(name, allowed)
+    if not hint:
+        return ""
+    meant = hint.removeprefix("did you mean ").rstrip("?")
+    import difflib
+
+    return hint if difflib.SequenceMatcher(None, name, meant).ratio() >= 0.84 else ""
+
+
+def _as_typed(provider: Provider, values: Mapping[str, Any]) -> list[str]:
+    words = []
+    for item, _ in option_fields(JobSpec) + option_fields(provider.options):
+        raw = values.get(item.name)
+        for value in raw if isinstance(raw, tuple) else (raw,):
+            if value is True:
+                words.append(item.metadata["flags"][0])
+            elif value:
+                words += [item.metadata["flags"][0], value]
+    return words

@@ -1,0 +1,83 @@
+"""What a person sees: stderr for plans, warnings and progress, stdout for the answer alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
+
+from launchers.core.plan import Plan
+from launchers.core.problems import Problem
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_RANK_COLOURS = ("36", "35", "33", "32", "34", "31")
+
+
+def colours(stream: IO[str]) -> bool:
+    """Whether ``stream`` takes colours: a terminal, and NO_COLOR (no-color.org) is not set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, style: str, stream: IO[str] | None = None) -> str:
+    """``text`` in a style where the stream takes colours."""
+    if not colours(stream or sys.stderr):
+        return text
+    return f"\x1b[{_STYLES.get(style, style)}m{text}\x1b[0m"
+
+
+def rank_style(rank: int | None) -> str:
+    """The colour of one rank's tag."""
+    return "2" if rank is None else _RANK_COLOURS[rank % len(_RANK_COLOURS)]
+
+
+def say(text: str = "") -> None:
+    """One line for a person, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def answer(value: Any) -> None:
+    """The ``--json`` answer, on stdout."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=str), flush=True)
+
+
+def say_problems(problems: Iterable[Problem]) -> None:
+    """One block a problem: what, where, what is allowed, what to do."""
+    for problem in problems:
+        word, style = {
+            "error": ("error", "red"),
+            "warning": ("warning", "yellow"),
+            "unknown": ("unknown", "yellow"),
+        }[problem.severity]
+        say(f"{styled(word, style)}: {problem}")
+
+
+def say_plan(plan: Plan, title: str, read_from: str) -> None:
+    """The plan: one row a decision, with where it came from."""
+    say(f"{styled('plan', 'bold')}  {plan.name} on {title}, {read_from}")
+    width = max(len(row.label) for row in plan.rows)
+    for row in plan.rows:
+        origin = styled(f"  ({row.origin})", "dim") if row.origin else ""
+        say(f"  {row.label.ljust(width)}  {row.text}{origin}")
+    for placeholder in plan.placeholders:
+        say(f"  placeholder  {placeholder.path} = {placeholder.value}: {placeholder.fill}")
+    say_problems(problem for problem in plan.problems if problem.severity != "error")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on stdout: drawn by rich on a terminal, aligned text in a pipe."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        drawn = Table(*columns, header_style="bold")
+        for row in rows:
+            drawn.add_row(*row)
+        Console(no_color=not colours(sys.stdout)).print(drawn)
+        return
+    lines = [list(columns), *[list(row) for row in rows]]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        print("  ".join(cells).rstrip())

@@ -1,0 +1,112 @@
+"""The verb of a provider, `launch local` and its like: one command line to one followed job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from launchers.cli.options import given_job, job_flags
+from launchers.cli.output import answer, say, say_plan, say_problems
+from launchers.core import pipeline
+from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
+from launchers.core.provider import Provider, provider
+
+_EPILOG = "What follows `--` reaches the script verbatim and in order."
+
+
+def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - click's word
+    """The click command that starts jobs on the provider ``name``."""
+    chosen = provider(name)
+    parameters: list[click.Parameter] = [
+        click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT]"),
+        *job_flags(chosen),
+        click.Option(["-f", "--file", "file"], metavar="FILE", help="Read this launch.yaml."),
+        click.Option(["--no-file"], is_flag=True, help="Read no launch.yaml."),
+        click.Option(["--dry-run"], metavar="[=docker]", help=_dry_run_help(chosen)),
+        click.Option(
+            ["--format", "form"],
+            type=click.Choice(["json", "yaml"]),
+            default="json",
+            help="The document's form in a dry run.",
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
+        click.Option(["--detach"], is_flag=True, help="Start the job and return."),
+    ]
+
+    def callback(**values: Any) -> int:
+        context = click.get_current_context()
+        return _run(chosen, values, context.obj["arguments"])
+
+    return click.Command(
+        name,
+        callback=callback,
+        params=parameters,
+        help=help,
+        epilog=_EPILOG,
+        options_metavar="[OPTIONS]",
+        context_settings={"ignore_unknown_options": True, "max_content_width": 100},
+    )
+
+
+def _dry_run_help(chosen: Provider) -> str:
+    return "Print the job definition and stop."
+
+
+def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | None) -> int:
+    given = given_job(chosen, values, values["words"], arguments, values["file"], values["no_file"])
+    mode = _mode(values["dry_run"])
+    prepared = pipeline.prepare(chosen, given.job)
+    say_plan(prepared.plan, chosen.title, given.read_from)
+    say_problems(p for p in prepared.problems if p not in prepared.plan.problems)
+    if errors(prepared.problems):
+        return EXIT_BAD_REQUEST
+    if mode == "print":
+        _print_document(prepared, values["form"])
+        return EXIT_OK
+    handle = pipeline.submit(chosen, prepared)
+    from launchers.cli.follow import follow_to_end
+
+    if values["detach"]:
+        _detach(chosen, handle)
+        say(f"started {handle.name}; follow it with: launch logs {handle.name} --follow")
+        if values["as_json"]:
+            answer(
+                {
+                    "name": handle.name,
+                    "provider": chosen.name,
+                    "state": "running",
+                    "world_size": prepared.definition.world_size,
+                    **handle.details,
+                }
+            )
+        return EXIT_OK
+    return follow_to_end(chosen, handle, as_json=values["as_json"], owner=True)
+
+
+def _mode(dry_run: str | None) -> str:
+    if dry_run is None:
+        return "run"
+    if dry_run in ("print", "docker"):
+        return dry_run
+    raise LaunchError(
+        Problem("--dry-run", dry_run, "--dry-run or --dry-run=docker", rule="flag-value")
+    )
+
+
+def _detach(chosen: Provider, handle: Any) -> None:
+    detach = getattr(chosen, "detach", None)
+    if detach is not None:
+        detach(handle)
+
+
+def _print_document(prepared: pipeline.Prepared, form: str) -> None:
+    if form == "json":
+        click.echo(prepared.definition.text, nl=False)
+        return
+    import yaml
+
+    click.echo(
+        yaml.safe_dump(dict(prepared.definition.document), sort_keys=False, allow_unicode=True),
+        nl=False,
+    )

@@ -1,0 +1,29 @@
+"""`launch status JOB`."""
+
+from __future__ import annotations
+
+import click
+
+from launchers.cli.follow import say_end, summary
+from launchers.cli.jobs import found_job
+from launchers.cli.output import answer
+from launchers.core.plan import counted
+
+
+@click.command("status", help="Show where a job stands.")
+@click.argument("job", metavar="JOB")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def command(job: str, as_json: bool) -> int:
+    """Ask the job's provider; 0 when it could answer, whatever the state."""
+    chosen, entry = found_job(job)
+    status = chosen.describe(entry.handle)
+    if as_json:
+        answer(summary(entry.handle, status))
+        return 0
+    if status.final:
+        print(f"{status.state}  {entry.name}", flush=True)
+        say_end(entry.handle, status)
+    else:
+        proof = status.proof or "not proven yet"
+        print(f"{status.state}  {entry.name}  {counted(entry.world_size, 'rank')}, {proof}")
+    return 0

@@ -1,0 +1,47 @@
+"""`launch wait JOB`."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from launchers.cli.follow import say_end, summary
+from launchers.cli.jobs import found_job
+from launchers.cli.output import answer
+from launchers.core.kinds import Duration
+from launchers.core.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK, LaunchError, Problem
+from launchers.core.provider import SUCCEEDED
+
+_POLL_SECONDS = 0.3
+
+
+@click.command("wait", help="Wait for a job's end; exit with its 0 or 1.")
+@click.argument("job", metavar="JOB")
+@click.option("--timeout", metavar="10m", help="Give up after this time (exit 1).")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def command(job: str, timeout: str | None, as_json: bool) -> int:
+    """Block until the job has ended; an interrupt leaves the job as it is."""
+    limit = _seconds(timeout)
+    chosen, entry = found_job(job)
+    deadline = time.monotonic() + limit if limit else None
+    status = chosen.describe(entry.handle)
+    while not status.final and (deadline is None or time.monotonic() < deadline):
+        time.sleep(_POLL_SECONDS)
+        status = chosen.describe(entry.handle)
+    if as_json:
+        answer(summary(entry.handle, status))
+    else:
+        say_end(entry.handle, status)
+    return EXIT_OK if status.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
+
+
+def _seconds(timeout: str | None) -> int | None:
+    if timeout is None:
+        return None
+    try:
+        return Duration().parse(timeout)
+    except ValueError:
+        raise LaunchError(
+            Problem("--timeout", timeout, Duration().expected, rule="flag-value")
+        ) from None

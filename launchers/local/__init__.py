@@ -1,0 +1,1 @@
+"""This machine as a provider: ranks as processes, through the agent and guard of the clouds."""

@@ -1,0 +1,322 @@
+"""`launch local`: the provider whose machine is this one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from launchers.core.job import JobSpec
+from launchers.core.ledger import Ledger, data_folder
+from launchers.core.logs import parse_tagged
+from launchers.core.plan import Plan
+from launchers.core.problems import LaunchError, Problem
+from launchers.core.provider import (
+    LOST,
+    STOPPING,
+    Container,
+    JobDefinition,
+    JobHandle,
+    JobStatus,
+    LogLine,
+    Provider,
+)
+from launchers.core.render import render
+from launchers.local import processes
+from launchers.local.job_folder import JobFolder, read_json
+from launchers.local.options import LocalOptions
+from launchers.local.plan import make_plan
+from launchers.local.rules import check
+
+# Room that a job's logs, model and checkpoints need at the very least.
+LEAST_FREE_BYTES = 32 * 1024**2
+RESERVE_BYTES = 64 * 1024
+_POLL_SECONDS = 0.1
+_START_SECONDS = 30.0
+
+
+class LocalProvider(Provider):
+    """Ranks as processes on this machine, each simulated host with its own agent.
+
+    A job outlives this object: its supervisor is a process of its own, and the ledger and the
+    job's folder are all that a later `launch` needs to find it.
+    """
+
+    name = "local"
+    title = "this machine"
+    options = LocalOptions
+    capabilities = frozenset({"detach"})
+
+    def __init__(self) -> None:
+        self._lifelines: dict[str, int] = {}
+
+    def resolve(self, job: JobSpec) -> JobSpec:
+        """Nothing here is known to an account alone."""
+        return job
+
+    def plan(self, job: JobSpec) -> Plan:
+        """See :func:`launchers.local.plan.make_plan`."""
+        return make_plan(job)
+
+    def render(self, plan: Plan) -> JobDefinition:
+        """The document that the supervisor runs."""
+        return render(self.name, "job.json.j2", plan)
+
+    def identity(self, definition: JobDefinition) -> dict[str, Any]:
+        """The document without the name and the folders that carry it."""
+        document = dict(definition.document)
+        for key in ("name", "folder", "port"):
+            del document[key]
+        document["environment"] = {
+            key: value
+            for key, value in document["environment"].items()
+            if key not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_MODEL_DIR")
+        }
+        return document
+
+    def check(self, definition: JobDefinition) -> list[Problem]:
+        """See :mod:`launchers.local.rules`."""
+        return check(definition)
+
+    def preflight(self, definition: JobDefinition) -> list[Problem]:
+        """Folders that can be written, room on the disk, a free port: before any rank starts."""
+        document = definition.document
+        folders = [document["folder"], document["environment"]["LAUNCH_CHECKPOINT_DIR"]]
+        problems = [problem for folder in folders for problem in _folder_problems(Path(folder))]
+        return problems + _port_problems(document["port"])
+
+    def submit(self, definition: JobDefinition, bundle: Any = None) -> JobHandle:
+        """Start the supervisor. The ledger holds the job before this is called.
+
+        Unless :meth:`detach` was called with the handle, the job ends with this process.
+
+        Raises:
+            LaunchError: The job's folder cannot be written, or the supervisor did not start.
+        """
+        folder = JobFolder(Path(definition.document["folder"]))
+        try:
+            folder.logs.mkdir(parents=True)
+            folder.model.mkdir()
+            folder.definition.write_text(definition.text, encoding="utf-8")
+            folder.reserve.write_bytes(b"\0" * RESERVE_BYTES)
+        except OSError as error:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise LaunchError(_unwritable(folder.path, error)) from None
+        return self._start(definition.name, folder)
+
+    def _start(self, name: str, folder: JobFolder) -> JobHandle:
+        read_end, write_end = os.pipe()
+        package_root = str(Path(__file__).resolve().parents[2])
+        path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
+        with folder.supervisor_log.open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "launchers.local.supervisor", str(folder.path)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=(read_end,),
+                cwd="/",
+                env={
+                    **os.environ,
+                    "LAUNCH_LIFELINE_FD": str(read_end),
+                    "PYTHONPATH": path,
+                    "LAUNCH_HOME": str(data_folder()),
+                },
+            )
+        os.close(read_end)
+        self._lifelines[name] = write_end
+        details = {"folder": str(folder.path), "supervisor": processes.identity(process.pid)}
+        handle = JobHandle(self.name, name, details)
+        entry = Ledger().get(self.name, name)
+        if entry:
+            Ledger().update(entry, details=details)
+        return handle
+
+    def detach(self, handle: JobHandle) -> None:
+        """Let the job go on after this process. Safe to repeat."""
+        write_end = self._lifelines.pop(handle.name, None)
+        if write_end is not None:
+            os.write(write_end, b"detach\n")
+            os.close(write_end)
+
+    def describe(self, handle: JobHandle) -> JobStatus:
+        """What the ledger says, after a look at whether the supervisor still lives."""
+        ledger = Ledger()
+        entry = ledger.get(self.name, handle.name)
+        if entry is None:
+            raise LaunchError(
+                Problem("JOB", handle.name, "a job of `launch list`", rule="job-unknown")
+            )
+        if entry.final:
+            return JobStatus(entry.state, entry.reason, entry.proof, self._details(entry.details))
+        supervisor = entry.details.get("supervisor", "")
+        starting = not supervisor and time.time() - entry.created < _START_SECONDS
+        if not starting and not processes.is_alive(supervisor):
+            # The supervisor writes its result before it ends: look again before calling it lost.
+            self._settle(entry.details, ledger, handle)
+            entry = ledger.get(self.name, handle.name) or entry
+        return JobStatus(entry.state, entry.reason, entry.proof, self._details(entry.details))
+
+    def _settle(self, details: Any, ledger: Ledger, handle: JobHandle) -> None:
+        entry = ledger.get(self.name, handle.name)
+        if entry is None or entry.final:
+            return
+        folder = JobFolder(Path(details["folder"])) if details.get("folder") else None
+        result = read_json(folder.result) if folder else None
+        if result:
+            ledger.update(
+                entry, state=result["state"], reason=result["reason"], proof=result["proof"]
+            )
+        else:
+            reason = "its supervisor ended without a word (killed, or the machine was restarted)"
+            ledger.update(entry, state=LOST, reason=reason)
+
+    def _details(self, details: Any) -> dict[str, Any]:
+        result = read_json(JobFolder(Path(details["folder"])).result) if details else None
+        return {**details, **(result or {})}
+
+    def logs(
+        self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
+    ) -> Iterator[LogLine]:
+        """The job's lines. Of one rank: everything it printed, from its own file."""
+        folder = JobFolder(Path(handle.details["folder"]))
+        if rank is None:
+            for text in self._lines(folder.job_log, handle, follow):
+                moment, _, tagged = text.partition(" ")
+                if float(moment) >= since:
+                    yield parse_tagged(tagged, float(moment))
+            return
+        document = read_json(folder.definition) or {"hosts": []}
+        host = next((item["name"] for item in document["hosts"] if rank in item["ranks"]), None)
+        if host is None:
+            raise LaunchError(
+                Problem(
+                    "--rank",
+                    str(rank),
+                    f"0 to {document.get('world_size', 1) - 1}",
+                    rule="rank-unknown",
+                )
+            )
+        for text in self._lines(folder.rank_log(rank), handle, follow):
+            yield LogLine(0.0, host, rank, text.rpartition("\r")[2])
+
+    def _lines(self, path: Path, handle: JobHandle, follow: bool) -> Iterator[str]:
+        ended = not follow
+        while not path.exists():
+            if ended:
+                return
+            ended = self.describe(handle).final
+            time.sleep(_POLL_SECONDS)
+        with path.open("r", encoding="utf-8", errors="replace", newline="\n") as stream:
+            partial = ""
+            checked = time.monotonic()
+            while True:
+                text = stream.readline()
+                if text.endswith("\n"):
+                    yield (partial + text).rstrip("\n").rstrip("\r")
+                    partial = ""
+                    continue
+                partial += text
+                if text:
+                    continue
+                if ended:
+                    break
+                # Ask first whether it has ended, then read what came meanwhile.
+                if time.monotonic() - checked > 2 * _POLL_SECONDS:
+                    ended = self.describe(handle).final
+                    checked = time.monotonic()
+                    if ended:
+                        continue
+                time.sleep(_POLL_SECONDS)
+            if partial:
+                yield partial
+
+    def cancel(self, handle: JobHandle) -> None:
+        """SIGTERM to the job's supervisor, which ends every process of the job."""
+        if self.describe(handle).final:
+            return
+        ledger = Ledger()
+        entry = ledger.get(self.name, handle.name)
+        if entry is not None and processes.send(
+            entry.details.get("supervisor", ""), signal.SIGTERM
+        ):
+            ledger.update(entry, state=STOPPING)
+
+    def contract(self, definition: JobDefinition) -> list[Container]:
+        """A local job runs in no container.
+
+        Raises:
+            LaunchError: Always.
+        """
+        raise LaunchError(
+            Problem(
+                "--dry-run=docker",
+                "launch local",
+                "a provider that runs containers",
+                "leave it out: `launch local` already runs on this machine",
+                rule="no-rehearsal",
+            )
+        )
+
+
+def _folder_problems(folder: Path) -> list[Problem]:
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    probe = existing / f".launch-probe-{os.getpid()}"
+    try:
+        if not existing.is_dir():
+            raise NotADirectoryError(20, "not a folder")
+        probe.write_bytes(b"\0" * 4096)
+    except OSError as error:
+        return [_unwritable(folder, error)]
+    finally:
+        probe.unlink(missing_ok=True)
+    free = shutil.disk_usage(existing).free
+    if free < LEAST_FREE_BYTES:
+        return [
+            Problem(
+                str(folder),
+                f"{free // 1024**2} MB free on its disk",
+                f"at least {LEAST_FREE_BYTES // 1024**2} MB",
+                "free some, or name another folder with --output-path",
+                rule="disk-full",
+            )
+        ]
+    return []
+
+
+def _unwritable(folder: Path, error: OSError) -> Problem:
+    return Problem(
+        str(folder),
+        error.strerror or str(error),
+        "a folder that can be written",
+        "name another with --output-path (or LAUNCH_HOME for all jobs)",
+        rule="folder-unwritable",
+    )
+
+
+def _port_problems(port: int) -> list[Problem]:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            return [
+                Problem(
+                    "--port",
+                    f"{port} ({error.strerror})",
+                    "a free port on 127.0.0.1",
+                    "leave --port out and a free one is taken",
+                    rule="port-taken",
+                )
+            ]
+    return []

@@ -1,0 +1,24 @@
+"""What only `launch local` has."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from launchers.core.job import ProviderOptions, option
+from launchers.core.kinds import Count, Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalOptions(ProviderOptions):
+    """The keys under ``local:`` and the flags of `launch local` alone."""
+
+    python: Annotated[str | None, Text()] = option(
+        "--python",
+        metavar="PATH",
+        help="The Python of the ranks. Default: the active environment's, else the launcher's.",
+    )
+    port: Annotated[int, Count(0, 65535)] = option(
+        "--port",
+        metavar="PORT",
+        default=0,
+        help="The port of the first host's agent on loopback. Default: a free one.",
+    )

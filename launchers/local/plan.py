@@ -1,0 +1,211 @@
+"""From a JobSpec to a job on this machine: hosts that are simulated, ranks that are real."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from launchers.core.environment_rules import problems_in_names
+from launchers.core.gpu_pinning import who_pins
+from launchers.core.job import JobSpec
+from launchers.core.kinds import format_duration
+from launchers.core.ledger import data_folder
+from launchers.core.plan import Plan, Row, counted, layout
+from launchers.core.problems import Problem
+from launchers.core.source import Source, bundle_of, locate, requirements_file, user_files
+from launchers.local.devices import share_of, visible_gpus
+from launchers.local.job_folder import JobFolder
+from launchers.local.python_environment import PythonEnvironment, inspect
+
+
+@dataclass(frozen=True)
+class Host:
+    """One simulated host: its name, its global ranks, and what only its ranks see."""
+
+    name: str
+    ranks: tuple[int, ...]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalPlan(Plan):
+    """What templates/local needs besides."""
+
+    python: str
+    source: str
+    script: str
+    requirements: str | None
+    folder: str
+    hosts: tuple[Host, ...] = field(default_factory=tuple)
+
+
+def make_plan(job: JobSpec) -> LocalPlan:
+    """Every default decided. Reads the source folder and asks the ranks' Python for its versions;
+    starts nothing else and changes nothing."""
+    source, problems = locate(job)
+    requirements, more = requirements_file(job)
+    problems += more
+    python, more = inspect(job.options.python)
+    problems += more
+    devices = visible_gpus()
+    gpus = job.gpus if job.gpus is not None else len(devices) // job.instances
+    processes = job.processes or gpus or 1
+    problems += _gpu_problems(job, gpus, processes, len(devices))
+    problems += problems_in_names(job.environment)
+    pin, pin_why = _pinning(job, gpus)
+    folder = JobFolder(_output_root(job) / (job.full_name or "NAME"))
+    checkpoints = job.checkpoint or job.checkpoint_folder or str(folder.checkpoints)
+    world_size = job.instances * processes
+    if not more:
+        problems += _horovod_problems(python, source, world_size)
+    environment = {
+        **job.environment,
+        "LAUNCH_JOB": job.full_name or "NAME",
+        "LAUNCH_WORLD_SIZE": str(world_size),
+        "LAUNCH_INSTANCES": str(job.instances),
+        "LAUNCH_PROCESSES": str(processes),
+        "LAUNCH_PIN_GPU": pin,
+        "LAUNCH_CHECKPOINT_DIR": os.path.abspath(os.path.expanduser(checkpoints)),
+        "LAUNCH_MODEL_DIR": str(folder.model),
+    }
+    return LocalPlan(
+        job=job,
+        name=job.full_name or "NAME",
+        instances=job.instances,
+        processes=processes,
+        gpus=gpus,
+        environment=environment,
+        python=python.path,
+        source=str(source.folder),
+        script=source.script,
+        requirements=str(requirements) if requirements else None,
+        folder=str(folder.path),
+        hosts=_hosts(job.instances, processes, devices, gpus),
+        problems=tuple(problems),
+        rows=_rows(job, source, python, processes, gpus, (pin, pin_why), folder, environment),
+    )
+
+
+def _output_root(job: JobSpec) -> Path:
+    if job.output_path:
+        return Path(os.path.abspath(os.path.expanduser(job.output_path)))
+    return data_folder() / "jobs"
+
+
+def _hosts(instances: int, processes: int, devices: list[str], gpus: int) -> tuple[Host, ...]:
+    return tuple(
+        Host(
+            name=f"host-{index + 1}",
+            ranks=tuple(range(index * processes, (index + 1) * processes)),
+            environment={"CUDA_VISIBLE_DEVICES": ",".join(share_of(devices, index, gpus))},
+        )
+        for index in range(instances)
+    )
+
+
+def _pinning(job: JobSpec, gpus: int) -> tuple[str, str]:
+    if job.pin_gpu:
+        return job.pin_gpu, "--pin-gpu"
+    if gpus == 0:
+        return "none", "the ranks see no GPU"
+    return who_pins(user_files(bundle_of(job)))
+
+
+def _gpu_problems(job: JobSpec, gpus: int, processes: int, visible: int) -> list[Problem]:
+    problems = []
+    if gpus * job.instances > visible:
+        problems.append(
+            Problem(
+                "--gpus",
+                f"{counted(job.instances, 'host')} x {counted(gpus, 'GPU')}",
+                f"at most {counted(visible, 'GPU')}, which this machine shows",
+                f"--gpus {visible // job.instances}",
+                rule="local-gpus",
+            )
+        )
+    if gpus and processes > gpus:
+        problems.append(
+            Problem(
+                "--processes",
+                f"{processes} ranks on {counted(gpus, 'GPU')}",
+                "at most one rank a GPU",
+                f"--processes {gpus}, or --gpus 0 for the CPU",
+                rule="ranks-above-gpus",
+            )
+        )
+    elif processes < gpus:
+        problems.append(
+            Problem(
+                "--processes",
+                f"{processes} ranks on {gpus} GPUs",
+                "one rank a GPU",
+                f"{gpus - processes} stay idle on each host",
+                "warning",
+                rule="ranks-below-gpus",
+            )
+        )
+    return problems
+
+
+def _horovod_problems(python: PythonEnvironment, source: Source, world_size: int) -> list[Problem]:
+    if python.horovod:
+        return []
+    script = source.folder / source.script
+    uses = source.shared or (script.is_file() and "horovod" in script.read_text(errors="replace"))
+    if world_size == 1 and not uses:
+        return []
+    return [
+        Problem(
+            "--python",
+            f"{python.path} ({python.origin}) has no Horovod",
+            "a Python with Horovod",
+            "name one with --python PATH, or run `make demo` in a clone of launch and use its "
+            ".venv/bin/python (it compiles Horovod, minutes)",
+            rule="local-no-horovod",
+        )
+    ]
+
+
+def _rows(
+    job: JobSpec,
+    source: Source,
+    python: PythonEnvironment,
+    processes: int,
+    gpus: int,
+    pin: tuple[str, str],
+    folder: JobFolder,
+    environment: Mapping[str, str],
+) -> tuple[Row, ...]:
+    gpu_text = f"{gpus} a host, pinned by {pin[0]}" if gpus else "none, ranks run on the CPU"
+    rows = [
+        Row("ranks", layout(job.instances, processes)),
+        Row("script", source.script, "the shared script" if source.shared else str(source.folder)),
+        Row("arguments", " ".join(_quoted(word) for word in job.arguments) or "none"),
+        Row("environment", ", ".join(job.environment) or "nothing besides this shell's"),
+        Row("python", python.described(), f"{python.path}, {python.origin}"),
+        Row("GPUs", gpu_text, pin[1] if gpus else ""),
+    ]
+    if job.requirements:
+        rows.append(Row("requirements", job.requirements, "installed for this job alone"))
+    elif source.requirements:
+        rows.append(
+            Row(
+                "requirements",
+                "none",
+                "requirements.txt was found and not asked for: --requirements requirements.txt",
+            )
+        )
+    if job.max_runtime:
+        rows.append(Row("time limit", format_duration(job.max_runtime)))
+    kept = f"kept from {job.checkpoint_of}" if job.checkpoint_of else ""
+    rows.append(Row("checkpoints", environment["LAUNCH_CHECKPOINT_DIR"], kept))
+    rows.append(Row("output", str(folder.path), "model, logs"))
+    return tuple(rows)
+
+
+def _quoted(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)

@@ -1,0 +1,53 @@
+"""What a local job's document must hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from launchers.core.problems import Problem
+from launchers.core.provider import JobDefinition
+
+
+def check(definition: JobDefinition) -> list[Problem]:
+    """Every rule that the document breaks, with its path in the document."""
+    document = definition.document
+    problems = _world_size_problems(document)
+    for path in ("python", "source"):
+        if not Path(document[path]).exists():
+            problems.append(
+                Problem(
+                    f"$.{path}",
+                    f"{document[path]} (does not exist)",
+                    "a path that exists",
+                    rule="local-path",
+                )
+            )
+    return problems
+
+
+def _world_size_problems(document: Any) -> list[Problem]:
+    stated = document["world_size"]
+    carried = document["environment"].get("LAUNCH_WORLD_SIZE")
+    ranks = [rank for host in document["hosts"] for rank in host["ranks"]]
+    problems = []
+    if stated != document["instances"] * document["processes_per_instance"]:
+        problems.append(
+            Problem(
+                "$.world_size", str(stated), "instances x processes_per_instance", rule="world-size"
+            )
+        )
+    if carried != str(stated):
+        problems.append(
+            Problem("$.environment.LAUNCH_WORLD_SIZE", str(carried), str(stated), rule="world-size")
+        )
+    if ranks != list(range(stated)):
+        problems.append(
+            Problem(
+                "$.hosts",
+                f"ranks {ranks}",
+                f"ranks 0 to {stated - 1}, each once",
+                rule="world-size",
+            )
+        )
+    return problems

@@ -1,0 +1,362 @@
+"""The process that owns one local job: starts the hosts' agents, keeps their lines, and says how
+it ended. It outlives the command that started it only where that was asked for.
+
+    python -m launchers.local.supervisor JOB_FOLDER
+
+It ends the job when the pipe LAUNCH_LIFELINE_FD closes without the word ``detach`` (the launcher
+was killed), on SIGTERM, at the time limit, and when an agent fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from launchers.core.ledger import Ledger
+from launchers.core.logs import JobWatch, parse_tagged, proven
+from launchers.core.paths import entrypoints_folder
+from launchers.core.provider import (
+    FAILED,
+    LOST,
+    NOT_PROVEN,
+    RUNNING,
+    STOPPED,
+    SUCCEEDED,
+    TIMED_OUT,
+)
+from launchers.local import processes
+from launchers.local.job_folder import JobFolder, write_whole
+
+# An agent gives its ranks 2 s between SIGTERM and SIGKILL; after this the supervisor does it.
+_GRACE_SECONDS = 4.0
+_JOIN_SECONDS = "120"
+# What an outer job would leave in the environment, and must not reach this one's ranks.
+_FOREIGN = ("LAUNCH_", "OMPI_", "PMIX_", "SM_", "HOROVOD_GLOO_")
+_FOREIGN_NAMES = {
+    "TF_CONFIG",
+    "CLUSTER_SPEC",
+    "HOROVOD_RANK",
+    "HOROVOD_SIZE",
+    "HOROVOD_LOCAL_RANK",
+    "HOROVOD_LOCAL_SIZE",
+    "HOROVOD_CROSS_RANK",
+    "HOROVOD_CROSS_SIZE",
+    "HOROVOD_HOSTNAME",
+    "HOROVOD_CONTROLLER",
+    "HOROVOD_CPU_OPERATIONS",
+}
+
+
+class Supervisor:
+    """Runs the job of one folder to its end."""
+
+    def __init__(self, folder: JobFolder):
+        self.folder = folder
+        self.document: dict[str, Any] = json.loads(folder.definition.read_text("utf-8"))
+        self.watch = JobWatch()
+        self.ending: tuple[str, str] | None = None
+        self.agents: list[subprocess.Popen[bytes]] = []
+        self.started = time.time()
+        self._selector = selectors.DefaultSelector()
+        self._partial: dict[int, bytes] = {}
+        self._log: IO[str] | None = None
+        self._deadline = 0.0
+
+    def run(self) -> None:
+        """From the first agent's start to the result in folder and ledger. Blocks."""
+        processes.adopt_orphans()
+        self._listen()
+        self._record(RUNNING)
+        try:
+            self._log = self.folder.job_log.open("a", encoding="utf-8", buffering=1)
+            self._install_requirements()
+            self._start_agents()
+            self._loop()
+        except OSError as error:
+            self.end(FAILED, f"{error.strerror or error}: {error.filename or self.folder.path}")
+        finally:
+            self._stop_agents(signal.SIGKILL)
+            processes.end_descendants()
+        self._finish()
+
+    def end(self, state: str, reason: str, ask: bool = True) -> None:
+        """End the job within seconds; the first reason given is the one that stays.
+
+        Args:
+            ask: Send the agents SIGTERM now; else they know already.
+        """
+        if self.ending is None:
+            self.ending = (state, reason)
+            self._deadline = time.monotonic() + _GRACE_SECONDS
+            if ask:
+                self._stop_agents(signal.SIGTERM)
+
+    # -- the start -----------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: self.end(STOPPED, "stopped by its user"))
+        # A signal must wake the selector.
+        wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self._selector.register(wake_read, selectors.EVENT_READ, self._drain)
+        lifeline = os.environ.pop("LAUNCH_LIFELINE_FD", None)
+        if lifeline is not None:
+            os.set_inheritable(int(lifeline), False)
+            self._selector.register(int(lifeline), selectors.EVENT_READ, self._lifeline)
+
+    def _install_requirements(self) -> None:
+        if not self.document["requirements"]:
+            return
+        self._own_line(f"installing {self.document['requirements']} for this job")
+        command = [
+            self.document["python"],
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--target",
+            str(self.folder.packages),
+            "-r",
+            self.document["requirements"],
+        ]
+        pip = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=self._inherited(),
+        )
+        self.agents.append(pip)
+        self._follow(pip, self._pip_line)
+        self._loop(finished=False)
+        self.agents.remove(pip)
+        if pip.returncode and self.ending is None:
+            self.ending = (FAILED, f"pip could not install {self.document['requirements']}")
+
+    def _pip_line(self, text: str) -> None:
+        self._own_line(f"pip: {text}")
+
+    def _start_agents(self) -> None:
+        if self.ending is not None:
+            return
+        port = self.document["port"] or _free_port()
+        names = [host["name"] for host in self.document["hosts"]]
+        cluster = [{"name": name, "address": "127.0.0.1"} for name in names]
+        agent = str(entrypoints_folder() / "agent.py")
+        for index, host in enumerate(self.document["hosts"]):
+            environment = {
+                **self._inherited(),
+                **self.document["environment"],
+                **host["environment"],
+                "LAUNCH_CLUSTER": json.dumps({"hosts": cluster, "index": index, "port": port}),
+                "LAUNCH_SOURCE_DIR": self.document["source"],
+                "LAUNCH_LOG_DIR": str(self.folder.logs),
+                "LAUNCH_JOIN_TIMEOUT": _JOIN_SECONDS,
+            }
+            read_end, write_end = os.pipe()
+            process = subprocess.Popen(
+                [
+                    self.document["python"],
+                    agent,
+                    self.document["script"],
+                    *self.document["arguments"],
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**environment, "LAUNCH_LIFELINE_FD": str(read_end)},
+                pass_fds=(read_end,),
+                cwd=self.document["source"],
+                start_new_session=True,
+            )
+            # The write end stays open here, and closes with this process however it ends.
+            os.close(read_end)
+            os.set_inheritable(write_end, False)
+            self.agents.append(process)
+            self._follow(process, self._agent_line)
+
+    def _inherited(self) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(_FOREIGN) and name not in _FOREIGN_NAMES
+        }
+        # PYTHONPATH was set for this process alone; the user's own is behind it.
+        users = kept.pop("PYTHONPATH", "").partition(os.pathsep)[2]
+        paths = [str(self.folder.packages)] if self.document["requirements"] else []
+        paths += [users] if users else []
+        if paths:
+            kept["PYTHONPATH"] = os.pathsep.join(paths)
+        kept["PYTHONUNBUFFERED"] = "1"
+        return kept
+
+    # -- while it runs -------------------------------------------------------------------------
+
+    def _follow(self, process: subprocess.Popen[bytes], take: Any) -> None:
+        assert process.stdout is not None
+        descriptor = process.stdout.fileno()
+        os.set_blocking(descriptor, False)
+        self._partial[descriptor] = b""
+        self._selector.register(descriptor, selectors.EVENT_READ, lambda fd: self._read(fd, take))
+
+    def _loop(self, finished: bool = True) -> None:
+        """Until every started process has ended and its output is read."""
+        limit = self.document["max_runtime_seconds"]
+        while self._partial or any(process.poll() is None for process in self.agents):
+            for key, _ in self._selector.select(timeout=0.2):
+                key.data(key.fd)
+            if limit and time.time() - self.started > limit:
+                self.end(TIMED_OUT, f"it ran longer than its time limit of {limit} s")
+            if finished:
+                self._look_at_agents()
+            if self.ending and time.monotonic() > self._deadline:
+                self._stop_agents(signal.SIGKILL)
+                processes.end_descendants()
+
+    def _look_at_agents(self) -> None:
+        for host, process in zip(self.document["hosts"], self.agents, strict=False):
+            code = process.poll()
+            if code:
+                # The other agents end by themselves within seconds; one that cannot is killed.
+                self.end(FAILED, self._failure_reason(host["name"], code), ask=False)
+
+    def _failure_reason(self, host: str, code: int) -> str:
+        return f"{host}'s agent ended with {_ending_of(code)}"
+
+    def _read(self, descriptor: int, take: Any) -> None:
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return
+        lines = (self._partial[descriptor] + data).split(b"\n")
+        self._partial[descriptor] = lines.pop()
+        if not data:
+            self._selector.unregister(descriptor)
+            rest = self._partial.pop(descriptor)
+            lines += [rest] if rest else []
+        for line in lines:
+            take(line.decode("utf-8", "replace"))
+
+    def _agent_line(self, text: str) -> None:
+        now = time.time()
+        self.watch.see(parse_tagged(text, now))
+        self._write(f"{now:.3f} {text}\n")
+
+    def _own_line(self, text: str) -> None:
+        self._write(f"{time.time():.3f} [launch/agent] launch: {text}\n")
+
+    def _write(self, text: str) -> None:
+        assert self._log is not None
+        try:
+            self._log.write(text)
+        except OSError as error:
+            # A full disk: make room for the result, and end the job with that reason.
+            self.folder.reserve.unlink(missing_ok=True)
+            self.end(FAILED, f"{error.strerror}: {self.folder.job_log}")
+
+    def _lifeline(self, descriptor: int) -> None:
+        word = os.read(descriptor, 64)
+        self._selector.unregister(descriptor)
+        os.close(descriptor)
+        if not word:
+            self.end(LOST, "the command that started it was killed")
+
+    def _drain(self, descriptor: int) -> None:
+        try:
+            os.read(descriptor, 4096)
+        except BlockingIOError:
+            return
+
+    def _stop_agents(self, number: signal.Signals) -> None:
+        for process in self.agents:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        state, reason = self._verdict()
+        result = {
+            "state": state,
+            "reason": reason,
+            "proof": self.watch.proof,
+            "result": self.watch.result,
+            "failure": self.watch.failure,
+            "exit_codes": {
+                host["name"]: process.returncode
+                for host, process in zip(self.document["hosts"], self.agents, strict=False)
+            },
+            "started": self.started,
+            "ended": time.time(),
+        }
+        self.folder.reserve.unlink(missing_ok=True)
+        try:
+            if self._log is not None:
+                self._log.close()
+            write_whole(self.folder.result, result)
+        finally:
+            self._record(state, reason)
+
+    def _verdict(self) -> tuple[str, str]:
+        world_size = self.document["world_size"]
+        failure = self.watch.failure
+        if self.ending is not None and self.ending[0] != FAILED:
+            return self.ending
+        if failure is not None:
+            return FAILED, _described(failure)
+        if self.ending is not None:
+            return self.ending
+        if proven(self.watch.proof, world_size):
+            return SUCCEEDED, ""
+        seen = f"the proof seen was: {self.watch.proof}" if self.watch.proof else "none was seen"
+        return NOT_PROVEN, f"no proof of world size {world_size} in its output ({seen})"
+
+    def _record(self, state: str, reason: str = "") -> None:
+        ledger = Ledger()
+        entry = ledger.get("local", self.document["name"])
+        if entry is not None:
+            details = {
+                **entry.details,
+                "supervisor": processes.identity(os.getpid()),
+                "folder": str(self.folder.path),
+            }
+            ledger.update(
+                entry, state=state, reason=reason, proof=self.watch.proof, details=details
+            )
+
+
+def _described(failure: dict[str, Any]) -> str:
+    rank, host = failure.get("rank"), failure.get("host")
+    who = f"rank {rank} on {host}" if rank is not None else str(host)
+    return f"{who}: {failure.get('reason', 'failed')}"
+
+
+def _ending_of(code: int) -> str:
+    if code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    """Entry of ``python -m launchers.local.supervisor``."""
+    Supervisor(JobFolder(Path(sys.argv[1]))).run()
+
+
+if __name__ == "__main__":
+    main()
