@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from launchers.cli.output import answer, colours, rank_style, say, styled
 from launchers.core.ledger import Ledger
-from launchers.core.logs import JobWatch, Progress, TracebackFolder, is_progress, tag
+from launchers.core.logs import TAIL_LINES, JobWatch, Progress, TracebackFolder, is_progress, tag
 from launchers.core.problems import EXIT_INTERRUPTED, EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
 from launchers.core.provider import SUCCEEDED, JobHandle, JobStatus, LogLine, Provider
 
@@ -38,7 +40,7 @@ def follow_to_end(chosen: Provider, handle: JobHandle, as_json: bool, owner: boo
             raise
         return _interrupted(chosen, handle, as_json)
     status = chosen.describe(handle)
-    say_end(handle, status, watch)
+    say_end(chosen, handle, status, watch)
     if as_json:
         answer(summary(handle, status))
     return EXIT_OK if status.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
@@ -98,8 +100,14 @@ def _bar_text(progress: Progress, stream: Any) -> str:
     return styled(text, "cyan", stream) if colours(stream) else text
 
 
-def say_end(handle: JobHandle, status: JobStatus, watch: JobWatch | None = None) -> None:
-    """The verdict: the proof and where things lie, or the first failing rank and its last lines."""
+def say_end(
+    chosen: Provider, handle: JobHandle, status: JobStatus, watch: JobWatch | None = None
+) -> None:
+    """The verdict: the proof and where things lie, or the first failing rank and its last lines.
+
+    Args:
+        watch: What saw the job's lines; without it the failing rank's are asked for.
+    """
     details = status.details
     if status.state == SUCCEEDED:
         say(f"{styled('succeeded', 'green')}  {handle.name}: {status.proof}")
@@ -107,24 +115,27 @@ def say_end(handle: JobHandle, status: JobStatus, watch: JobWatch | None = None)
             say(f"  {details['result']}")
     else:
         say(f"{styled(status.state, 'red')}  {handle.name}: {status.reason}")
-        _say_tail(status, watch)
+        _say_failure(chosen, handle, details.get("failure") or {}, watch)
     if details.get("folder"):
         say(f"  model  {details['folder']}/model")
         say(f"  logs   {details['folder']}/logs   (launch logs {handle.name})")
 
 
-def _say_tail(status: JobStatus, watch: JobWatch | None) -> None:
-    failure = status.details.get("failure") or {}
-    if failure.get("exit_code") is not None:
-        say(f"  the script's own exit code: {failure['exit_code']}")
+def _say_failure(
+    chosen: Provider, handle: JobHandle, failure: Mapping[str, Any], watch: JobWatch | None
+) -> None:
     rank = failure.get("rank")
-    lines = watch.tail(rank) if watch is not None and rank is not None else []
-    if lines:
-        say(f"  the last lines of rank {rank}:")
-        for text in lines:
-            say(f"    {text}")
-    if rank is not None:
-        say(f"  the rest: launch logs {status.details.get('name', 'JOB')} --rank {rank}")
+    if failure.get("exit_code") is not None:
+        say(f"  its own exit code: {failure['exit_code']}")
+    if rank is None:
+        return
+    lines = watch.tail(rank) if watch is not None else []
+    if not lines:
+        lines = [line.text for line in deque(chosen.logs(handle, rank=rank), TAIL_LINES)]
+    say(f"  the last lines of rank {rank}:")
+    for text in lines:
+        say(f"    {text}")
+    say(f"  the rest: launch logs {handle.name} --rank {rank}")
 
 
 def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:
@@ -135,7 +146,7 @@ def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:
     while not status.final and time.monotonic() < deadline:
         time.sleep(0.1)
         status = chosen.describe(handle)
-    say_end(handle, status)
+    say_end(chosen, handle, status)
     if as_json:
         answer(summary(handle, status))
     return EXIT_INTERRUPTED

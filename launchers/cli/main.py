@@ -26,6 +26,8 @@ VERBS = {
     "local": ("local", "Run a job's ranks on this machine."),
     "sagemaker": ("sagemaker", "Render, check and rehearse a SageMaker training job."),
     "check": ("check", "Run every rule on a document that something else made."),
+    "rehearse": ("rehearse", "Run such a document in containers on this machine."),
+    "rehearsals": ("rehearsals", "Show what rehearsals have on this machine, remove leftovers."),
     "machines": ("machines", "Show the providers' machine types."),
     "list": ("list", "Show all jobs."),
     "status": ("status", "Show where a job stands."),
@@ -33,6 +35,7 @@ VERBS = {
     "wait": ("wait", "Wait for a job's end; exit with its 0 or 1."),
     "cancel": ("cancel", "End a job."),
     "init": ("init", "Write a commented launch.yaml and a small train.py."),
+    "image": ("image", "Build, push and check the image that ranks run in."),
     "schema": ("schema", "Print the JSON schema of launch.yaml, for editors."),
 }
 

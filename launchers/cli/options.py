@@ -175,10 +175,12 @@ def _word_problems(
         )
     if misspelt or (not unknown and len(scripts) <= 1):
         return problems
-    at = next((index for index, word in enumerate(words) if word.endswith(".py")), 0)
-    script = words[at] if scripts else ""
-    rest = [word for index, word in enumerate(words) if index != at or not scripts]
-    line = ["launch", provider.name, *([script] if script else []), *_as_typed(provider, values)]
+    at = next((index for index, word in enumerate(words) if word.endswith(".py")), -1)
+    if at < 0 and not words[0].startswith("-"):
+        at = 0
+    script = [words[at]] if at >= 0 else []
+    rest = [word for index, word in enumerate(words) if index != at]
+    line = ["launch", provider.name, *script, *_as_typed(provider, values)]
     right = shlex.join([*line, "--", *rest])
     found = " ".join(rest)
     return [

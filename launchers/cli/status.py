@@ -22,7 +22,7 @@ def command(job: str, as_json: bool) -> int:
         return 0
     if status.final:
         print(f"{status.state}  {entry.name}", flush=True)
-        say_end(entry.handle, status)
+        say_end(chosen, entry.handle, status)
     else:
         proof = status.proof or "not proven yet"
         print(f"{status.state}  {entry.name}  {counted(entry.world_size, 'rank')}, {proof}")

@@ -32,7 +32,7 @@ def command(job: str, timeout: str | None, as_json: bool) -> int:
     if as_json:
         answer(summary(entry.handle, status))
     else:
-        say_end(entry.handle, status)
+        say_end(chosen, entry.handle, status)
     return EXIT_OK if status.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -20,6 +21,7 @@ from launchers.core.plan import Plan
 from launchers.core.problems import LaunchError, Problem
 from launchers.core.provider import (
     LOST,
+    STOPPED,
     STOPPING,
     Container,
     JobDefinition,
@@ -175,6 +177,8 @@ class LocalProvider(Provider):
             ledger.update(
                 entry, state=result["state"], reason=result["reason"], proof=result["proof"]
             )
+        elif entry.state == STOPPING:
+            ledger.update(entry, state=STOPPED, reason="stopped by its user")
         else:
             reason = "its supervisor ended without a word (killed, or the machine was restarted)"
             ledger.update(entry, state=LOST, reason=reason)
@@ -245,12 +249,18 @@ class LocalProvider(Provider):
             return
         ledger = Ledger()
         entry = ledger.get(self.name, handle.name)
-        if entry is not None and processes.send(
-            entry.details.get("supervisor", ""), signal.SIGTERM
-        ):
-            ledger.update(entry, state=STOPPING)
+        if entry is None:
+            return
+        # First the word, then the signal: a supervisor that ends at once is then "stopped".
+        ledger.update(entry, state=STOPPING)
+        processes.send(entry.details.get("supervisor", ""), signal.SIGTERM)
 
-    def contract(self, definition: JobDefinition) -> list[Container]:
+    def contract(
+        self,
+        definition: JobDefinition,
+        ranks_per_host: int | None = None,
+        serve_code: bool = True,
+    ) -> list[Container]:
         """A local job runs in no container.
 
         Raises:
@@ -279,7 +289,8 @@ def _folder_problems(folder: Path) -> list[Problem]:
     except OSError as error:
         return [_unwritable(folder, error)]
     finally:
-        probe.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            probe.unlink()
     free = shutil.disk_usage(existing).free
     if free < LEAST_FREE_BYTES:
         return [

@@ -10,6 +10,7 @@ was killed), on SIGTERM, at the time limit, and when an agent fails.
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import signal
@@ -68,7 +69,8 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._partial: dict[int, bytes] = {}
         self._log: IO[str] | None = None
-        self._deadline = 0.0
+        self._agent_failed = ""
+        self._deadline = math.inf
 
     def run(self) -> None:
         """From the first agent's start to the result in folder and ledger. Blocks."""
@@ -87,17 +89,12 @@ class Supervisor:
             processes.end_descendants()
         self._finish()
 
-    def end(self, state: str, reason: str, ask: bool = True) -> None:
-        """End the job within seconds; the first reason given is the one that stays.
-
-        Args:
-            ask: Send the agents SIGTERM now; else they know already.
-        """
+    def end(self, state: str, reason: str) -> None:
+        """End the job within seconds; the first reason given is the one that stays."""
         if self.ending is None:
             self.ending = (state, reason)
-            self._deadline = time.monotonic() + _GRACE_SECONDS
-            if ask:
-                self._stop_agents(signal.SIGTERM)
+            self._deadline = min(self._deadline, time.monotonic() + _GRACE_SECONDS)
+            self._stop_agents(signal.SIGTERM)
 
     # -- the start -----------------------------------------------------------------------------
 
@@ -135,6 +132,7 @@ class Supervisor:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=self._inherited(),
+            cwd=os.path.dirname(self.document["requirements"]),
         )
         self.agents.append(pip)
         self._follow(pip, self._pip_line)
@@ -219,16 +217,17 @@ class Supervisor:
                 self.end(TIMED_OUT, f"it ran longer than its time limit of {limit} s")
             if finished:
                 self._look_at_agents()
-            if self.ending and time.monotonic() > self._deadline:
+            if time.monotonic() > self._deadline:
                 self._stop_agents(signal.SIGKILL)
                 processes.end_descendants()
 
     def _look_at_agents(self) -> None:
+        """An agent that failed: the others know it and end by themselves; what cannot is killed."""
         for host, process in zip(self.document["hosts"], self.agents, strict=False):
             code = process.poll()
-            if code:
-                # The other agents end by themselves within seconds; one that cannot is killed.
-                self.end(FAILED, self._failure_reason(host["name"], code), ask=False)
+            if code and not self._agent_failed:
+                self._agent_failed = self._failure_reason(host["name"], code)
+                self._deadline = min(self._deadline, time.monotonic() + _GRACE_SECONDS)
 
     def _failure_reason(self, host: str, code: int) -> str:
         return f"{host}'s agent ended with {_ending_of(code)}"
@@ -309,13 +308,12 @@ class Supervisor:
 
     def _verdict(self) -> tuple[str, str]:
         world_size = self.document["world_size"]
-        failure = self.watch.failure
-        if self.ending is not None and self.ending[0] != FAILED:
-            return self.ending
-        if failure is not None:
-            return FAILED, _described(failure)
         if self.ending is not None:
             return self.ending
+        if self.watch.failure is not None:
+            return FAILED, _described(self.watch.failure)
+        if self._agent_failed:
+            return FAILED, self._agent_failed
         if proven(self.watch.proof, world_size):
             return SUCCEEDED, ""
         seen = f"the proof seen was: {self.watch.proof}" if self.watch.proof else "none was seen"

@@ -1,0 +1,62 @@
+"""`launch machines`: what each provider's machines have."""
+
+from __future__ import annotations
+
+import click
+
+from launchers.cli.output import answer, say, table
+from launchers.core.kinds import Count
+from launchers.core.problems import LaunchError, Problem, did_you_mean
+
+_PROVIDERS = ("sagemaker",)
+
+
+@click.command("machines", help="Show the machine types: GPUs, memory, vCPU, EFA.")
+@click.option("--provider", default="sagemaker", metavar="NAME", help="sagemaker.")
+@click.option("--gpus", metavar="G", help="Only those with exactly so many GPUs.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def command(provider: str, gpus: str | None, as_json: bool) -> int:
+    """Print the table; the default for a GPU count is marked."""
+    if provider not in _PROVIDERS:
+        raise LaunchError(
+            Problem(
+                "--provider",
+                provider,
+                "one of " + ", ".join(_PROVIDERS),
+                did_you_mean(provider, _PROVIDERS),
+                rule="provider-unknown",
+            )
+        )
+    count = _count(gpus)
+    from launchers.sagemaker import machines
+
+    rows = machines.table_rows(count)
+    if as_json:
+        answer(rows)
+    elif rows:
+        table(
+            [
+                name.upper().replace("_GIB", " GiB").replace("_GB", " GB").replace("_", " ")
+                for name in rows[0]
+            ],
+            [[_cell(value) for value in row.values()] for row in rows],
+        )
+    else:
+        say(f"no machine has exactly {count} GPUs")
+    return 0
+
+
+def _cell(value: str | int | float | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _count(gpus: str | None) -> int | None:
+    if gpus is None:
+        return None
+    kind = Count(0, 128)
+    try:
+        return kind.parse(gpus)
+    except ValueError:
+        raise LaunchError(Problem("--gpus", gpus, kind.expected, rule="flag-value")) from None

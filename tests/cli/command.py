@@ -1,0 +1,89 @@
+"""Runs the command as its user does, in a process of its own, with a data folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT_SECONDS = 240
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one command line gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """stdout, parsed."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """`launch` with its own LAUNCH_HOME and working folder."""
+
+    home: Path
+    folder: Path
+
+    def __call__(self, *words: str, **environment: str) -> Answer:
+        """Run to the end."""
+        done = subprocess.run(
+            self.command(*words),
+            cwd=self.folder,
+            env=self.environment(environment),
+            text=True,
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
+        """Start it and return; the caller ends it."""
+        return subprocess.Popen(
+            self.command(*words),
+            cwd=self.folder,
+            env=self.environment(environment),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def command(self, *words: str) -> list[str]:
+        """The command line."""
+        return [sys.executable, "-m", "launchers.cli.main", *words]
+
+    def environment(self, changes: dict[str, str]) -> dict[str, str]:
+        """This process's environment without what would change a plan, and with ``changes``."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("LAUNCH_", "AWS_")) and name not in ("VIRTUAL_ENV",)
+        }
+        return {
+            **kept,
+            "LAUNCH_HOME": str(self.home),
+            "PYTHONPATH": str(ROOT),
+            "AWS_CONFIG_FILE": str(self.home / "no-aws-config"),
+            **changes,
+        }
+
+    def write(self, name: str, text: str) -> Path:
+        """A file in the working folder."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path

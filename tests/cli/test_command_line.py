@@ -1,0 +1,246 @@
+"""Words on the command line: which are ours, which are the script's, and what a mistake is told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.command import ROOT, Launch
+
+PLAIN = "print('plain')\n"
+
+
+def document(launch: Launch, *words: str) -> dict:
+    launch.write("train.py", PLAIN)
+    answer = launch("local", *words, "--dry-run")
+    assert answer.code == 0, answer.err
+    return answer.json
+
+
+def test_help_names_every_verb_and_imports_none_of_them():
+    program = (
+        "import sys\n"
+        "sys.argv = ['launch', '--help']\n"
+        "from launchers.cli import main\n"
+        "try:\n    main.main()\n"
+        "except SystemExit:\n    pass\n"
+        "heavy = {'rich', 'pydantic', 'jinja2', 'yaml', 'boto3', 'docker', 'google.auth', 'sqlite3'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "assert not [name for name in sys.modules if name.startswith('launchers.local')]\n"
+        "for verb in main.VERBS:\n    print('VERB', verb)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, text=True, capture_output=True, check=True
+    )
+    help_text, _, _ = done.stdout.partition("VERB")
+    for verb in [line.split()[1] for line in done.stdout.splitlines() if line.startswith("VERB")]:
+        assert f"\n  {verb} " in help_text
+
+
+@pytest.mark.parametrize("verb", ["local", "sagemaker"])
+def test_a_dry_run_imports_no_cloud_sdk_no_pydantic_and_no_rich(launch: Launch, verb: str):
+    launch.write("train.py", PLAIN)
+    program = (
+        "import sys\n"
+        f"sys.argv = ['launch', {verb!r}, 'train.py', '--gpus', '0', '--dry-run']\n"
+        "from launchers.cli import main\n"
+        "try:\n    main.main()\n"
+        "except SystemExit as end:\n    assert end.code == 0\n"
+        "heavy = {'rich', 'pydantic', 'yaml', 'boto3', 'botocore', 'docker', 'google.auth',"
+        " 'sagemaker', 'tensorflow', 'horovod', 'pandas', 'requests'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=launch.folder,
+        env=launch.environment({}),
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_what_follows_the_separator_is_never_the_script(launch: Launch):
+    found = launch("local", "--instances", "2", "--dry-run", "--", "--epochs", "3", "x.py").json
+    assert found["script"] == "train_image_classifier.py"
+    assert found["arguments"] == ["--epochs", "3", "x.py"]
+
+
+def test_a_dry_run_does_not_swallow_the_script(launch: Launch):
+    launch.write("train.py", PLAIN)
+    answer = launch("local", "--dry-run", "train.py")
+    assert (answer.code, answer.json["script"]) == (0, "train.py")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--lr", "1.10", "--flag", "--name", "a b", "-v", "-v", "file#1", ""],
+        ["--", "--dry-run", "--", "-x"],
+        ["--instances", "9", "--help"],
+        ["é", "$HOME", "*", "'", '"', "\\", "a\nb"],
+        [],
+    ],
+)
+def test_arguments_reach_the_document_verbatim_and_in_order(launch: Launch, arguments: list[str]):
+    launch.write("train.py", PLAIN)
+    answer = launch("local", "train.py", "--dry-run", "--", *arguments)
+    assert answer.json["arguments"] == arguments
+
+
+RIGHT_LINES = [
+    (["train.py", "--epochs", "3"], "launch local train.py -- --epochs 3"),
+    (
+        ["--instances", "2", "train.py", "--epochs", "3"],
+        "launch local train.py --instances 2 -- --epochs 3",
+    ),
+    (
+        ["train.py", "--epochs", "3", "--instances", "2"],
+        "launch local train.py --instances 2 -- --epochs 3",
+    ),
+    (["train.py", "data", "more"], "launch local train.py -- data more"),
+    (["--epochs", "3"], "launch local -- --epochs 3"),
+    (["train.py", "-v"], "launch local train.py -- -v"),
+    (["train.py", "--data=a b"], "launch local train.py -- '--data=a b'"),
+]
+
+
+@pytest.mark.parametrize(("words", "right"), RIGHT_LINES, ids=[line for _, line in RIGHT_LINES])
+def test_arguments_without_the_separator_get_the_line_that_was_meant(
+    launch: Launch, words: list[str], right: str
+):
+    launch.write("train.py", PLAIN)
+    answer = launch("local", *words)
+    assert answer.code == 2
+    assert f"write: {right}\n" in answer.err
+
+
+MISTAKES = [
+    (["--instnaces", "2"], ["--instnaces", "did you mean --instances?"]),
+    (["--gpu", "2"], ["did you mean --gpus?"]),
+    (["--dryrun"], ["did you mean --dry-run?"]),
+    (["--instances", "two"], ["--instances: 'two'", "a whole number from 1 to 1000"]),
+    (["--instances", "0"], ["--instances: '0'"]),
+    (["--processes", "0"], ["--processes: '0'"]),
+    (["--gpus", "-1"], ["--gpus"]),
+    (["--gpus", "4"], ["at most 0 GPUs, which this machine shows"]),
+    (["--env", "NOVALUE"], ["--env: 'NOVALUE'", "NAME=VALUE"]),
+    (["--env", "LAUNCH_WORLD_SIZE=8"], ["a name that the launcher sets", "--instances"]),
+    (["--max-runtime", "90"], ["a time with its unit"]),
+    (["--name", "a_b"], ["letters, digits and inner hyphens"]),
+    (["--pin-gpu", "me"], ["one of guard, script, none"]),
+    (["--dry-run=dokcer"], ["--dry-run or --dry-run=docker"]),
+    (["--source", "nosuch", "train.py"], ["--source: nosuch", "a folder that exists"]),
+    (["trian.py"], ["trian.py (no such file)", "did you mean train.py?"]),
+    (["--python", "/nosuch/python"], ["/nosuch/python (no such file)", "a Python interpreter"]),
+    (["--requirements", "nosuch.txt"], ["nosuch.txt (no such file)"]),
+    (["-f", "nosuch.yaml"], ["nosuch.yaml"]),
+    (["--machine", "ml.p3.8xlarge"], ["--machine"]),
+]
+
+
+@pytest.mark.parametrize(("words", "parts"), MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
+def test_a_mistake_is_one_clear_message_and_exit_2(
+    launch: Launch, words: list[str], parts: list[str]
+):
+    launch.write("train.py", PLAIN)
+    answer = launch("local", *words)
+    assert answer.code == 2, answer.err
+    for part in parts:
+        assert part in answer.err
+    assert "Traceback" not in answer.err
+    assert answer.out == ""
+    assert not (launch.home / "jobs").exists()
+
+
+def test_all_mistakes_of_a_command_line_are_told_at_once(launch: Launch):
+    answer = launch("local", "--instances", "0", "--gpus", "x", "--env", "A", "--instnaces", "2")
+    assert (answer.code, answer.err.count("error: ")) == (2, 4)
+
+
+def test_an_unknown_verb_gets_the_verb_or_the_line_that_was_meant(launch: Launch):
+    assert "did you mean local?" in launch("locla").err
+    assert "launch local train.py" in launch("train.py").err
+
+
+def test_flags_win_over_the_file_and_the_plan_names_it(launch: Launch):
+    launch.write("train.py", PLAIN)
+    launch.write(
+        "launch.yaml", "script: train.py\ninstances: 3\nargs: [--a, 1.10]\nenv: {A: x, B: y}\n"
+    )
+    answer = launch("local", "--instances", "1", "--env", "B=z", "--dry-run")
+    assert answer.json["instances"] == 1
+    assert answer.json["arguments"] == ["--a", "1.10"]
+    assert answer.json["environment"]["A"] == "x"
+    assert answer.json["environment"]["B"] == "z"
+    assert "from launch.yaml and flags" in answer.err.splitlines()[0]
+
+
+def test_no_file_reads_none_and_another_one_is_read_from_its_own_folder(launch: Launch):
+    launch.write("train.py", PLAIN)
+    launch.write("launch.yaml", "instances: nonsense\n")
+    launch.write("sub/train.py", PLAIN)
+    launch.write("sub/job.yaml", "script: train.py\n")
+    assert launch("local", "train.py", "--no-file", "--dry-run").code == 0
+    found = launch("local", "-f", "sub/job.yaml", "--dry-run").json
+    assert found["source"] == str(launch.folder / "sub")
+
+
+def test_the_document_alone_is_on_stdout_and_yaml_is_a_view_of_it(launch: Launch):
+    import yaml
+
+    launch.write("train.py", PLAIN)
+    as_json = launch("local", "train.py", "--dry-run")
+    as_yaml = launch("local", "train.py", "--dry-run", "--format", "yaml")
+    assert json.loads(as_json.out) == yaml.safe_load(as_yaml.out)
+    assert as_json.err.startswith("plan  ")
+
+
+def test_a_dry_run_gives_the_same_bytes_every_time_and_leaves_nothing(launch: Launch):
+    launch.write("train.py", PLAIN)
+    words = ("local", "train.py", "--env", "Z=1", "--env", "A=2", "--dry-run")
+    assert launch(*words).out == launch(*words, TZ="Asia/Tokyo", PYTHONHASHSEED="7").out
+    assert list(launch.home.iterdir()) == []
+
+
+def test_init_writes_two_files_that_run_and_never_writes_over_yours(launch: Launch):
+    assert launch("init").code == 0
+    assert launch("local", "--dry-run").json["script"] == "train.py"
+    launch.write("train.py", "mine\n")
+    again = launch("init")
+    assert again.code == 2
+    assert "--force" in again.err
+    assert (launch.folder / "train.py").read_text() == "mine\n"
+
+
+def test_schema_is_valid_json_schema_for_the_file_that_init_writes(launch: Launch):
+    found = launch("schema").json
+    assert found["properties"]["instances"]["minimum"] == 1
+
+
+def test_a_home_folder_is_refused_as_source(launch: Launch):
+    launch.write("train.py", PLAIN)
+    answer = launch("local", "train.py", "--dry-run", HOME=str(launch.folder))
+    assert answer.code == 2
+    assert "home folder" in answer.err
+
+
+@pytest.mark.parametrize("verb", ["status", "logs", "wait", "cancel"])
+def test_an_unknown_job_is_exit_2(launch: Launch, verb: str):
+    answer = launch(verb, "nosuch")
+    assert answer.code == 2
+    assert "launch list" in answer.err
+
+
+def test_a_closed_pipe_is_no_error(launch: Launch):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m launchers.cli.main schema | head -c 10"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=launch.environment({}),
+    )
+    assert done.stderr == ""

@@ -1,0 +1,321 @@
+"""What bad luck gets: every row of the README's table, with real Horovod ranks.
+
+Each test marks its processes by its own LAUNCH_HOME, so that what is left behind is found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Launch
+from tests.local import scripts
+from tests.local.waiting import processes_with, until
+
+pytestmark = pytest.mark.horovod
+
+TWO_HOSTS = ("local", "train.py", "--instances", "2")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(launch: Launch) -> Iterator[None]:
+    """No process of the test's jobs outlives it."""
+    yield
+    left = until("all processes gone", lambda: _none_left(launch), seconds=15)
+    assert left == "none"
+
+
+def _none_left(launch: Launch) -> str:
+    return "" if ranks_of(launch) else "none"
+
+
+def ranks_of(launch: Launch) -> list[int]:
+    """The processes that have the test's own folder in their environment or command line."""
+    return processes_with(str(launch.home.parent))
+
+
+def log_of(launch: Launch) -> str:
+    return "".join(path.read_text() for path in launch.home.glob("jobs/*/logs/job.log"))
+
+
+def started(launch: Launch, *words: str, marker: str = "stepping") -> subprocess.Popen[str]:
+    """The command, once both ranks of its job have written ``marker``."""
+    process = launch.start(*words)
+    try:
+        until(marker, lambda: log_of(launch).count(marker) >= 2 or process.poll() is not None)
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+    except BaseException:
+        process.kill()
+        raise
+    return process
+
+
+def state_of(launch: Launch) -> tuple[str, str]:
+    job = launch("list", "--json").json[0]
+    return job["state"], job["reason"]
+
+
+def test_a_good_job_is_proven_and_found_again(launch: Launch):
+    launch.write("train.py", scripts.HOROVOD)
+    answer = launch(*TWO_HOSTS, "--processes", "2", "--json")
+    assert answer.code == 0, answer.err
+    assert answer.json["state"] == "succeeded"
+    assert answer.json["proof"] == "world size 4: 2 hosts x 2 ranks, Gloo"
+    name = answer.json["name"]
+    assert launch("wait", name).code == 0
+    assert launch("status", name, "--json").json["state"] == "succeeded"
+    for rank in range(4):
+        assert f"rank {rank} of 4" in launch("logs", name, "--rank", str(rank)).out
+    lines = [
+        line for line in launch("logs", name).out.splitlines() if re.search(r"rank \d of", line)
+    ]
+    assert sorted(lines) == sorted(
+        re.sub(r"pid \d+", "pid", line) and line
+        for line in lines
+        if re.match(r"\[host-[12]/\d\] ", line)
+    )
+    assert launch("logs", name, "--rank", "4").code == 2
+
+
+def test_a_rank_that_is_killed_ends_the_job_and_is_named(launch: Launch):
+    launch.write("train.py", scripts.ENDLESS)
+    process = started(launch, *TWO_HOSTS)
+    victim = int(re.findall(r"rank 1 of 2 pid (\d+)", log_of(launch))[0])
+    os.kill(victim, signal.SIGKILL)
+    until("all ranks gone", lambda: not _rank_processes(launch), seconds=5)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "rank 1 on host-2" in err
+    assert "SIGKILL" in err
+    assert "the last lines of rank 1" in err
+    assert re.search(r"launch logs train-\w+-1 --rank 1", err)
+
+
+def _rank_processes(launch: Launch) -> list[int]:
+    return [pid for pid in ranks_of(launch) if b"guard.py" in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_script_that_raises_shows_its_traceback_once(launch: Launch):
+    launch.write("train.py", scripts.RAISES)
+    answer = launch(*TWO_HOSTS)
+    assert answer.code == 1
+    shown = answer.out + answer.err
+    assert answer.out.count("Traceback (most recent call last)") == 1
+    assert "ValueError: no such layer: conv9" in shown
+    assert "guard.py" not in answer.out
+
+
+def test_the_rank_that_raised_is_the_cause_and_not_the_one_that_noticed(launch: Launch):
+    launch.write("train.py", scripts.ONE_RAISES)
+    answer = launch(*TWO_HOSTS)
+    assert answer.code == 1
+    assert "only rank 1 knows why" in answer.out
+    assert "rank 1 on host-2" in answer.err
+    assert "HorovodInternalError" not in answer.out
+
+
+def test_a_script_without_init_is_independent_copies(launch: Launch):
+    launch.write("train.py", scripts.NO_INIT)
+    answer = launch(*TWO_HOSTS)
+    assert answer.code == 1
+    assert "2 independent copies ran" in answer.out + answer.err
+    assert "hvd.init()" in answer.out + answer.err
+
+
+def test_variables_that_the_script_wiped_are_named_the_moment_init_returns(launch: Launch):
+    launch.write("train.py", scripts.WIPED)
+    answer = launch(*TWO_HOSTS)
+    assert answer.code == 1
+    assert "the first line after init" not in answer.out
+    assert "HOROVOD_" in answer.out + answer.err
+
+
+def test_a_world_size_that_differs_ends_before_the_scripts_first_line(
+    launch: Launch, tmp_path: Path
+):
+    """The document is changed behind the launcher's back, and run by the supervisor itself."""
+    launch.write("train.py", "print('THE FIRST LINE')\n")
+    answer = launch(
+        "local", "train.py", "--instances", "2", "--output-path", str(tmp_path / "o"), "--dry-run"
+    )
+    document = answer.json
+    document["environment"]["LAUNCH_WORLD_SIZE"] = "8"
+    folder = tmp_path / "o" / "changed"
+    (folder / "logs").mkdir(parents=True)
+    import json
+
+    (folder / "definition.json").write_text(json.dumps({**document, "folder": str(folder)}))
+    subprocess.run(
+        launch.command()[:1] + ["-m", "launchers.local.supervisor", str(folder)],
+        env=launch.environment({}),
+        check=True,
+        timeout=120,
+    )
+    result = json.loads((folder / "result.json").read_text())
+    log = (folder / "logs" / "job.log").read_text()
+    assert result["state"] == "failed"
+    assert "THE FIRST LINE" not in log
+    assert "8" in result["reason"]
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["Ctrl-C", "SIGTERM", "terminal"]
+)
+def test_an_interrupt_ends_every_process(launch: Launch, number: signal.Signals):
+    launch.write("train.py", scripts.ENDLESS)
+    process = started(launch, *TWO_HOSTS)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert state_of(launch)[0] == "stopped"
+
+
+def test_a_killed_launcher_takes_its_ranks_along(launch: Launch):
+    launch.write("train.py", scripts.ENDLESS)
+    process = started(launch, *TWO_HOSTS)
+    process.kill()
+    process.communicate()
+    until("all processes gone", lambda: not ranks_of(launch), seconds=15)
+    state, reason = state_of(launch)
+    assert (state, "killed" in reason) == ("lost", True)
+
+
+def test_a_killed_supervisor_takes_its_ranks_along(launch: Launch):
+    launch.write("train.py", scripts.ENDLESS)
+    process = started(launch, *TWO_HOSTS)
+    supervisor = [pid for pid in ranks_of(launch) if b"launchers.local.supervisor" in _command(pid)]
+    os.kill(supervisor[0], signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert state_of(launch)[0] == "lost"
+
+
+def test_a_detached_job_goes_on_and_is_followed_waited_for_and_cancelled(launch: Launch):
+    launch.write("train.py", scripts.ENDLESS)
+    answer = launch(*TWO_HOSTS, "--detach", "--json")
+    assert answer.code == 0, answer.err
+    name = answer.json["name"]
+    until("stepping", lambda: "stepping" in log_of(launch))
+    assert launch("status", name, "--json").json["state"] == "running"
+    assert launch("wait", name, "--timeout", "1s").code == 1
+    follower = launch.start("logs", name, "--follow")
+    cancelled = launch("cancel", name, "--json")
+    assert (cancelled.code, cancelled.json["state"]) == (0, "stopped")
+    out, _ = follower.communicate(timeout=60)
+    assert follower.returncode == 0
+    assert "stepping" in out
+    assert launch("wait", name).code == 1
+    assert launch("cancel", name).code == 0
+    assert launch("list", "--json").json[0]["state"] == "stopped"
+
+
+def test_a_time_limit_ends_the_job(launch: Launch):
+    launch.write("train.py", scripts.NO_INIT + "import time\ntime.sleep(600)\n")
+    answer = launch("local", "train.py", "--max-runtime", "2s", "--json")
+    assert (answer.code, answer.json["state"]) == (1, "timed out")
+    assert "time limit" in answer.json["reason"]
+
+
+def test_a_failed_runs_checkpoints_are_taken_up_and_a_good_runs_are_not(launch: Launch):
+    launch.write("train.py", scripts.RESUMES)
+    first = launch(*TWO_HOSTS, "--json")
+    assert first.code == 1
+    second = launch(*TWO_HOSTS, "--json")
+    assert second.code == 0, second.err
+    assert f"kept from {first.json['name']}" in second.err
+    assert "starting at epoch 2" in second.err
+    third = launch(*TWO_HOSTS, "--dry-run")
+    assert "kept from" not in third.err
+    assert third.json["environment"]["LAUNCH_CHECKPOINT_DIR"].endswith("-3/checkpoints")
+
+
+def test_a_plain_script_runs_at_world_size_1_and_a_second_run_is_a_second_run(launch: Launch):
+    launch.write("train.py", scripts.PLAIN)
+    words = ("local", "train.py", "--json", "--", "--lr", "1.10", "", "a b")
+    first, second = launch(*words), launch(*words)
+    assert first.code == second.code == 0
+    assert first.json["proof"] == "world size 1: 1 host x 1 rank, Horovod not used"
+    assert "arguments ['--lr', '1.10', '', 'a b']" in first.err
+    assert [answer.json["name"][-2:] for answer in (first, second)] == ["-1", "-2"]
+
+
+def test_a_port_that_is_taken_is_told_before_any_rank(launch: Launch):
+    launch.write("train.py", scripts.PLAIN)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        answer = launch("local", "train.py", "--port", str(taken.getsockname()[1]))
+    assert answer.code == 2
+    assert "a free port on 127.0.0.1" in answer.err
+    assert launch("list", "--json").json == [] or launch("list").err.startswith("no jobs")
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_rank(launch: Launch):
+    launch.write("train.py", scripts.PLAIN)
+    launch.write("a-file", "")
+    answer = launch("local", "train.py", "--output-path", "a-file/below")
+    assert answer.code == 2
+    assert "a folder that can be written" in answer.err
+    checkpoint = launch("local", "train.py", "--checkpoint", "a-file/below")
+    assert checkpoint.code == 2
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 40 MB of its own; needs root, as CI is."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_told_before_any_rank(launch: Launch, small_disk: Path):
+    launch.write("train.py", scripts.PLAIN)
+    (small_disk / "filler").write_bytes(b"\0" * (30 << 20))
+    answer = launch("local", "train.py", "--output-path", str(small_disk))
+    assert answer.code == 2
+    assert "MB free" in answer.err
+
+
+def test_a_disk_that_fills_up_ends_the_job_with_that_reason(launch: Launch, small_disk: Path):
+    launch.write("train.py", "while True:\n    print('x' * 1000)\n")
+    answer = launch("local", "train.py", "--output-path", str(small_disk), "--json")
+    assert answer.code == 1
+    assert "No space left on device" in answer.json["reason"]
+    assert "Traceback" not in answer.err
+
+
+def test_requirements_are_installed_for_the_job_alone(launch: Launch):
+    launch.write("package/pyproject.toml", '[project]\nname = "tiny-dep"\nversion = "1"\n')
+    launch.write("package/tiny_dep.py", "VALUE = 42\n")
+    launch.write("deps.txt", "./package\n")
+    launch.write("train.py", "import tiny_dep\nprint('value', tiny_dep.VALUE)\n")
+    answer = launch("local", "train.py", "--requirements", "deps.txt", "--json")
+    assert answer.code == 0, answer.err
+    assert "value 42" in answer.err
+    with pytest.raises(ImportError):
+        __import__("tiny_dep")
+
+
+def test_requirements_that_cannot_be_installed_end_the_job_before_any_rank(launch: Launch):
+    launch.write("deps.txt", "./nosuch\n")
+    launch.write("train.py", scripts.PLAIN)
+    answer = launch("local", "train.py", "--requirements", "deps.txt", "--json")
+    assert answer.code == 1
+    assert "pip could not install" in answer.json["reason"]
+    assert "arguments [" not in answer.err

@@ -1,0 +1,179 @@
+"""What a local plan decides: ranks, GPUs, Python, where things go."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Launch
+
+PLAIN = "print('plain')\n"
+
+
+def plan(launch: Launch, *words: str, **environment: str) -> dict:
+    launch.write("train.py", PLAIN)
+    answer = launch("local", "train.py", *words, "--dry-run", **environment)
+    assert answer.code == 0, answer.err
+    return answer.json
+
+
+@pytest.mark.parametrize(
+    ("words", "visible", "world_size", "devices"),
+    [
+        ([], "", 1, [""]),
+        (["--instances", "2", "--processes", "2"], "", 4, ["", ""]),
+        ([], "0,1,2,3", 4, ["0,1,2,3"]),
+        (["--instances", "2"], "0,1,2,3", 4, ["0,1", "2,3"]),
+        (["--instances", "2"], "4,5,6", 2, ["4", "5"]),
+        (["--gpus", "1"], "GPU-aa,GPU-bb", 1, ["GPU-aa"]),
+        (["--gpus", "0", "--processes", "3"], "0,1", 3, [""]),
+        (["--instances", "3"], "0,1", 3, ["", "", ""]),
+        ([], "-1", 1, [""]),
+    ],
+)
+def test_ranks_and_devices_are_divided_among_the_hosts(
+    launch: Launch, words: list[str], visible: str, world_size: int, devices: list[str]
+):
+    found = plan(launch, *words, CUDA_VISIBLE_DEVICES=visible)
+    assert found["world_size"] == world_size
+    assert found["environment"]["LAUNCH_WORLD_SIZE"] == str(world_size)
+    assert [host["environment"]["CUDA_VISIBLE_DEVICES"] for host in found["hosts"]] == devices
+    assert [rank for host in found["hosts"] for rank in host["ranks"]] == list(range(world_size))
+
+
+def test_more_ranks_than_gpus_are_refused_and_fewer_are_a_warning(launch: Launch):
+    launch.write("train.py", PLAIN)
+    more = launch(
+        "local",
+        "train.py",
+        "--gpus",
+        "1",
+        "--processes",
+        "2",
+        "--dry-run",
+        CUDA_VISIBLE_DEVICES="0",
+    )
+    assert (more.code, "at most one rank a GPU" in more.err) == (2, True)
+    fewer = launch(
+        "local",
+        "train.py",
+        "--gpus",
+        "2",
+        "--processes",
+        "1",
+        "--dry-run",
+        CUDA_VISIBLE_DEVICES="0,1",
+    )
+    assert (fewer.code, "warning: --processes" in fewer.err) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "who"),
+    [
+        (PLAIN, [], "guard"),
+        ("torch.cuda.set_device(hvd.local_rank())\n", [], "script"),
+        ("torch.cuda.set_device(hvd.local_rank())\n", ["--pin-gpu", "guard"], "guard"),
+        (PLAIN, ["--pin-gpu", "none"], "none"),
+    ],
+)
+def test_who_pins_is_read_from_the_source_and_can_be_said(
+    launch: Launch, text: str, words: list[str], who: str
+):
+    launch.write("train.py", text)
+    answer = launch("local", "train.py", *words, "--dry-run", CUDA_VISIBLE_DEVICES="0")
+    assert answer.json["environment"]["LAUNCH_PIN_GPU"] == who
+    assert f"pinned by {who}" in answer.err
+
+
+def test_the_python_is_named_with_its_horovod(launch: Launch):
+    launch.write("train.py", PLAIN)
+    assert "Horovod 0.28.1" in launch("local", "train.py", "--dry-run").err
+
+
+def test_the_active_environment_is_taken_before_the_launchers_own(launch: Launch, tmp_path: Path):
+    active = tmp_path / "env"
+    (active / "bin").mkdir(parents=True)
+    (active / "bin" / "python").symlink_to(sys.executable)
+    assert plan(launch, VIRTUAL_ENV=str(active))["python"] == str(active / "bin" / "python")
+    named = plan(launch, "--python", sys.executable, VIRTUAL_ENV=str(active))
+    assert named["python"] == sys.executable
+
+
+def test_a_python_without_horovod_is_refused_with_both_fixes(launch: Launch, tmp_path: Path):
+    import venv
+
+    venv.create(tmp_path / "bare", with_pip=False)
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
+    answer = launch("local", "train.py", "--python", str(tmp_path / "bare"), "--dry-run")
+    assert answer.code == 2
+    assert "no Horovod" in answer.err
+    assert "--python PATH" in answer.err
+    assert "make demo" in answer.err
+
+
+def test_a_plain_script_at_world_size_1_needs_no_horovod(launch: Launch, tmp_path: Path):
+    import venv
+
+    venv.create(tmp_path / "bare", with_pip=False)
+    launch.write("train.py", PLAIN)
+    words = ("local", "train.py", "--python", str(tmp_path / "bare"), "--dry-run")
+    assert launch(*words).code == 0
+    assert launch(*words, "--processes", "2").code == 2
+
+
+def test_output_goes_where_it_is_told(launch: Launch, tmp_path: Path):
+    found = plan(launch, "--output-path", str(tmp_path / "out"), "--checkpoint", "ckpt")
+    assert found["folder"].startswith(str(tmp_path / "out"))
+    assert found["environment"]["LAUNCH_CHECKPOINT_DIR"] == str(launch.folder / "ckpt")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_requirements_file_that_nobody_asked_for_is_a_line_of_the_plan(launch: Launch):
+    launch.write("train.py", PLAIN)
+    launch.write("requirements.txt", "six\n")
+    assert "not asked for" in launch("local", "train.py", "--dry-run").err
+
+
+def test_the_digest_is_that_of_request_and_source(launch: Launch):
+    def digest(*words: str) -> str:
+        return plan(launch, *words)["name"].rsplit("-", 2)[1]
+
+    first = digest()
+    assert digest() == digest("--name", "other") == digest("--port", "12345") == first
+    assert digest("--env", "A=b") != first
+    assert digest("--processes", "2") != first
+    launch.write("helper.py", "x = 1\n")
+    assert digest() != first
+
+
+def test_the_plan_says_all_that_decides_the_run(launch: Launch):
+    launch.write("train.py", PLAIN)
+    answer = launch(
+        "local",
+        "train.py",
+        "--instances",
+        "2",
+        "--env",
+        "A=b",
+        "--max-runtime",
+        "1h",
+        "--dry-run",
+        "--",
+        "--epochs",
+        "3",
+    )
+    for part in (
+        "2 hosts x 1 rank = world size 2",
+        "train.py",
+        "--epochs 3",
+        "A",
+        "Python 3.",
+        "1h",
+        "checkpoints",
+        "output",
+    ):
+        assert part in answer.err
+    json.loads(answer.out)
