@@ -67,7 +67,7 @@ def read_document(file: str) -> dict[str, Any]:
         ) from None
     document = _parsed(text, file)
     if not isinstance(document, dict) or not document:
-        found = type(document).__name__ if document else "nothing"
+        found = "nothing" if document in (None, {}) else type(document).__name__
         raise LaunchError(
             Problem(file, found, "an object: a CreateTrainingJob request", rule="file-shape")
         )

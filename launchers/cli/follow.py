@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from launchers.cli.output import answer, colours, rank_style, say, styled
+from launchers.cli.output import answer, rank_style, say, styled
 from launchers.core.ledger import Ledger
 from launchers.core.logs import TAIL_LINES, JobWatch, Progress, TracebackFolder, is_progress, tag
 from launchers.core.problems import EXIT_INTERRUPTED, EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
@@ -97,7 +98,8 @@ def _bar_text(progress: Progress, stream: Any) -> str:
         f"{bar} epoch {progress.epoch}/{progress.epochs}  step {progress.step}/{progress.steps}"
         f"  {progress.rate:,.0f} images/s  loss {progress.loss}"
     )
-    return styled(text, "cyan", stream) if colours(stream) else text
+    text = text[: shutil.get_terminal_size().columns - 1]  # a line that wraps is never cleared
+    return styled(text, "cyan", stream)
 
 
 def say_end(

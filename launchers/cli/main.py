@@ -6,6 +6,7 @@ Only the verb that was asked for is imported; ``launch --help`` imports none.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ import click
 from launchers.core.problems import (
     EXIT_BAD_REQUEST,
     EXIT_INTERRUPTED,
+    EXIT_OK,
     LaunchError,
     Problem,
     did_you_mean,
@@ -94,6 +96,10 @@ def main() -> NoReturn:
     """The console script. Ends the process with one of the design's exit codes."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        # A rank may print what this terminal cannot show; that must not end the launcher.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:]
     debug = "--debug" in words[:1]
     try:
@@ -101,7 +107,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         # The reader of our stdout went away (`| head`): nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = EXIT_OK_PIPE
+        code = EXIT_OK
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except Exception as error:
@@ -110,9 +116,6 @@ def main() -> NoReturn:
         code = report(error)
     sys.stdout.flush()
     sys.exit(code)
-
-
-EXIT_OK_PIPE = 0
 
 
 def run(words: list[str]) -> int:

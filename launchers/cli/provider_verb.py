@@ -31,6 +31,7 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
             help="The document's form in a dry run.",
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
+        *_sdk_flags(chosen),
         click.Option(["--detach"], is_flag=True, help="Start the job and return."),
     ]
 
@@ -49,6 +50,13 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
     )
 
 
+def _sdk_flags(chosen: Provider) -> list[click.Option]:
+    if "bundle" not in chosen.capabilities:
+        return []
+    text = "Go on although this SDK is too old or too new (repeatable)."
+    return [click.Option(["--ignore-sdk"], metavar="NAME", multiple=True, help=text)]
+
+
 def _dry_run_help(chosen: Provider) -> str:
     return "Print the job definition and stop."
 
@@ -58,13 +66,25 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
     mode = _mode(values["dry_run"])
     prepared = pipeline.prepare(chosen, given.job)
     say_plan(prepared.plan, chosen.title, given.read_from)
+    if "bundle" in chosen.capabilities:
+        for line in prepared.bundle.left_out_summary():
+            say(f"  left out  {line}")
     say_problems(p for p in prepared.problems if p not in prepared.plan.problems)
     if errors(prepared.problems):
         return EXIT_BAD_REQUEST
     if mode == "print":
+        if "bundle" in chosen.capabilities:
+            size = f"{len(prepared.bundle.files)} files, {prepared.bundle.size / 1e6:.1f} MB"
+            say(f"  not uploaded  the bundle ({size}): a dry run uploads nothing")
+        _say_gate(prepared.plan.features, values.get("ignore_sdk", ()))
         _print_document(prepared, values["form"])
         return EXIT_OK
-    handle = pipeline.submit(chosen, prepared)
+    handle = pipeline.submit(
+        chosen,
+        prepared,
+        tuple(values.get("ignore_sdk", ())),
+        warn=lambda problem: say_problems([problem]),
+    )
     from launchers.cli.follow import follow_to_end
 
     if values["detach"]:
@@ -82,6 +102,15 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
             )
         return EXIT_OK
     return follow_to_end(chosen, handle, as_json=values["as_json"], owner=True)
+
+
+def _say_gate(features: frozenset[str], ignored: tuple[str, ...]) -> None:
+    """What a submission would say of the installed SDKs; nothing stops a dry run."""
+    if features:
+        from launchers.core.sdk_gate import check
+
+        findings = check(features, ignore=ignored, for_submission=False)
+        say_problems(finding.as_problem() for finding in findings)
 
 
 def _mode(dry_run: str | None) -> str:

@@ -6,6 +6,7 @@ plan -> name -> render -> check -> (print | rehearse | preflight -> ledger -> su
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from launchers.core.job import JobSpec
@@ -66,17 +67,33 @@ def _numbered(provider: Provider, job: JobSpec, base: str) -> JobSpec:
     return replace(job, run=run, full_name=job_name(base, run))
 
 
-def submit(provider: Provider, prepared: Prepared) -> JobHandle:
-    """Preflight, write the intent into the ledger, start. May block.
+def submit(
+    provider: Provider,
+    prepared: Prepared,
+    ignored_sdks: tuple[str, ...] = (),
+    warn: Callable[[Problem], None] = lambda problem: None,
+) -> JobHandle:
+    """Gate, preflight, write the intent into the ledger, start. May block.
+
+    Args:
+        ignored_sdks: Packages of ``--ignore-sdk``; the ledger keeps them.
+        warn: Takes what does not stop the job.
 
     Raises:
-        LaunchError: A rule is broken, preflight refused, or the provider did.
+        LaunchError: A rule is broken, an SDK does not serve, preflight refused, or the provider did.
     """
     if errors(prepared.problems):
         raise LaunchError(prepared.problems)
-    refused = errors(provider.preflight(prepared.definition))
-    if refused:
-        raise LaunchError(refused)
+    if prepared.plan.features:
+        from launchers.core.sdk_gate import require
+
+        for finding in require(prepared.plan.features, ignore=ignored_sdks):
+            warn(finding.as_problem())
+    answers = provider.preflight(prepared.definition)
+    if errors(answers):
+        raise LaunchError(answers)
+    for problem in answers:
+        warn(problem)
     ledger = Ledger()
     definition = prepared.definition
     entry = Entry(
@@ -89,6 +106,7 @@ def submit(provider: Provider, prepared: Prepared) -> JobHandle:
         state=PENDING,
         created=time.time(),
         checkpoint=prepared.plan.environment["LAUNCH_CHECKPOINT_DIR"],
+        details={"ignored_sdks": list(ignored_sdks)} if ignored_sdks else {},
     )
     ledger.add(entry)
     try:

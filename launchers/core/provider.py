@@ -162,8 +162,27 @@ class Provider(ABC):
         """Ask for the job's end. Returns quietly for a job that has already ended."""
 
     @abstractmethod
-    def contract(self, definition: JobDefinition) -> list[Container]:
-        """What each host of that job would see, for the rehearsal. Pure."""
+    def contract(
+        self,
+        definition: JobDefinition,
+        ranks_per_host: int | None = None,
+        serve_code: bool = True,
+    ) -> list[Container]:
+        """What each host of that job would see, for the rehearsal. Pure.
+
+        Args:
+            ranks_per_host: Stands for the document's own number in what the containers see.
+            serve_code: Whether code that the document leaves in an object store is served beside
+                the containers; without it they ask the cloud.
+        """
+
+    def conduct(self, definition: JobDefinition) -> Conduct:
+        """How the service treats the job's containers while they run and when they end. Pure."""
+        return Conduct()
+
+    def is_guarded(self, definition: JobDefinition) -> bool:
+        """Whether the document itself starts our guard in every rank. Pure."""
+        return True
 
 
 def provider(name: str) -> Provider:

@@ -7,6 +7,7 @@ JSON; so no value of a user's can change the document's shape.
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from launchers.core.paths import templates_folder
@@ -23,8 +24,7 @@ def render(provider: str, template: str, plan: Plan) -> JobDefinition:
     Raises:
         jinja2.UndefinedError, json.JSONDecodeError: The template is wrong (a defect of ours).
     """
-    source = (templates_folder() / provider / template).read_text(encoding="utf-8")
-    document = json.loads(_environment().from_string(source).render(plan=plan, job=plan.job))
+    document = json.loads(_template(provider, template).render(plan=plan, job=plan.job))
     return JobDefinition(
         provider=provider,
         name=plan.name,
@@ -38,6 +38,12 @@ def render(provider: str, template: str, plan: Plan) -> JobDefinition:
 def document_text(document: Any) -> str:
     """``document`` as the JSON text that is printed and sent."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+@lru_cache(maxsize=8)
+def _template(provider: str, template: str) -> Any:
+    source = (templates_folder() / provider / template).read_text(encoding="utf-8")
+    return _environment().from_string(source)
 
 
 def _environment() -> Any:

@@ -9,13 +9,14 @@ import pytest
 
 from launchers.core.job import JobSpec
 from launchers.core.plan import Plan
-from launchers.core.render import render
+from launchers.core.render import _template, render
 
 
 @pytest.fixture
 def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "x").mkdir()
     monkeypatch.setattr("launchers.core.render.templates_folder", lambda: tmp_path)
+    _template.cache_clear()
     return tmp_path / "x"
 
 

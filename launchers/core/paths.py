@@ -1,0 +1,43 @@
+"""Where the folders that lie beside the package are: in a clone, and in an installed wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from launchers.core.problems import LaunchError, Problem
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def entrypoints_folder() -> Path:
+    """The folder of agent.py, guard.py and the shared training scripts.
+
+    Raises:
+        LaunchError: The installation lacks it.
+    """
+    return _shipped("entrypoints")
+
+
+def templates_folder() -> Path:
+    """The folder of the job definitions' templates, one folder a provider in it.
+
+    Raises:
+        LaunchError: The installation lacks it.
+    """
+    return _shipped("templates")
+
+
+def _shipped(name: str) -> Path:
+    """A wheel carries the folder inside the package (hatch_build.py), a clone has it beside it."""
+    for folder in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise LaunchError(
+        Problem(
+            path=str(_PACKAGE),
+            found=f"no folder {name} in the package or beside it",
+            expected="a clone of the repository, or an installed wheel",
+            fix="Install it again: pip install --force-reinstall .",
+            rule="installation.incomplete",
+        )
+    )

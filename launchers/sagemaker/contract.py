@@ -1,0 +1,269 @@
+"""What SageMaker promises a training container, read from a CreateTrainingJob request. Pure.
+
+Source: the SageMaker developer guide, "How Amazon SageMaker provides training information"
+(/opt/ml/input/config, /opt/ml/input/data, the command ``train``), and its own toolkit,
+sagemaker-training 5.1.4, environment.py, which reads those files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from launchers.core.containers import (
+    OBJECT_STORE_URL,
+    Cause,
+    Channel,
+    Conduct,
+    Container,
+    Pause,
+)
+from launchers.sagemaker.document import (
+    CHECKPOINT_PATH,
+    MPI_PROCESSES_PER_HOST,
+    SUBMIT_DIRECTORY,
+    at,
+    entries,
+    hyperparameter,
+    mapping,
+    processes_per_host,
+    uses_mpi,
+    whole_number,
+)
+from launchers.sagemaker.machines import machine
+
+ROOT = "/opt/ml"
+CONFIG = f"{ROOT}/input/config"
+DATA = f"{ROOT}/input/data"
+INTERFACE = "eth0"
+DEFAULT_REGION = "us-east-1"
+_ONE_GROUP = "homogeneousCluster"
+_LINES = Path(__file__).with_name("container_lines.json")
+
+
+def contract(
+    document: Mapping[str, Any], ranks_per_host: int | None = None, serve_code: bool = True
+) -> list[Container]:
+    """What each host of the request's job would see, algo-1 first.
+
+    Args:
+        document: The request.
+        ranks_per_host: Stands for the request's own number in what the containers see; the
+            request is not changed.
+        serve_code: Whether a ``sagemaker_submit_directory`` in S3 is served by an object store
+            beside the containers; without it the toolkit asks AWS.
+    """
+    groups = _groups(document)
+    hosts = sorted(host for group in groups for host in group["hosts"])
+    ranks = _ranks(document, len(hosts), ranks_per_host)
+    containers = []
+    for group in groups:
+        for host in group["hosts"]:
+            config = _resource_config(host, hosts, group, groups)
+            containers.append(
+                _container(
+                    document, host, config, ranks[hosts.index(host)], ranks_per_host, serve_code
+                )
+            )
+    return sorted(containers, key=lambda container: hosts.index(container.name))
+
+
+def conduct(document: Mapping[str, Any]) -> Conduct:
+    """How SageMaker ends the request's job, and what its toolkit's known lines mean.
+
+    Figures: SIGTERM comes 120 s before SIGKILL (developer guide, StopTrainingJob); a worker ends
+    shortly before algo-1 (sagemaker-training 5.1.4, mpi.py: both sleep 30 s after mpirun).
+    """
+    table = _lines()
+    return Conduct(
+        max_runtime=whole_number(at(document, "StoppingCondition", "MaxRuntimeInSeconds")),
+        stop_grace=120.0,
+        follow_within=60.0,
+        isolated=at(document, "EnableNetworkIsolation") is True,
+        causes=tuple(Cause(**entry) for entry in table["causes"]),
+        pauses=tuple(Pause(**entry) for entry in table["pauses"]),
+        unheard=table["unheard"],
+    )
+
+
+def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The instance groups as resourceconfig.json lists them; hosts are numbered through."""
+    resources = mapping(document, "ResourceConfig")
+    named = entries(resources, "InstanceGroups") or [{**resources, "InstanceGroupName": _ONE_GROUP}]
+    groups, number = [], 0
+    for group in named:
+        count = whole_number(group.get("InstanceCount")) or 1
+        groups.append(
+            {
+                "instance_group_name": str(group.get("InstanceGroupName", _ONE_GROUP)),
+                "instance_type": str(group.get("InstanceType", "local")),
+                "hosts": [f"algo-{number + index + 1}" for index in range(count)],
+            }
+        )
+        number += count
+    return groups
+
+
+def _ranks(
+    document: Mapping[str, Any], hosts: int, ranks_per_host: int | None
+) -> list[tuple[int, ...]]:
+    """The global ranks of each host: mpirun fills host after host (``-map-by slot``)."""
+    each = ranks_per_host or processes_per_host(document)
+    if not uses_mpi(document) or not each:
+        return [()] * hosts
+    return [tuple(range(host * each, (host + 1) * each)) for host in range(hosts)]
+
+
+def _container(
+    document: Mapping[str, Any],
+    host: str,
+    resource_config: Mapping[str, Any],
+    ranks: tuple[int, ...],
+    ranks_per_host: int | None,
+    serve_code: bool,
+) -> Container:
+    algorithm = mapping(document, "AlgorithmSpecification")
+    code = _code(document)
+    instance_type = machine(str(resource_config["current_instance_type"]))
+    kept = _checkpoints(document)
+    arguments = algorithm.get("ContainerArguments")
+    return Container(
+        name=host,
+        hostname=host,
+        image=str(algorithm.get("TrainingImage", "")),
+        entrypoint=_words(algorithm.get("ContainerEntrypoint")),
+        command=_words(arguments) if arguments else ("train",),
+        environment=_environment(document, ranks_per_host, serve_code and code.startswith("s3:")),
+        files={
+            f"{CONFIG}/resourceconfig.json": _json(resource_config),
+            f"{CONFIG}/hyperparameters.json": _json(_hyperparameters(document, ranks_per_host)),
+            f"{CONFIG}/inputdataconfig.json": _json(_input_data_config(document)),
+        },
+        folders=(f"{ROOT}/model", f"{ROOT}/output/data", DATA, *_intermediate(document), *kept),
+        channels=tuple(_channels(document, code)),
+        code=code,
+        ranks=ranks,
+        leader=host == resource_config["hosts"][0],
+        gpus=instance_type.gpus if instance_type else 0,
+        collected={"model": f"{ROOT}/model", "output": f"{ROOT}/output"},
+        kept=kept,
+    )
+
+
+def _resource_config(
+    host: str, hosts: list[str], group: Mapping[str, Any], groups: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "current_host": host,
+        "current_instance_type": group["instance_type"],
+        "current_group_name": group["instance_group_name"],
+        "hosts": hosts,
+        "instance_groups": groups,
+        "network_interface_name": INTERFACE,
+    }
+
+
+def _hyperparameters(document: Mapping[str, Any], ranks_per_host: int | None) -> dict[str, Any]:
+    """The request's own values, to the letter; the toolkit parses each as JSON itself."""
+    values = mapping(document, "HyperParameters")
+    if ranks_per_host is not None and MPI_PROCESSES_PER_HOST in values:
+        values[MPI_PROCESSES_PER_HOST] = str(ranks_per_host)
+    return values
+
+
+def _environment(
+    document: Mapping[str, Any], ranks_per_host: int | None, object_store: bool
+) -> dict[str, str]:
+    name = str(document.get("TrainingJobName", "rehearsal"))
+    region = str(hyperparameter(document, "sagemaker_region") or DEFAULT_REGION)
+    values = {
+        **mapping(document, "Environment"),
+        "TRAINING_JOB_NAME": name,
+        "TRAINING_JOB_ARN": f"arn:aws:sagemaker:{region}:000000000000:training-job/{name}",
+        "AWS_REGION": region,
+    }
+    if ranks_per_host is not None:
+        hosts = sum(len(group["hosts"]) for group in _groups(document))
+        reduced = {
+            "LAUNCH_PROCESSES": ranks_per_host,
+            "LAUNCH_WORLD_SIZE": ranks_per_host * hosts,
+        }
+        values.update({key: str(value) for key, value in reduced.items() if key in values})
+    if object_store:
+        values["S3_ENDPOINT_URL"] = OBJECT_STORE_URL
+    return {key: str(value) for key, value in values.items()}
+
+
+def _input_data_config(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    config = {}
+    mode = at(document, "AlgorithmSpecification", "TrainingInputMode") or "File"
+    for channel in entries(document, "InputDataConfig"):
+        source = at(channel, "DataSource", "S3DataSource") or {}
+        config[str(channel.get("ChannelName"))] = {
+            **({"ContentType": channel["ContentType"]} if "ContentType" in channel else {}),
+            "TrainingInputMode": str(channel.get("InputMode", mode)),
+            "S3DistributionType": str(source.get("S3DataDistributionType", "FullyReplicated")),
+            "RecordWrapperType": str(channel.get("RecordWrapperType", "None")),
+        }
+    return config
+
+
+def _channels(document: Mapping[str, Any], code: str) -> Iterator[Channel]:
+    mode = at(document, "AlgorithmSpecification", "TrainingInputMode") or "File"
+    for channel in entries(document, "InputDataConfig"):
+        path = f"{DATA}/{channel.get('ChannelName')}"
+        if code.startswith(f"{path}/"):
+            continue
+        source = at(channel, "DataSource", "S3DataSource") or {}
+        yield Channel(
+            name=str(channel.get("ChannelName")),
+            path=path,
+            uri=str(source.get("S3Uri", "")),
+            sharded=source.get("S3DataDistributionType") == "ShardedByS3Key",
+            streamed=channel.get("InputMode", mode) == "Pipe",
+        )
+
+
+def _code(document: Mapping[str, Any]) -> str:
+    """Where the bundle is expected: the file that its channel's object becomes, or an address."""
+    place = hyperparameter(document, SUBMIT_DIRECTORY)
+    if not isinstance(place, str):
+        return ""
+    if place.startswith("s3://"):
+        return place
+    for channel in entries(document, "InputDataConfig"):
+        folder = f"{DATA}/{channel.get('ChannelName')}/"
+        if place.startswith(folder):
+            uri = str(at(channel, "DataSource", "S3DataSource", "S3Uri") or "")
+            # The service names a file after its object, whatever the toolkit looks for.
+            return folder + (uri.rpartition("/")[2] or place.removeprefix(folder))
+    return ""
+
+
+def _checkpoints(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The folder that the service keeps in S3; without a CheckpointConfig it keeps none."""
+    config = mapping(document, "CheckpointConfig")
+    return (str(config.get("LocalPath", CHECKPOINT_PATH)),) if config else ()
+
+
+def _intermediate(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where this folder exists the toolkit leaves its upload to the service, which is us."""
+    wanted = hyperparameter(document, "sagemaker_s3_output")
+    return (f"{ROOT}/output/intermediate",) if wanted else ()
+
+
+def _words(value: object) -> tuple[str, ...]:
+    return tuple(str(word) for word in value) if isinstance(value, list) else ()
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=2).encode()
+
+
+@lru_cache(maxsize=1)
+def _lines() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(_LINES.read_bytes())
+    return table

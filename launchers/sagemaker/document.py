@@ -1,0 +1,93 @@
+"""Reading a CreateTrainingJob request that may be wrong anywhere: what stands where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+PROGRAM = "sagemaker_program"
+SUBMIT_DIRECTORY = "sagemaker_submit_directory"
+MPI_ENABLED = "sagemaker_mpi_enabled"
+MPI_PROCESSES_PER_HOST = "sagemaker_mpi_num_of_processes_per_host"
+MPI_PROCESSES = "sagemaker_mpi_num_processes"
+MPI_OPTIONS = "sagemaker_mpi_custom_mpi_options"
+LAUNCH_SCRIPT = "sagemaker_launch_script"
+LAUNCH_ARGS = "sagemaker_launch_args"
+
+# What the toolkit makes of a bundle that is an input channel (facts: its code channel).
+CODE_CHANNEL = "code"
+CODE_PATH = "/opt/ml/input/data/code/sourcedir.tar.gz"
+CHECKPOINT_PATH = "/opt/ml/checkpoints"
+GUARD = "guard.py"
+
+
+def at(document: object, *keys: str) -> Any:
+    """The value behind ``keys``, or None where any of them is missing or no object holds it."""
+    for key in keys:
+        if not isinstance(document, Mapping):
+            return None
+        document = document.get(key)
+    return document
+
+
+def mapping(document: object, key: str) -> dict[str, Any]:
+    """The object under ``key``; empty where there is none or it is something else."""
+    value = at(document, key)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def entries(document: object, key: str) -> list[Mapping[str, Any]]:
+    """The objects of the list under ``key``; those that are none are left out."""
+    value = at(document, key)
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def hyperparameter(document: object, name: str) -> Any:
+    """A hyperparameter's value as the toolkit reads it: JSON, else the text itself.
+
+    None where it is absent.
+    """
+    text = at(document, "HyperParameters", name)
+    if not isinstance(text, str):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def whole_number(value: object) -> int | None:
+    """``4`` of 4 or "4"; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def instances(document: object) -> int | None:
+    """How many hosts the request asks for, over all instance groups."""
+    groups = at(document, "ResourceConfig", "InstanceGroups")
+    if isinstance(groups, list) and groups:
+        counts = [whole_number(at(group, "InstanceCount")) for group in groups]
+        return sum(count for count in counts if count is not None)
+    return whole_number(at(document, "ResourceConfig", "InstanceCount"))
+
+
+def instance_types(document: object) -> list[str]:
+    """The machine types that the request names."""
+    resources = mapping(document, "ResourceConfig")
+    found = [resources.get("InstanceType")]
+    found += [group.get("InstanceType") for group in entries(resources, "InstanceGroups")]
+    return [name for name in found if isinstance(name, str)]
+
+
+def uses_mpi(document: object) -> bool:
+    """Whether the toolkit will start mpirun: it takes any value that is true for Python."""
+    return bool(hyperparameter(document, MPI_ENABLED))
+
+
+def processes_per_host(document: object) -> int | None:
+    """Ranks on each host by the MPI hyperparameter; None where it is not a number."""
+    return whole_number(hyperparameter(document, MPI_PROCESSES_PER_HOST))

@@ -1,0 +1,53 @@
+"""Every rule that a CreateTrainingJob request must keep, ours or anybody's. Pure.
+
+The model's own constraints come first (service_model.py), then what the service says only in its
+documentation, then what makes a Horovod job really distributed. All problems are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from launchers.core.credentials import problems_in_environment
+from launchers.core.problems import Problem
+from launchers.sagemaker import service_model
+from launchers.sagemaker.document import at, mapping
+from launchers.sagemaker.rules_fields import check_fields
+from launchers.sagemaker.rules_machines import check_machines
+from launchers.sagemaker.rules_start import check_start
+from launchers.sagemaker.rules_world_size import check_world_size
+
+
+def check(
+    document: Mapping[str, Any],
+    world_size: int | None = None,
+    allowed_values: frozenset[str] = frozenset(),
+) -> list[Problem]:
+    """Every rule that ``document`` breaks, each with its path in the document.
+
+    Args:
+        world_size: What the caller expects, where it says so (``--world-size``).
+        allowed_values: Names whose values may look like credentials (``--allow-value``).
+
+    A rule about our own way of starting is an error in a document that carries
+    LAUNCH_WORLD_SIZE, and a warning in any other.
+    """
+    problems = service_model.check(document)
+    problems += check_fields(document)
+    problems += check_machines(document)
+    problems += check_world_size(document, world_size)
+    problems += check_start(document, ours=is_ours(document))
+    for section in ("Environment", "HyperParameters"):
+        values = {
+            name: value
+            for name, value in mapping(document, section).items()
+            if isinstance(value, str)
+        }
+        problems += problems_in_environment(values, f"$.{section}", allowed_values)
+    return problems
+
+
+def is_ours(document: object) -> bool:
+    """Whether the document says itself how many ranks it expects, as ours do."""
+    return at(document, "Environment", "LAUNCH_WORLD_SIZE") is not None

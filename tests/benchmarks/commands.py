@@ -1,0 +1,92 @@
+"""CPU seconds of whole commands: help and dry runs, beside those of peers."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from tests.benchmarks.measure import (
+    cost_of,
+    interleaved,
+    median,
+    peer,
+    print_table,
+    quiet_environment,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+BUDGETS = {
+    "launch --help": "0.08",
+    "launch local --dry-run": "",
+    "launch sagemaker --dry-run": "0.20",
+}
+_TORCHX = "torchx==0.7.0"
+
+
+def run(runs: int) -> None:
+    """Print the table."""
+    torchx = peer("torchx", _TORCHX)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _project(folder)
+        environment = quiet_environment(LAUNCH_HOME=str(folder / "home"), PYTHONPATH=str(ROOT))
+        ours = [sys.executable, "-m", "launchers.cli.main"]
+        script = ["src/train.py", "--source", "src"]
+        commands = {
+            "launch --help": [*ours, "--help"],
+            "TorchX --help": [str(torchx), "-m", "torchx.cli.main", "--help"],
+            "launch local --dry-run": [*ours, "local", *script, "--instances", "2", "--dry-run"],
+            "launch sagemaker --dry-run": [
+                *ours,
+                "sagemaker",
+                *script,
+                "--instances",
+                "2",
+                "--gpus",
+                "4",
+                "--dry-run",
+            ],
+            "TorchX dry run of an echo": [
+                str(torchx),
+                "-m",
+                "torchx.cli.main",
+                "run",
+                "--dryrun",
+                "-s",
+                "local_cwd",
+                "utils.echo",
+                "--msg",
+                "hello",
+            ],
+        }
+        plain = quiet_environment(HOME=str(folder))
+        measures = {
+            label: partial(cost_of, command, folder, environment if "launch" in label else plain)
+            for label, command in commands.items()
+        }
+        costs = interleaved(measures, runs)
+    rows = [
+        [
+            label,
+            f"{median([cost.cpu for cost in found]):.2f}",
+            f"{median([cost.wall for cost in found]):.2f}",
+            BUDGETS.get(label, ""),
+        ]
+        for label, found in costs.items()
+    ]
+    print_table(
+        f"Whole commands, median of {runs} runs; a source of 100 files and 1 MB",
+        ["command", "CPU s", "wall s", "budget, CPU s"],
+        rows,
+    )
+
+
+def _project(folder: Path) -> None:
+    """A source of 100 Python files, 1 MB together, in src/."""
+    (folder / "src").mkdir()
+    (folder / "src" / "train.py").write_text("import horovod.tensorflow as hvd\nhvd.init()\n")
+    line = "value = [1, 2, 3]  # a line of an ordinary module\n"
+    for number in range(99):
+        (folder / "src" / f"module_{number}.py").write_text(line * (10_000 // len(line)))

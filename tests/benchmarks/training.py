@@ -1,0 +1,170 @@
+"""Training: throughput at one and two ranks, beside a bare horovodrun of the same script, and what
+agent and guard add at the start."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.benchmarks.measure import interleaved, median, print_table, quiet_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+ENTRYPOINTS = ROOT / "entrypoints"
+SCRIPT = "train_image_classifier.py"
+_FIRST_LINE = "import time; open({path!r}, 'w').write(repr(time.time()))\n"
+
+
+def run(runs: int) -> None:
+    """Print both tables."""
+    with tempfile.TemporaryDirectory() as name:
+        _throughput(Path(name), runs)
+        _start(Path(name), max(runs, 7))
+
+
+def _throughput(folder: Path, runs: int) -> None:
+    arguments = ["--epochs", "12", "--batch-size", "32"]
+    found: dict[str, list[float]] = {}
+    for index in range(runs):
+        for ranks in (1, 2):
+            for label, rate in (
+                (
+                    f"launch local, {ranks}",
+                    _by_launch(folder / f"l{ranks}{index}", ranks, arguments),
+                ),
+                (
+                    f"horovodrun, {ranks}",
+                    _by_horovodrun(folder / f"h{ranks}{index}", ranks, arguments),
+                ),
+            ):
+                found.setdefault(label, []).append(rate)
+    rows = []
+    for ranks in (1, 2):
+        ours, theirs = found[f"launch local, {ranks}"], found[f"horovodrun, {ranks}"]
+        ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
+        rows.append(
+            [
+                str(ranks),
+                f"{median(ours):,.0f}",
+                f"{median(theirs):,.0f}",
+                f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+            ]
+        )
+    print_table(
+        f"The shared script on digits, 12 epochs, images a second of the whole job, "
+        f"median of {runs} runs in turn",
+        ["ranks", "launch local", "horovodrun", "ratio"],
+        rows,
+    )
+
+
+def _by_launch(folder: Path, ranks: int, arguments: list[str]) -> float:
+    environment = quiet_environment(LAUNCH_HOME=str(folder), PYTHONPATH=str(ROOT))
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "launchers.cli.main",
+            "local",
+            "--instances",
+            str(ranks),
+            "--json",
+            "--output-path",
+            str(folder),
+            "--",
+            *arguments,
+        ],
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    (metrics,) = folder.glob("*/model/metrics.json")
+    return _rate(metrics)
+
+
+def _by_horovodrun(folder: Path, ranks: int, arguments: list[str]) -> float:
+    folder.mkdir()
+    horovodrun = shutil.which("horovodrun", path=os.path.dirname(sys.executable))
+    assert horovodrun, "horovodrun is not beside this Python"
+    environment = quiet_environment(
+        LAUNCH_MODEL_DIR=str(folder),
+        LAUNCH_CHECKPOINT_DIR=str(folder / "checkpoints"),
+        PYTHONUNBUFFERED="1",
+        CUDA_VISIBLE_DEVICES="",
+        PATH=os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+    )
+    subprocess.run(
+        [
+            horovodrun,
+            "--gloo",
+            "-np",
+            str(ranks),
+            "-H",
+            f"localhost:{ranks}",
+            sys.executable,
+            SCRIPT,
+            *arguments,
+        ],
+        cwd=ENTRYPOINTS,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    return _rate(folder / "metrics.json")
+
+
+def _rate(metrics: Path) -> float:
+    found = json.loads(metrics.read_text())
+    return float(found["images_per_second"])
+
+
+def _start(folder: Path, runs: int) -> None:
+    (folder / "src").mkdir()
+    moment = folder / "moment"
+    (folder / "src" / "first.py").write_text(_FIRST_LINE.format(path=str(moment)))
+    one_host = {"hosts": [{"name": "host-1", "address": "127.0.0.1"}], "index": 0, "port": 0}
+
+    def until_first_line(command: list[str], environment: dict[str, str]) -> float:
+        moment.unlink(missing_ok=True)
+        begin = time.time()
+        subprocess.run(
+            command, cwd=folder / "src", env=environment, check=True, capture_output=True
+        )
+        return float(moment.read_text()) - begin
+
+    def bare() -> float:
+        return until_first_line([sys.executable, "first.py"], quiet_environment())
+
+    def by_agent() -> float:
+        environment = quiet_environment(
+            LAUNCH_WORLD_SIZE="1",
+            LAUNCH_INSTANCES="1",
+            LAUNCH_PROCESSES="1",
+            LAUNCH_PIN_GPU="none",
+            LAUNCH_SOURCE_DIR=str(folder / "src"),
+            LAUNCH_CLUSTER=json.dumps({**one_host, "port": _free_port()}),
+        )
+        return until_first_line(
+            [sys.executable, str(ENTRYPOINTS / "agent.py"), "first.py"], environment
+        )
+
+    found = interleaved({"bare": bare, "agent": by_agent}, runs)  # type: ignore[arg-type,dict-item]
+    plain, agent = median(found["bare"]), median(found["agent"])  # type: ignore[arg-type]
+    print_table(
+        f"From the process's start to the script's first line, wall s, median of {runs} runs",
+        ["python SCRIPT", "agent and guard", "added", "budget"],
+        [[f"{plain:.2f}", f"{agent:.2f}", f"{agent - plain:.2f}", "1"]],
+    )
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,276 @@
+"""The request that `launch sagemaker` renders: against the real SDK's, and against itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launchers.core.problems import LaunchError, errors
+from tests.cli.command import Launch
+from tests.sagemaker.documents import captured, plain, prepared, rendered
+
+ROLE = "arn:aws:iam::111122223333:role/SM"
+
+# What our request has, lacks or says otherwise than the SDK's, each with its reason.
+EXPLAINED = {
+    "TrainingJobName": "ours carries digest and run number, so that a second send is the same job",
+    "CheckpointConfig": "always sent: a run that fails is taken up where it stopped",
+    "DebugHookConfig": "the SDK's default; the Debugger has no support for MPI jobs' TensorFlow 2.12",
+    "ProfilerConfig": "the SDK's default; nothing here reads its output",
+    "Environment": "carries the world size and what the guard needs",
+    "HyperParameters.model_dir": "an argument that the script did not ask for; SM_MODEL_DIR is set",
+    "HyperParameters.sagemaker_program": "the guard is the program and starts the script",
+    "HyperParameters.sagemaker_submit_directory": "the code is always the channel `code`",
+    "HyperParameters.sagemaker_job_name": "the job's name is another",
+    "HyperParameters.sagemaker_mpi_custom_mpi_options": "-x KEY for each key of Environment",
+    "HyperParameters.sagemaker_launch_script": "the script that the guard starts",
+    "HyperParameters.sagemaker_launch_args": "its exact arguments, which the toolkit would change",
+    "InputDataConfig.code": "named by its hash; in the minimal request the code was no channel",
+}
+
+COMMON: dict[str, Any] = {
+    "machine": "ml.p3.8xlarge", "gpus": None, "region": "us-east-1", "bucket": "my-bucket",
+    "role": ROLE, "channels": {"training": "s3://my-bucket/data"}, "processes": 4,
+}
+MINIMAL = {
+    **COMMON, "arguments": ("--epochs", "3", "--lr", "0.1", "--name", "abc"),
+    "output_path": "s3://my-bucket/", "mpi_options": ("-verbose -x NCCL_DEBUG=INFO",),
+}
+FULL = {
+    **COMMON, "arguments": ("--epochs", "3"), "environment": {"A": "b"}, "tags": {"team": "x"},
+    "output_path": "s3://my-bucket/out", "output_key": "k2", "volume_key": "k1", "volume_size": 200,
+    "subnets": ("subnet-1",), "security_groups": ("sg-1",), "isolate": True,
+    "encrypt_traffic": True, "spot": True, "max_runtime": 3600, "max_wait": 7200, "retries": 3,
+    "metrics": {"loss": "loss: ([0-9.]+)"}, "checkpoint": "s3://my-bucket/ckpt",
+    "mpi_options": ("-x NCCL_DEBUG=INFO",),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("v2_tf_mpi_minimal.json", MINIMAL), ("v2_tf_mpi_full.json", FULL)],
+    ids=["minimal", "full"],
+)
+def test_the_request_is_the_sdks_but_for_what_is_explained(name: str, asked: dict[str, Any]):
+    theirs, ours = flat(captured(name)), flat(rendered(**asked))
+    different = {
+        key for key in theirs.keys() | ours.keys() if theirs.get(key, "-") != ours.get(key, "-")
+    }
+    unexplained = {
+        key for key in different
+        if not any(key == reason or key.startswith(reason + ".") for reason in EXPLAINED)
+    }
+    assert unexplained == set()
+
+
+def test_the_environment_that_was_asked_for_is_the_one_that_is_sent():
+    environment = rendered(**FULL)["Environment"]
+    assert {key: value for key, value in environment.items() if not key.startswith("LAUNCH_")} == {
+        "A": "b"
+    }
+
+
+def flat(document: Any, path: str = "") -> dict[str, Any]:
+    """Leaves by their path; channels by their name, since their order does not matter."""
+    if path == "InputDataConfig":
+        document = {channel["ChannelName"]: channel for channel in document}
+    if not isinstance(document, dict) or not document:
+        return {path: document}
+    leaves: dict[str, Any] = {}
+    for key, value in document.items():
+        leaves |= flat(value, f"{path}.{key}" if path else key)
+    return leaves
+
+
+def test_the_world_size_is_the_same_number_everywhere():
+    document = rendered(instances=3, gpus=8)
+    assert document["Environment"]["LAUNCH_WORLD_SIZE"] == "24"
+    assert document["ResourceConfig"]["InstanceCount"] == 3
+    assert document["HyperParameters"]["sagemaker_mpi_num_of_processes_per_host"] == "8"
+    assert prepared(instances=3, gpus=8).plan.world_size == 24
+
+
+def test_every_key_of_the_environment_is_carried_to_every_rank():
+    document = rendered(environment={"A": "x#y", "B": 'q"\n'})
+    options = json.loads(document["HyperParameters"]["sagemaker_mpi_custom_mpi_options"]).split()
+    carried = [options[at + 1] for at, word in enumerate(options) if word == "-x"]
+    assert set(document["Environment"]) <= set(carried)
+
+
+ARGUMENTS = ("--lr", "1.10", "--flag", "--name", "a b", "-v", "-v", "file#1", "")
+
+
+def test_arguments_travel_verbatim_and_are_shown_as_hyperparameters():
+    parameters = rendered(arguments=ARGUMENTS)["HyperParameters"]
+    assert json.loads(parameters["sagemaker_launch_args"]) == list(ARGUMENTS)
+    assert parameters["lr"] == "1.10"
+    assert parameters["name"] == '"a b"'
+    assert "flag" not in parameters
+
+
+@pytest.mark.parametrize(
+    ("asked", "machine"),
+    [
+        ({"gpus": 4}, "ml.g5.12xlarge"),
+        ({"gpus": 8}, "ml.g5.48xlarge"),
+        ({"gpus": 1}, "ml.g5.xlarge"),
+        ({"gpus": None, "machine": "ml.p4d.24xlarge"}, "ml.p4d.24xlarge"),
+        ({"gpus": 4, "machine": "ml.g4dn.12xlarge"}, "ml.g4dn.12xlarge"),
+    ],
+)
+def test_a_machine_has_the_gpus_that_were_asked_for(asked: dict[str, Any], machine: str):
+    assert rendered(**asked)["ResourceConfig"]["InstanceType"] == machine
+
+
+def test_machines_without_gpus_take_the_ranks_that_are_asked_for():
+    document = rendered(gpus=0, processes=6)
+    assert document["Environment"]["LAUNCH_WORLD_SIZE"] == "12"
+    assert "-cpu-" in document["AlgorithmSpecification"]["TrainingImage"]
+    assert document["Environment"]["LAUNCH_PIN_GPU"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("machine", "told"), [("ml.g5.24xlarge", True), ("ml.p4d.24xlarge", False)]
+)
+def test_efa_is_set_where_the_toolkit_does_not(machine: str, told: bool):
+    parameters = rendered(gpus=None, machine=machine)["HyperParameters"]
+    assert ("FI_PROVIDER=efa" in parameters["sagemaker_mpi_custom_mpi_options"]) == told
+
+
+def test_placeholders_are_listed_and_a_filled_request_has_none():
+    listed = prepared().definition.placeholders
+    assert len(listed) == 3
+    filled = prepared(role=ROLE, bucket="b", region="eu-west-1")
+    assert filled.definition.placeholders == ()
+    assert "PLACEHOLDER" not in filled.definition.text.upper()
+    assert ".eu-west-1." in filled.definition.text
+
+
+def test_name_role_and_bucket_are_no_part_of_the_digest_and_all_else_is():
+    def digest(**asked: Any) -> str:
+        return prepared(**asked).definition.name.split("-")[-2]
+
+    assert digest() == digest(name="other") == digest(role=ROLE) == digest(bucket="mine")
+    for change in ({"instances": 3}, {"arguments": ("--a",)}, {"environment": {"A": "b"}},
+                   {"max_runtime": 60}, {"tags": {"a": "b"}}):
+        assert digest(**change) != digest()
+
+
+def test_planning_changes_neither_the_job_nor_the_disk(tmp_path: Path, no_account: Path):
+    before = sorted(no_account.rglob("*"))
+    first, second = prepared(), prepared()
+    assert first.definition.text == second.definition.text
+    assert sorted(no_account.rglob("*")) == before
+
+
+MISUSES = [
+    ("no machine at all", {"gpus": None}, "--gpus"),
+    ("a count that no machine has", {"gpus": 3}, "--gpus"),
+    ("no such machine", {"gpus": None, "machine": "ml.p3.9xlarge"}, "--machine"),
+    ("a machine without ml.", {"gpus": None, "machine": "g5.12xlarge"}, "--machine"),
+    ("a machine with other GPUs", {"gpus": 4, "machine": "ml.g5.48xlarge"}, "--machine"),
+    ("a machine with Trainium", {"gpus": None, "machine": "ml.trn1.32xlarge"}, "--machine"),
+    ("more ranks than GPUs", {"processes": 8}, "--processes"),
+    ("spot without a wait", {"spot": True}, "--max-wait"),
+    ("a wait without spot", {"max_wait": 90000}, "$.StoppingCondition"),
+    ("a wait below the run", {"spot": True, "max_wait": 60}, "$.StoppingCondition"),
+    ("29 days", {"max_runtime": 29 * 86400}, "$.StoppingCondition"),
+    ("a long name", {"name": "a" * 200}, None),
+    ("101 hyperparameters", {"arguments": tuple(w for i in range(101) for w in (f"--h{i}", "1"))},
+     "$.HyperParameters"),
+    ("arguments over 2,500", {"arguments": ("--x", "y" * 2600)}, "$.HyperParameters"),
+    ("an argument for the toolkit", {"arguments": ("--sagemaker_mpi_enabled", "x")}, "--"),
+    ("101 variables", {"environment": {f"A{i}": "1" for i in range(101)}}, "$.Environment"),
+    ("a variable over 512", {"environment": {"A": "x" * 513}}, "$.Environment.A"),
+    ("a variable of ours", {"environment": {"LAUNCH_WORLD_SIZE": "4"}}, "--env LAUNCH_WORLD_SIZE"),
+    ("a variable of Horovod's", {"environment": {"HOROVOD_SIZE": "4"}}, "--env HOROVOD_SIZE"),
+    ("an AWS key", {"environment": {"KEY": "AKIAIOSFODNN7EXAMPLA"}}, "$.Environment.KEY"),
+    ("a password", {"arguments": ("--password", "hunter2hunter2")}, "--"),
+    ("-h for mpirun", {"mpi_options": ("-h",)}, "$.HyperParameters"),
+    ("-x of ours", {"mpi_options": ("-x LAUNCH_WORLD_SIZE=1",)}, "$.HyperParameters"),
+    ("an image without Horovod", {"framework": "tensorflow-2.14"}, "$.AlgorithmSpecification"),
+    ("an image below Python 3.8", {"framework": "tensorflow-2.4"}, "$.AlgorithmSpecification"),
+    ("no such image", {"framework": "tensorflow-1.99"}, "--framework"),
+    ("two images", {"framework": "tensorflow-2.12", "image": "x"}, "--framework"),
+    ("a GPU that CUDA 11.8 cannot drive", {"gpus": None, "machine": "ml.g7e.24xlarge"},
+     "$.AlgorithmSpecification"),
+    ("a secret under isolation", {"isolate": True, "secrets": {"A": "arn:aws:x"}}, "--isolate"),
+    ("an aws: tag", {"tags": {"aws:x": "y"}}, "$.Tags"),
+    ("a warm pool with spot", {"spot": True, "max_wait": 90000, "keep_alive": 60},
+     "$.ResourceConfig"),
+    ("six security groups", {"security_groups": tuple(f"sg-{i}" for i in range(6)),
+                             "subnets": ("subnet-1",)}, "$.VpcConfig"),
+    ("a key on local disks", {"volume_key": "k"}, "$.ResourceConfig.VolumeKmsKeyId"),
+    ("a bad metric", {"metrics": {"a": "x" * 501}}, "$.AlgorithmSpecification"),
+    ("another role", {"role": "arn:aws:iam::1:user/x"}, "$.RoleArn"),
+    ("no such script", {"script": "nosuch.py"}, "SCRIPT"),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"), [case[1:] for case in MISUSES], ids=[case[0] for case in MISUSES]
+)
+def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str | None):
+    try:
+        problems = errors(prepared(**asked).problems)
+    except LaunchError as error:
+        problems = errors(error.problems)
+    if path is None:
+        assert problems == []
+        return
+    assert any(problem.path.startswith(path) for problem in problems), problems
+    assert all(problem.found and problem.expected for problem in problems)
+
+
+def test_the_same_request_comes_from_another_folder_time_zone_and_hash_seed(launch: Launch):
+    launch.write("train.py", "print('x')\n")
+    words = ("sagemaker", "train.py", "--gpus", "4", "--env", "B=1", "--env", "A=2", "--dry-run")
+    first = launch(*words)
+    assert first.code == 0, first.err
+    other = Launch(launch.home, launch.folder.parent / "elsewhere")
+    other.write("train.py", "print('x')\n")
+    second = other(*words, TZ="Pacific/Auckland", PYTHONHASHSEED="5", LANG="C")
+    assert second.out == first.out
+
+
+def test_the_document_is_what_json_and_yaml_say_alike_and_check_accepts_both(launch: Launch):
+    launch.write("train.py", "print('x')\n")
+    words = ("sagemaker", "train.py", "--gpus", "4", "--dry-run")
+    for form in ("json", "yaml"):
+        answer = launch(*words, "--format", form)
+        launch.write(f"job.{form}", answer.out)
+        checked = launch("check", f"job.{form}", "--world-size", "4", "--json")
+        assert (checked.code, checked.json["ok"], checked.json["world_size"]) == (0, True, 4)
+
+
+def test_check_says_2_for_a_document_that_starts_fewer_ranks_than_meant(launch: Launch):
+    document = plain()
+    document["HyperParameters"]["sagemaker_mpi_num_of_processes_per_host"] = "1"
+    launch.write("job.json", json.dumps(document))
+    answer = launch("check", "job.json", "--json")
+    assert answer.code == 2
+    assert {problem["rule"] for problem in answer.json["problems"]} >= {"world-size"}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "nothing"), ("[]", "list"), ("{", "valid JSON"), ("a: [", "valid YAML"),
+        ('{"A": 1, "A": 2}', "the same key twice"),
+    ],
+)
+def test_check_tells_what_is_no_document(launch: Launch, text: str, part: str):
+    launch.write("job.json", text)
+    answer = launch("check", "job.json")
+    assert (answer.code, part in answer.err, "Traceback" in answer.err) == (2, True, False)
+
+
+def test_a_submission_says_that_it_is_not_built_and_sends_nothing(launch: Launch):
+    launch.write("train.py", "print('x')\n")
+    answer = launch("sagemaker", "train.py", "--gpus", "4")
+    assert answer.code != 0
+    assert "--dry-run" in answer.err
+    assert launch("list").err.startswith("no jobs yet")
