@@ -18,6 +18,15 @@ def entrypoints_folder() -> Path:
     return _shipped("entrypoints")
 
 
+def images_folder() -> Path:
+    """The folder of the training image: its Dockerfile and what the Dockerfile copies.
+
+    Raises:
+        LaunchError: The installation lacks it.
+    """
+    return _shipped("infra/images")
+
+
 def templates_folder() -> Path:
     """The folder of the job definitions' templates, one folder a provider in it.
 

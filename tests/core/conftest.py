@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from launchers.core.source_bundle import SourceBundle, scan
-from tests.core.trees import plant
+from tests.core.trees import Scanned, plant
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,7 +34,7 @@ def entrypoints(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scanned(tmp_path: Path, entrypoints: Path) -> Callable[..., SourceBundle]:
+def scanned(tmp_path: Path, entrypoints: Path) -> Scanned:
     def scan_tree(tree: Mapping[str, str | bytes], **options: object) -> SourceBundle:
         return scan(plant(tmp_path / "source", tree), entrypoints, **options)  # type: ignore[arg-type]
 

@@ -156,7 +156,9 @@ NAMES = st.text(
     st.characters(codec="utf-8", exclude_characters="/\0", exclude_categories=["Cs"]),
     min_size=1,
     max_size=60,
-).filter(lambda name: name not in (".", "..") and len(name.encode()) < 200)
+).filter(
+    lambda name: name not in (".", "..", "pyvenv.cfg", "conda-meta") and len(name.encode()) < 200
+)
 TREES = st.dictionaries(
     st.lists(NAMES, min_size=1, max_size=4).map("/".join), st.binary(max_size=2000), max_size=8
 )

@@ -6,8 +6,10 @@ import io
 import json
 import os
 import socket
+import stat
 import tarfile
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from launchers.core.problems import errors
@@ -170,36 +172,34 @@ def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path, entrypoints: Path
     (source / "secret.txt").chmod(0)
     (source / "closed").chmod(0)
     try:
-        problems = _as_an_ordinary_user(tmp_path, lambda: scan(source, entrypoints).problems)
+        with _as_an_ordinary_user(tmp_path):
+            bundle = scan(source, entrypoints)
     finally:
         (source / "closed").chmod(0o700)
-    assert [path.rstrip("/") for path in problems] == ["closed", "secret.txt"]
+    assert [problem.path for problem in errors(bundle.problems)] == ["closed", "secret.txt"]
+    assert user_files(bundle) == ["train.py"]
 
 
-def _as_an_ordinary_user(tmp_path: Path, look: Callable[[], tuple[object, ...]]) -> list[str]:
-    """The paths of the problems that ``look`` finds, also where the tests run as root."""
-    if os.geteuid() != 0:
-        return [problem.path for problem in look()]  # type: ignore[attr-defined]
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        if folder.owner() == "root" and str(folder).startswith("/tmp/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-            paths = json.dumps([problem.path for problem in look()])  # type: ignore[attr-defined]
-        except BaseException as error:
-            paths = json.dumps([f"{type(error).__name__}: {error}"])
-        os.write(write_end, paths.encode())
-        os._exit(0)
-    os.close(write_end)
-    with os.fdopen(read_end) as answer:
-        paths = answer.read()
-    os.waitpid(child, 0)
-    return list(json.loads(paths))
+@contextmanager
+def _as_an_ordinary_user(folder: Path) -> Iterator[None]:
+    """Root may read everything: where the tests run as root, go on as nobody for a while."""
+    if os.getuid() != 0:
+        yield
+        return
+    closed = [
+        (path, path.stat().st_mode)
+        for path in (folder, *folder.parents)
+        if not path.stat().st_mode & stat.S_IXOTH
+    ]
+    for path, mode in closed:
+        path.chmod(mode | 0o055)
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+        for path, mode in closed:
+            path.chmod(mode)
 
 
 def test_a_deep_tree_travels(tmp_path: Path, entrypoints: Path) -> None:

@@ -1,0 +1,125 @@
+"""What a provider's container service does with a job: one container a host, and how it ends them.
+
+A provider describes both from its document (``contract`` and ``conduct``), the rehearsal keeps
+them on this machine. Nothing here names a provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Where containers find the object store that the rehearsal puts beside them, if it does.
+OBJECT_STORE_HOST = "launch-object-store"
+OBJECT_STORE_PORT = 9000
+OBJECT_STORE_URL = f"http://{OBJECT_STORE_HOST}:{OBJECT_STORE_PORT}"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Input data of a job, as one of its hosts finds it.
+
+    Attributes:
+        path: The folder in the container.
+        uri: Where the data lies in the cloud.
+        sharded: Each host gets its share of the files instead of all.
+        streamed: The service gives a pipe instead of files.
+    """
+
+    name: str
+    path: str
+    uri: str = ""
+    sharded: bool = False
+    streamed: bool = False
+
+
+@dataclass(frozen=True)
+class Container:
+    """What one host of a job would see.
+
+    Attributes:
+        name: The host's name, also its name on the job's network.
+        hostname: What the container calls itself.
+        command: The command, or an empty tuple for the image's own.
+        environment: Its environment beyond the image's, whole.
+        files: Path in the container -> content, or a file of this machine that has it.
+        mounts: Path in the container -> file or folder of this machine, read-only.
+        entrypoint: Stands for the image's entry point where not empty.
+        folders: Empty folders that the service makes.
+        channels: Input data.
+        code: Where the job's code is expected: a path in the container, an ``s3://`` address, or
+            an empty string where the image has it.
+        ranks: The global ranks that run on this host; empty where each host is a job of its own.
+        leader: This container's end is the job's end.
+        gpus: How many GPUs the machine has.
+        collected: Name -> folder in the container that the service keeps after the job.
+        kept: Folders that outlive an interruption.
+    """
+
+    name: str
+    hostname: str
+    image: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    files: Mapping[str, bytes | Path]
+    mounts: Mapping[str, str] = field(default_factory=dict)
+    entrypoint: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    channels: tuple[Channel, ...] = ()
+    code: str = ""
+    ranks: tuple[int, ...] = ()
+    leader: bool = False
+    gpus: int = 0
+    collected: Mapping[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A line that containers print when something known goes wrong.
+
+    Attributes:
+        pattern: A regular expression, searched in the line without its tag.
+        text: One line for a person; ``{0}``, ``{1}`` stand for the pattern's groups.
+        weak: The traceback of a rank says more.
+        warns: Worth a warning where the job succeeds all the same.
+    """
+
+    pattern: str
+    text: str
+    weak: bool = False
+    warns: bool = False
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A fixed wait of the service's own tools, reported by itself: from the line that matches
+    ``begin`` to the line that matches ``end``."""
+
+    what: str
+    begin: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How a provider treats a job's containers while it runs and when it ends.
+
+    Attributes:
+        max_runtime: Seconds until the job is stopped, or None.
+        stop_grace: Seconds between SIGTERM and SIGKILL.
+        follow_within: Seconds in which the leader has to end after another container ended well.
+        isolated: The containers reach each other and nothing else.
+        causes: What known lines in their output mean, the most telling first.
+        pauses: Known waits.
+        unheard: What is said where no rank saw an interruption's SIGTERM.
+    """
+
+    max_runtime: int | None = None
+    stop_grace: float = 120.0
+    follow_within: float = 60.0
+    isolated: bool = False
+    causes: tuple[Cause, ...] = ()
+    pauses: tuple[Pause, ...] = ()
+    unheard: str = ""
