@@ -1,0 +1,133 @@
+"""A failure: what agents tell each other, what is printed, and with which code they leave."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any, NamedTuple
+
+from launch_runtime import lines
+
+JOINING, STARTING, TRAINING, ENDING = "joining", "starting", "training", "ending"
+
+# A crash with one of these codes makes Vertex AI run the whole job again, up to three times (its
+# list: 6, 11, 134, 139). A crash before Horovod has started will only happen again.
+TRANSIENT_CODES = (6, 11, 134, 139)
+# What an agent leaves with when a host was lost where the service may run the job again.
+LOST_HOST_CODE = 6
+
+
+class Failure(NamedTuple):
+    """Why the job ends.
+
+    Attributes:
+        host: The host it happened on.
+        reason: One line.
+        phase: joining, starting (before ``hvd.init()`` returned), training or ending.
+        rank: The global rank, or None where a whole host is meant.
+        exit_code: The rank's, 128 + its number for a signal.
+        signal: The signal's name where one ended the rank, or ended the job on request.
+        consequence: It looks like what a rank meets when another one has failed.
+        stop: Not a failure of the job's own: somebody asked an agent to end.
+        code: What every agent leaves with.
+    """
+
+    host: str
+    reason: str
+    phase: str
+    rank: int | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    consequence: bool = False
+    stop: bool = False
+    code: int = 1
+
+    def line(self) -> str:
+        """The line ``launch: failure: {...}``."""
+        return lines.failure(
+            {
+                "rank": self.rank,
+                "host": self.host,
+                "exit_code": self.exit_code,
+                "signal": self.signal,
+                "phase": self.phase,
+                "reason": lines.one_line(self.reason),
+            }
+        )
+
+    def sentence(self) -> str:
+        """The same for people."""
+        where = self.host if self.rank is None else f"rank {self.rank} on {self.host}"
+        return f"the job ends because of {where}: {self.reason}"
+
+    def fields(self) -> dict[str, object]:
+        """For :func:`from_fields` on another host."""
+        return dict(self._asdict())
+
+
+def from_fields(fields: dict[str, Any]) -> Failure:
+    """What :meth:`Failure.fields` gave.
+
+    Raises:
+        ValueError: These are no such fields.
+    """
+    try:
+        return Failure(**fields)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def of_exit(host: str, rank: int, status: int, phase: str, world_size: int) -> Failure:
+    """A rank that ended by itself.
+
+    Args:
+        host: Where it ran.
+        rank: Its global rank.
+        status: As ``subprocess`` gives it: the exit code, or minus the signal's number.
+        phase: How far it had come.
+        world_size: Of the job.
+    """
+    if status == 0:
+        return Failure(
+            host, never_initialised(rank, world_size), phase=phase, rank=rank, exit_code=0
+        )
+    name = signal_name(-status) if status < 0 else None
+    exit_code = 128 - status if status < 0 else status
+    reason = f"exited with code {status}"
+    if name:
+        reason = f"killed by {name}"
+    if name == "SIGKILL":
+        reason += " (by hand, or by the kernel when memory ran out)"
+    return Failure(
+        host,
+        f"rank {rank} {reason}",
+        phase=phase,
+        rank=rank,
+        exit_code=exit_code,
+        signal=name,
+        # Horovod's background thread aborts when a peer is gone.
+        consequence=name == "SIGABRT",
+        code=leaving_code(exit_code, phase),
+    )
+
+
+def leaving_code(exit_code: int, phase: str) -> int:
+    """What agents leave with for a rank that ended with ``exit_code`` in ``phase``."""
+    if exit_code == 0 or (phase == STARTING and exit_code in TRANSIENT_CODES):
+        return 1
+    return exit_code
+
+
+def never_initialised(rank: int, world_size: int) -> str:
+    """The reason for a rank that ended well and never was a rank of the job."""
+    return (
+        f"rank {rank} ended without ever having called hvd.init(): "
+        f"{world_size} independent copies ran, not one job"
+    )
+
+
+def signal_name(number: int) -> str:
+    """``SIGKILL`` for 9; ``signal 64`` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,299 @@
+"""An agent's way through a job: join, start the ranks, watch, end them, leave."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from typing import Any, Sequence
+
+from launch_runtime import environment as env
+from launch_runtime import failures, lines
+from launch_runtime.failures import Failure
+from launch_runtime.host import cluster as clusters
+from launch_runtime.host import processes
+from launch_runtime.host import settings as agent_settings
+from launch_runtime.host.cluster import Cluster
+from launch_runtime.host.console import Console
+from launch_runtime.host.job import Job, PortError
+from launch_runtime.host.local_ranks import LocalRanks, log_path, numbers
+from launch_runtime.host.settings import ABORT_GRACE_SECONDS, Settings
+
+BAD_REQUEST = 2  # exit code: nothing was started
+_LOOK_SECONDS = 0.2  # how often the agent looks, where nothing wakes it earlier
+_FLUSH_SECONDS = 5.0
+
+
+def main(arguments: Sequence[str], entrypoints: str) -> int:
+    """Runs this host's part of the job; blocks until all hosts know its end.
+
+    Args:
+        arguments: SCRIPT and its own arguments.
+        entrypoints: The folder of agent.py and guard.py.
+
+    Returns:
+        The exit code: 0 when all ranks of all hosts ended well.
+    """
+    console = Console("?")
+    try:
+        cluster = clusters.read(os.environ)
+        console = Console(cluster.own.name)
+        settings = agent_settings.read(os.environ, cluster.managed)
+        agent = HostAgent(cluster, settings, console)
+    except (env.SettingError, PortError) as error:
+        console.say(lines.message(str(error)))
+        console.flush(_FLUSH_SECONDS)
+        return BAD_REQUEST
+    folder = ""
+    try:
+        source, command = prepare(arguments, entrypoints, cluster, settings)
+        folder = tempfile.mkdtemp(prefix="launch-")
+        return agent.run(command, source, folder)
+    except (env.SettingError, OSError) as error:
+        return agent.refuse(str(error))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare(
+    arguments: Sequence[str], entrypoints: str, cluster: Cluster, settings: Settings
+) -> tuple[str, list[str]]:
+    """The ranks' working folder, and their command after the interpreter, checked.
+
+    Raises:
+        environment.SettingError: No such script, or logs cannot be written.
+    """
+    if not arguments:
+        raise env.SettingError("no script given; usage: agent.py SCRIPT [ARGUMENTS...]")
+    source = env.source_folder(os.environ, entrypoints)
+    env.script_path(source, arguments[0])
+    for number in numbers(cluster, settings):
+        path = log_path(settings, number)
+        if path:
+            _try_log(path)
+    return source, [os.path.join(entrypoints, "guard.py"), *arguments]
+
+
+def _try_log(path: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644))
+    except OSError as error:
+        raise env.SettingError(f"LAUNCH_LOG_DIR: cannot write {path}: {error.strerror}") from None
+
+
+class HostAgent:
+    """One host's agent.
+
+    Args:
+        cluster: The hosts.
+        settings: This host's.
+        console: Where lines go.
+
+    Raises:
+        PortError: This is the first host, and the rendezvous' port cannot be had.
+    """
+
+    def __init__(self, cluster: Cluster, settings: Settings, console: Console):
+        self._cluster, self._settings, self._console = cluster, settings, console
+        self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._ranks: LocalRanks | None = None
+        self._stops = 0
+        self._job = Job(cluster, settings, self._say, self._wake)
+
+    def run(self, command: Sequence[str], source: str, folder: str) -> int:
+        """From the first report to the last; blocks as long as the job lives.
+
+        Args:
+            command: Of the ranks, after the interpreter.
+            source: Their working folder.
+            folder: For the ranks' own records.
+
+        Returns:
+            The exit code.
+        """
+        processes.adopt_orphans()
+        self._listen()
+        self._job.start()
+        verdict = self._join()
+        if verdict is None:
+            self._ranks = LocalRanks(
+                self._cluster, self._settings, self._console, folder, self._on_event
+            )
+            self._job.tell(began=True)
+            self._claim(self._ranks.start(command, source, self._job.port))
+            verdict = self._watch(self._ranks)
+        return self._leave(verdict)
+
+    def refuse(self, problem: str) -> int:
+        """Ends before any rank, and tells the first host so that nobody waits for this one.
+
+        Returns:
+            The exit code.
+        """
+        failure = Failure(self._cluster.own.name, problem, failures.JOINING, code=BAD_REQUEST)
+        self._say(problem)
+        self._job.start()
+        self._job.claim(failure)
+        self._job.leave(None)
+        self._console.flush(_FLUSH_SECONDS)
+        return BAD_REQUEST
+
+    # -- the way -------------------------------------------------------------------------------
+
+    def _join(self) -> Failure | None:
+        """Blocks until all hosts are here; a failure where they never are."""
+        reminder = time.monotonic() + self._settings.reminder
+        while not self._job.began:
+            self._wait()
+            verdict = self._job.verdict()
+            if verdict:
+                return verdict
+            if time.monotonic() > reminder:
+                reminder += self._settings.reminder
+                trouble = f" ({self._job.trouble})" if self._job.trouble else ""
+                self._say(f"waiting for {lines.and_list(self._job.missing)}{trouble}")
+        return None
+
+    def _watch(self, ranks: LocalRanks) -> Failure | None:
+        """Blocks until the job's end is known; None for a good one."""
+        warning = time.monotonic() + self._settings.init_warning
+        told = False
+        while not self._job.finished:
+            self._wait()
+            self._look(ranks)
+            verdict = self._job.verdict()
+            if verdict:
+                return verdict
+            if not told and ranks.ended_well and not ranks.ending:
+                told = True
+                self._job.tell(ended=True)
+            if time.monotonic() > warning:
+                warning = float("inf")
+                self._warn(ranks.uninitialised)
+            ranks.kill_overdue()
+        return None
+
+    def _warn(self, late: list[int]) -> None:
+        size = self._settings.world_size
+        if late and size > 1:
+            names = lines.and_list([str(number) for number in late])
+            self._say(
+                f"warning: no hvd.init() in rank {names} after {self._settings.init_warning:g} s; "
+                f"without it {size} independent copies run"
+            )
+
+    def _leave(self, verdict: Failure | None) -> int:
+        """Ends the ranks, says what there is to say, and lets the first host be the last."""
+        if self._ranks is not None:
+            self._end(self._ranks, verdict)
+        self._job.leave(verdict)
+        if verdict and self._job.speaks_of(verdict):
+            self._console.say(verdict.line())
+        elif verdict:
+            self._say(verdict.sentence())
+        self._job.see_off(verdict)
+        self._console.flush(_FLUSH_SECONDS)
+        return verdict.code if verdict else 0
+
+    def _end(self, ranks: LocalRanks, verdict: Failure | None) -> None:
+        if verdict is None:
+            if self._settings.world_size == 1 and ranks.said_nothing:
+                # The script ended in a way in which its guard could not say so.
+                proof = lines.proof(1, 1, 1, "Horovod not used")
+                self._console.rank_lines(0, [proof.encode()])
+        elif verdict.stop:
+            self._console.open()
+            number = signal.SIGINT if verdict.signal == "SIGINT" else signal.SIGTERM
+            ranks.end(number, self._settings.stop_grace)
+        else:
+            here = verdict.host == self._cluster.own.name
+            self._console.decide(verdict.rank if here else None)
+            ranks.end(signal.SIGTERM, ABORT_GRACE_SECONDS)
+        while ranks.running and not ranks.given_up:
+            self._wait()
+            ranks.look()
+            ranks.kill_overdue(now=self._stops > 1)
+        ranks.drain(2.0 if verdict else 30.0)
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def _look(self, ranks: LocalRanks) -> None:
+        judgements = ranks.look()
+        self._take_inbox()
+        for judge in judgements:
+            if not ranks.ending:
+                self._claim(judge())
+
+    def _claim(self, failure: Failure | None) -> None:
+        if failure is None or self._ranks is None:
+            return
+        self._console.hold()
+        self._job.claim(failure)
+        if not failure.consequence:
+            # Whoever was first: this job ends.
+            self._ranks.end(signal.SIGTERM, ABORT_GRACE_SECONDS)
+
+    def _stop(self, reason: str, name: str, code: int) -> None:
+        self._stops += 1
+        if self._stops == 1:
+            phase = self._ranks.phase if self._ranks else failures.JOINING
+            host = self._cluster.own.name
+            self._job.claim(Failure(host, reason, phase, signal=name, stop=True, code=code))
+
+    def _listen(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                signal.signal(number, lambda number, _: self._inbox.put(("stop", number)))
+        signal.signal(signal.SIGCHLD, lambda *_: self._wake())
+        lifeline = os.environ.pop("LAUNCH_LIFELINE_FD", "")
+        if lifeline.isdigit():
+            threading.Thread(target=self._hold_on, args=(int(lifeline),), daemon=True).start()
+
+    def _hold_on(self, lifeline: int) -> None:
+        """Blocks until the launcher's end of its pipe is closed."""
+        try:
+            while os.read(lifeline, 64):
+                continue
+        except OSError:
+            return
+        self._inbox.put(("orphaned",))
+
+    def _on_event(self, number: int, event: dict[str, Any]) -> None:
+        self._inbox.put(("rank", number, event))
+
+    def _wake(self) -> None:
+        self._inbox.put(("look",))
+
+    def _wait(self) -> None:
+        """Blocks until something happens, a fifth of a second at most, and takes it in."""
+        try:
+            self._take(self._inbox.get(timeout=_LOOK_SECONDS))
+        except queue.Empty:
+            return
+        self._take_inbox()
+
+    def _take_inbox(self) -> None:
+        while True:
+            try:
+                self._take(self._inbox.get_nowait())
+            except queue.Empty:
+                return
+
+    def _take(self, event: tuple[Any, ...]) -> None:
+        if event[0] == "rank" and self._ranks is not None:
+            failure = self._ranks.take(event[1], event[2])
+            if not self._ranks.ending:
+                self._claim(failure)
+        elif event[0] == "stop":
+            name = failures.signal_name(event[1])
+            self._stop(f"stopped by {name}", name, 128 + event[1])
+        elif event[0] == "orphaned":
+            self._stop("stopped: whoever started this agent is gone", "SIGTERM", 143)
+
+    def _say(self, text: str) -> None:
+        self._console.say(lines.message(text))

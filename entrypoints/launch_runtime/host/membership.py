@@ -1,0 +1,207 @@
+"""This host's part of the conversation with the first one: reports out, the job's state in."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from typing import Any, Callable
+
+from launch_runtime.failures import Failure, from_fields
+from launch_runtime.host.cluster import Cluster
+from launch_runtime.host.coordinator import lost, never_came, restarted
+from launch_runtime.host.rendezvous import REPORT_PATH
+from launch_runtime.host.settings import BEAT_SECONDS, IDLE_BEAT_SECONDS, Settings
+
+# After this a host with a failure of its own stops waiting for the first host's word.
+UNANSWERED_SECONDS = 3.0
+_REQUEST_SECONDS = 3.0
+
+Exchange = Callable[["dict[str, Any]"], "dict[str, Any]"]  # a report for the job's state
+
+
+def over_http(address: str, port: int) -> Exchange:
+    """How all hosts but the first one speak with it. An exchange blocks for seconds at most,
+    and raises OSError, http.client.HTTPException or ValueError when it fails."""
+
+    def exchange(report: dict[str, Any]) -> dict[str, Any]:
+        connection = http.client.HTTPConnection(address, port, timeout=_REQUEST_SECONDS)
+        try:
+            connection.request("POST", REPORT_PATH, json.dumps(report))
+            response = connection.getresponse()
+            body = response.read()
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise ValueError(body.decode("utf-8", "replace")[:300] or str(response.status))
+        state: dict[str, Any] = json.loads(body)
+        return state
+
+    return exchange
+
+
+class Membership:
+    """Reports this host's state every half second, and at once when it changes.
+
+    Args:
+        cluster: The hosts.
+        settings: This host's.
+        incarnation: A word that no other start of an agent has.
+        exchange: Sends a report.
+        wake: Called from another thread when the answer was news.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: Settings,
+        incarnation: str,
+        exchange: Exchange,
+        wake: Callable[[], None],
+    ):
+        self._cluster, self._settings = cluster, settings
+        self._exchange, self._wake_main = exchange, wake
+        self._lock = threading.Lock()
+        self._report: dict[str, Any] = {
+            "host": cluster.position,
+            "incarnation": incarnation,
+            "job": settings.job,
+            "hosts": len(cluster.hosts),
+            "world_size": settings.world_size,
+            "processes": settings.processes,
+            "began": False,
+            "failures": [],
+            "ended": False,
+            "left": False,
+        }
+        self._own: list[Failure] = []
+        self._state: dict[str, Any] = {}
+        self._verdict: Failure | None = None
+        self._started = self._answered = time.monotonic()
+        self._claimed: float | None = None
+        self._delivered = False
+        self.trouble = ""  # why the last report got no answer
+        self._news = threading.Event()
+        self._closed = False
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def start(self) -> None:
+        """Begins to report."""
+        self._thread.start()
+
+    @property
+    def began(self) -> bool:
+        """All hosts are here and agree: ranks may start."""
+        return bool(self._state.get("began"))
+
+    @property
+    def finished(self) -> bool:
+        """All ranks of all hosts have ended well."""
+        return bool(self._state.get("finished"))
+
+    @property
+    def missing(self) -> list[str]:
+        """The hosts that are waited for; the first one alone where it does not answer."""
+        if not self._state or self.trouble:
+            return [self._cluster.first.name]
+        return list(self._state["missing"])
+
+    @property
+    def decided_alone(self) -> bool:
+        """Whether the verdict is this host's own, because the first one did not answer."""
+        return self._verdict is not None and not self._state.get("verdict")
+
+    def tell(self, **changes: bool) -> None:
+        """Changes this host's state (``began``, ``ended``, ``left``) and reports it now."""
+        with self._lock:
+            self._report.update(changes)
+            self._delivered = False
+        self._news.set()
+
+    def claim(self, failure: Failure) -> None:
+        """Reports a failure of this host. The verdict may become another one, unless somebody
+        asked for the end."""
+        with self._lock:
+            self._own.append(failure)
+            self._claimed = self._claimed or time.monotonic()
+            if failure.stop:
+                self._decide_alone(failure)
+            else:
+                self._report["failures"] = [*self._report["failures"], failure.fields()]
+            self._delivered = False
+        self._news.set()
+
+    def verdict(self) -> Failure | None:
+        """Why the job ends, once that is known; the same on every host that hears the first."""
+        with self._lock:
+            if self._verdict is None and self._state.get("verdict"):
+                self._verdict = from_fields(self._state["verdict"])
+            if self._verdict is None:
+                self._decide_alone(self._own_view(time.monotonic()))
+            return self._verdict
+
+    def deliver(self, seconds: float) -> None:
+        """Tells the first host that this one knows the end; blocks for up to ``seconds``, and
+        not at all where the first host was never heard of."""
+        self.tell(ended=True, left=True)
+        deadline = time.monotonic() + seconds
+        while not self._delivered and time.monotonic() < deadline:
+            if self.trouble and not self._state:
+                break
+            time.sleep(0.02)
+        self._closed = True
+        self._news.set()
+
+    def look(self) -> None:
+        """Reports again now."""
+        self._news.set()
+
+    def _beat(self) -> None:
+        while not self._closed:
+            with self._lock:
+                report = dict(self._report)
+            try:
+                state = self._exchange(report)
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                self.trouble = str(error) or type(error).__name__
+            else:
+                self._take(state, report)
+            busy = report["began"] and not report["ended"]
+            self._news.wait(BEAT_SECONDS if busy else IDLE_BEAT_SECONDS)
+            self._news.clear()
+
+    def _take(self, state: dict[str, Any], report: dict[str, Any]) -> None:
+        with self._lock:
+            before = (self.began, self.finished, self._state.get("verdict"))
+            self._answered, self.trouble = time.monotonic(), ""
+            if self.began and state["incarnation"] != self._state["incarnation"]:
+                # Another agent answers in the first host's place; it knows nothing of this job.
+                self._decide_alone(restarted(self._cluster, 0))
+            self._state = state
+            self._delivered = report == self._report
+            news = before != (self.began, self.finished, state.get("verdict"))
+        if news:
+            self._wake_main()
+
+    def _decide_alone(self, failure: Failure | None) -> None:
+        if failure is None or self._verdict is not None:
+            return
+        self._verdict = failure
+        # Should the first host hear of this one again, it must not take its end for a success.
+        self._report["failures"] = [*self._report["failures"], failure.fields()]
+
+    def _own_view(self, now: float) -> Failure | None:
+        """Why this host gives up on the first one, if it does."""
+        first, limit = self._cluster.first, self._settings.join_timeout
+        if not self._state and now - self._started > limit:
+            failure = never_came([first.name], limit)
+            where = f"{first.address}:{self._cluster.port}"
+            return failure._replace(reason=f"{failure.reason} ({where}: {self.trouble})")
+        silence = now - self._answered
+        if self._claimed and min(silence, now - self._claimed) > UNANSWERED_SECONDS:
+            cause = next((own for own in self._own if not own.consequence), None)
+            return cause or lost(self._cluster, 0, silence)
+        if self._state and silence > self._settings.host_timeout:
+            return lost(self._cluster, 0, silence)
+        return None

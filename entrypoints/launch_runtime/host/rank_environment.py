@@ -1,0 +1,67 @@
+"""What a rank finds in its environment: its place in the job, and no other launcher's word."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+from launch_runtime.host import network
+from launch_runtime.host.cluster import Cluster
+from launch_runtime.host.settings import Settings
+
+# Set by Vertex AI on distributed jobs. Keras acts on TF_CONFIG; WORLD_SIZE counts replicas.
+TAKEN_OUT = ("TF_CONFIG", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+
+
+def build(
+    environment: Mapping[str, str],
+    cluster: Cluster,
+    settings: Settings,
+    port: int,
+    local_rank: int,
+) -> dict[str, str]:
+    """The environment of this host's rank number ``local_rank``.
+
+    The layout is static: the global rank is host index x processes + local rank. ``port`` is the
+    rendezvous' own, which a job of one host may have picked itself.
+    """
+    hosts, processes = len(cluster.hosts), settings.processes
+    given = {
+        "HOROVOD_RANK": cluster.position * processes + local_rank,
+        "HOROVOD_SIZE": hosts * processes,
+        "HOROVOD_LOCAL_RANK": local_rank,
+        "HOROVOD_LOCAL_SIZE": processes,
+        "HOROVOD_CROSS_RANK": cluster.position,
+        "HOROVOD_CROSS_SIZE": hosts,
+        # Without it the ranks of all hosts meet in one scope and abort.
+        "HOROVOD_HOSTNAME": cluster.own.name,
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR": _rendezvous_address(cluster),
+        "HOROVOD_GLOO_RENDEZVOUS_PORT": port,
+        # Without it a Horovod that was built with MPI starts every process as rank 0 of 1.
+        "HOROVOD_CONTROLLER": "gloo",
+        "HOROVOD_CPU_OPERATIONS": "gloo",
+        "LAUNCH_HOST": cluster.own.name,
+    }
+    built = {name: value for name, value in environment.items() if name not in TAKEN_OUT}
+    for name, value in _interfaces(cluster).items():
+        built.setdefault(name, value)
+    built.update({name: str(value) for name, value in given.items()})
+    return built
+
+
+def _rendezvous_address(cluster: Cluster) -> str:
+    # The first host may not be able to reach itself by the name that the others use.
+    return "127.0.0.1" if cluster.position == 0 else network.resolve(cluster.first.address)
+
+
+def _interfaces(cluster: Cluster) -> dict[str, str]:
+    """Which interface Gloo and NCCL take. Gloo would else take the one of this machine's own
+    name, which is a loopback address on many systems."""
+    peer = cluster.hosts[1] if cluster.position == 0 and len(cluster.hosts) > 1 else cluster.first
+    try:
+        name = network.interface_of(network.resolve(peer.address))
+    except OSError:
+        return {}
+    if name is None:
+        return {}
+    several = len(network.interfaces()) > 2 or network.is_loopback(peer.address)
+    return {"HOROVOD_GLOO_IFACE": name, **({"NCCL_SOCKET_IFNAME": name} if several else {})}

@@ -1,0 +1,123 @@
+"""Reads what one rank writes, and what its guard says about it.
+
+Every rank has one pipe for both its streams, and a status pipe on which the guard says what
+happens. A guard says that its script has failed before it prints the traceback, and that is read
+first here. So the traceback can be held back until it is known whether this rank was the first
+one of the whole job to fail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import threading
+import time
+from typing import Any, Callable
+
+from launch_runtime import lines
+from launch_runtime.host.console import Console
+from launch_runtime.host.line_splitter import LineSplitter
+
+
+class RankOutput(threading.Thread):
+    """Reads what one rank writes until both its pipes end.
+
+    Args:
+        rank: The global rank.
+        output: Read end of the pipe that is the rank's stdout and stderr.
+        status: Read end of the pipe on which its guard says what happens.
+        console: Where lines go.
+        log_path: A file for the raw bytes, or "".
+        on_event: Called from this thread with the rank and each event of the guard that is not
+            a line to print; ``{"event": "log-lost"}`` when the raw log could not be written.
+
+    Raises:
+        OSError: The log cannot be opened.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        output: int,
+        status: int,
+        console: Console,
+        log_path: str,
+        on_event: Callable[[int, dict[str, Any]], None],
+    ):
+        super().__init__(daemon=True)
+        self._rank, self._console, self._on_event = rank, console, on_event
+        self._output, self._status = output, status
+        os.set_blocking(status, False)
+        self._status_lock = threading.Lock()
+        self._splitter = LineSplitter(now=time.monotonic())
+        self._status_rest = b""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._log_path = log_path
+        self._log: int | None = os.open(log_path, flags, 0o644) if log_path else None
+
+    def run(self) -> None:
+        """Blocks until the rank and everything that inherited its output has ended."""
+        poll = select.poll()
+        poll.register(self._output, select.POLLIN)
+        poll.register(self._status, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            data = os.read(self._output, 1 << 16) if self._output in ready else None
+            # Read last and used first: what the guard says before a traceback is known now.
+            if not self.read_status() and self._status in ready:
+                poll.unregister(self._status)
+            if data:
+                self._keep(data)
+                self._forward(self._splitter.feed(data, time.monotonic()))
+            elif data is not None:
+                break
+        self._forward(self._splitter.flush())
+        with self._status_lock:
+            for descriptor in (self._output, self._status, self._log):
+                if descriptor is not None:
+                    os.close(descriptor)
+            self._status = -1
+
+    def read_status(self) -> bool:
+        """Takes what the guard has said, from any thread and at once; False at its pipe's end."""
+        with self._status_lock:
+            while self._status >= 0:
+                try:
+                    data = os.read(self._status, 1 << 16)
+                except BlockingIOError:
+                    return True
+                if not data:
+                    return False
+                *whole, self._status_rest = (self._status_rest + data).split(b"\n")
+                for line in whole:
+                    try:
+                        self._take(json.loads(line))
+                    except (ValueError, KeyError, TypeError):
+                        continue  # the script wrote to a descriptor that is not its own
+        return False
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event["event"] == "line":
+            line = event["text"].encode("utf-8", "replace")
+            self._keep(line + b"\n")
+            self._console.rank_lines(self._rank, [line], wait=False)
+            return
+        if event["event"] == "failing":
+            self._console.hold()
+        self._on_event(self._rank, event)
+
+    def _forward(self, found: list[bytes]) -> None:
+        if found:
+            self._console.rank_lines(self._rank, found)
+
+    def _keep(self, data: bytes) -> None:
+        if self._log is None:
+            return
+        try:
+            lines.write_all(self._log, data)
+        except OSError as error:
+            os.close(self._log)
+            self._log = None
+            reason = f"{self._log_path}: {error.strerror}"
+            self._on_event(self._rank, {"event": "log-lost", "reason": reason})

@@ -1,0 +1,168 @@
+"""One rank of this host: its process, what is known of it, and its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import Any, Callable, Sequence
+
+from launch_runtime import failures, state_file
+from launch_runtime.failures import Failure
+from launch_runtime.host.console import Console
+from launch_runtime.host.processes import signal_group
+from launch_runtime.host.rank_output import RankOutput
+
+
+class Rank:
+    """A guard with the user's script in it, in a session and process group of its own.
+
+    Args:
+        number: The global rank.
+        host: This host's name.
+        world_size: Of the job.
+        state_path: The file in which the rank's processes record what happened.
+    """
+
+    def __init__(self, number: int, host: str, world_size: int, state_path: str):
+        self.number, self.host = number, host
+        self._world_size, self._state_path = world_size, state_path
+        self._process: subprocess.Popen[bytes] | None = None
+        self._output: RankOutput | None = None
+        self._lifeline = -1
+        self._initialised = self._script_ended = self.proven = False
+        self.failure: Failure | None = None  # what the guard has said of its own end
+
+    def start(
+        self,
+        command: Sequence[str],
+        folder: str,
+        environment: dict[str, str],
+        console: Console,
+        log_path: str,
+        on_event: Callable[[int, dict[str, Any]], None],
+    ) -> None:
+        """Starts the guard.
+
+        Args:
+            command: After the interpreter: guard.py, script, arguments.
+            folder: The working folder.
+            environment: From :mod:`rank_environment`.
+            console: Where its lines go.
+            log_path: For its raw output, or "".
+            on_event: See :class:`RankOutput`.
+
+        Raises:
+            OSError: No more processes, memory, descriptors, or no log.
+        """
+        output, output_write = os.pipe()
+        status, status_write = os.pipe()
+        # Its write end lives in this process alone: when this process dies, however, the kernel
+        # tells the rank.
+        lifeline, self._lifeline = os.pipe()
+        self._output = RankOutput(self.number, output, status, console, log_path, on_event)
+        self._process = subprocess.Popen(
+            [sys.executable, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output_write,
+            stderr=subprocess.STDOUT,
+            env={
+                **environment,
+                "LAUNCH_STATUS_FD": str(status_write),
+                "LAUNCH_LIFELINE_FD": str(lifeline),
+                "LAUNCH_RANK_STATE": self._state_path,
+            },
+            cwd=folder,
+            pass_fds=(status_write, lifeline),
+            start_new_session=True,
+        )
+        for descriptor in (output_write, status_write, lifeline):
+            os.close(descriptor)
+        self._output.start()
+
+    @property
+    def started(self) -> bool:
+        """Whether it has a process."""
+        return self._process is not None
+
+    @property
+    def pid(self) -> int:
+        """The guard's process, which leads the rank's group."""
+        return self._process.pid if self._process else 0
+
+    def poll(self) -> int | None:
+        """The guard's exit status as subprocess has it, or None while it runs."""
+        return self._process.poll() if self._process else None
+
+    @property
+    def initialised(self) -> bool:
+        """Whether ``hvd.init()`` has returned in the guard or in a child process of it."""
+        self._initialised = self._initialised or state_file.holds(
+            self._state_path, state_file.INITIALISED
+        )
+        return self._initialised
+
+    @property
+    def phase(self) -> str:
+        """How far the rank has come."""
+        if self._script_ended:
+            return failures.ENDING
+        return failures.TRAINING if self.initialised else failures.STARTING
+
+    def take(self, event: dict[str, Any]) -> Failure | None:
+        """Notes what the guard said; a failure where it said that the rank fails."""
+        kind = event["event"]
+        if kind == "initialised":
+            self._initialised = True
+        elif kind == "proven":
+            self.proven = True
+        elif kind == "ended":
+            self._script_ended = True
+        elif kind == "log-lost" and self.failure is None:
+            self.failure = Failure(
+                self.host, "cannot write {}".format(event["reason"]), self.phase, rank=self.number
+            )
+            return self.failure
+        elif kind == "failing" and self.failure is None:
+            code = int(event["code"])
+            self.failure = Failure(
+                self.host,
+                str(event["reason"]),
+                self.phase,
+                rank=self.number,
+                exit_code=code,
+                consequence=bool(event["consequence"]),
+                code=failures.leaving_code(code, self.phase),
+            )
+            return self.failure
+        return None
+
+    def judge(self, status: int) -> Failure | None:
+        """What the exit status says that the guard has not; None for a good end."""
+        if self.failure is not None:
+            return None
+        refused = state_file.refusal(self._state_path)
+        if refused:
+            self.failure = Failure(self.host, refused, self.phase, rank=self.number, exit_code=1)
+        elif status != 0 or (self._world_size > 1 and not self.initialised):
+            self.failure = failures.of_exit(
+                self.host, self.number, status, self.phase, self._world_size
+            )
+        return self.failure
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to the rank's group; one that has said why it fails gets SIGKILL alone,
+        so that it can finish its traceback."""
+        if self._process and (number == signal.SIGKILL or self.failure is None):
+            signal_group(self._process.pid, number)
+
+    def read_status(self) -> None:
+        """Takes what the guard has said so far."""
+        if self._output:
+            self._output.read_status()
+
+    def drain(self, seconds: float | None) -> None:
+        """Blocks until all of its output is read, or for ``seconds``."""
+        if self._output and self._output.is_alive():
+            self._output.join(seconds)

@@ -1,0 +1,72 @@
+"""The lines that agent and guard print. A launcher reads them, so their form is a contract.
+
+``launch: proof: ...`` and ``launch: failure: {...}`` are read by machines, every other line that
+begins with ``launch: `` is for people. One line each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+PREFIX = "launch: "
+REASON_LIMIT = 600  # characters; a line of a pipe is atomic below 4096 bytes
+
+
+def message(text: str) -> str:
+    """A line for people."""
+    return PREFIX + one_line(text, limit=2000)
+
+
+def warning(text: str) -> str:
+    """A line for people that something may be wrong, while the job goes on."""
+    return message("warning: " + text)
+
+
+def proof(size: int, hosts: int, processes: int, controller: str) -> str:
+    """What a launcher must have seen before it calls a job succeeded.
+
+    Example:
+        >>> proof(4, 2, 2, "Gloo")
+        'launch: proof: world size 4: 2 hosts x 2 ranks, Gloo'
+    """
+    return "{}proof: world size {}: {} x {}, {}".format(
+        PREFIX, size, count(hosts, "host"), count(processes, "rank"), controller
+    )
+
+
+def failure(fields: dict[str, object]) -> str:
+    """The line that says what failed first."""
+    return PREFIX + "failure: " + json.dumps(fields)
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: ``1 host``, ``2 hosts``."""
+    return "{} {}{}".format(number, noun, "" if number == 1 else "s")
+
+
+def and_list(words: list[str]) -> str:
+    """Words as a sentence has them: ``a``, ``a and b``, ``a, b and c``."""
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def one_line(text: str, limit: int = REASON_LIMIT) -> str:
+    """``text`` without line ends and control characters, cut to ``limit`` characters."""
+    flat = " ".join(text.split())
+    flat = "".join(letter if letter.isprintable() else "?" for letter in flat)
+    return flat if len(flat) <= limit else flat[: limit - 3] + "..."
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Writes all of ``data``; blocks as long as the reader does.
+
+    Raises:
+        OSError: The other side is gone, or the disk is full.
+    """
+    while data:
+        try:
+            data = data[os.write(descriptor, data) :]
+        except BlockingIOError:  # whoever started us made it non-blocking
+            os.set_blocking(descriptor, True)

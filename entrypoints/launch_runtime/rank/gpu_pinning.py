@@ -1,0 +1,47 @@
+"""Leaves a rank the one GPU that is its own, by CUDA_VISIBLE_DEVICES; imports no framework."""
+
+from __future__ import annotations
+
+from typing import MutableMapping
+
+from launch_runtime import lines
+from launch_runtime.rank.refusal import RefusalError
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+
+
+def pin(environment: MutableMapping[str, str], local_rank: int) -> None:
+    """Where LAUNCH_PIN_GPU is ``guard``, leaves the local-rank-th of the host's devices.
+
+    A host without devices keeps none. Other values of LAUNCH_PIN_GPU change nothing.
+
+    Raises:
+        RefusalError: The host was given fewer devices than it has ranks.
+    """
+    if environment.get("LAUNCH_PIN_GPU") != "guard":
+        return
+    if VARIABLE not in environment:
+        environment[VARIABLE] = str(local_rank)
+        return
+    devices = _devices(environment[VARIABLE])
+    if not devices:
+        return
+    if local_rank >= len(devices):
+        raise RefusalError(
+            f"a GPU for local rank {local_rank}",
+            "{} in {}={}".format(lines.count(len(devices), "GPU"), VARIABLE, environment[VARIABLE]),
+            "more ranks on this host than GPUs",
+            "use fewer --processes, or --pin-gpu none",
+        )
+    environment[VARIABLE] = devices[local_rank]
+
+
+def _devices(text: str) -> list[str]:
+    """The devices that CUDA would show: it stops at the first entry that is none, such as -1."""
+    devices = []
+    for entry in text.split(","):
+        name = entry.strip()
+        if not name or name.startswith("-") or name == "NoDevFiles":
+            break
+        devices.append(name)
+    return devices

@@ -1,0 +1,179 @@
+"""A guard's way through its rank: check, prepare, run the user's script, check again."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+import threading
+from typing import Sequence
+
+from launch_runtime import environment as env
+from launch_runtime import failures, lines
+from launch_runtime.rank import (
+    child,
+    gpu_pinning,
+    horovod_hook,
+    identity,
+    init_check,
+    lifeline,
+    tracebacks,
+    user_script,
+)
+from launch_runtime.rank.identity import MPIRUN, Promise
+from launch_runtime.rank.refusal import RefusalError
+from launch_runtime.rank.reporter import Reporter
+
+
+def main(arguments: Sequence[str], entrypoints: str) -> None:
+    """Runs one rank; blocks until the script ends.
+
+    Args:
+        arguments: SCRIPT and its own arguments, unless SageMaker's parameters name them.
+        entrypoints: The folder of guard.py.
+
+    Raises:
+        SystemExit: The script's own, or 1 where the rank must not go on or the script failed.
+    """
+    reporter = _reporter()
+    try:
+        guard = Guard(reporter, arguments, entrypoints)
+    except env.SettingError as error:
+        reporter.failing(str(error), 1)
+        reporter.line(lines.message(str(error)))
+        sys.exit(1)
+    except RefusalError as refusal:
+        reporter.refuse(refusal)
+        sys.exit(1)
+    guard.run()
+
+
+class Guard:
+    """Checks and prepares a rank.
+
+    Args:
+        reporter: Speaks for the rank.
+        arguments: See :func:`main`.
+        entrypoints: The folder of guard.py.
+
+    Raises:
+        RefusalError: The rank is not the one that was promised.
+        environment.SettingError: A variable or the script is not what it has to be.
+    """
+
+    def __init__(self, reporter: Reporter, arguments: Sequence[str], entrypoints: str):
+        self._reporter, self._pid = reporter, os.getpid()
+        self._code: int | None = None
+        place = identity.given(os.environ, reporter.has_agent)
+        reporter.rank, reporter.host = place.rank, place.host
+        self._promise = identity.promised(os.environ)
+        identity.check(self._promise, place, os.environ)
+        self._script = user_script.find(arguments, os.environ, entrypoints)
+        gpu_pinning.pin(os.environ, place.local_rank)
+        if place.by == MPIRUN:
+            os.environ.setdefault("HOROVOD_CONTROLLER", "mpi")
+            os.environ.setdefault("HOROVOD_CPU_OPERATIONS", "mpi")
+        # Secrets that the job definition names are resolved here, once the rank is known to be
+        # right and before anything of the user's runs.
+        given = init_check.Given(self._promise, place, init_check.variables(os.environ), self._pid)
+        check = init_check.InitCheck(given, reporter)
+        horovod_hook.install(check.before, check.after)
+        user_script.prepare(self._script, entrypoints)
+        child.hand_down(os.environ, given, reporter.state_path, entrypoints)
+        if not reporter.has_agent:
+            self._warn_later()
+
+    def run(self) -> None:
+        """Runs the script; see :func:`main`."""
+        # Registered first, so it comes after everything that the script registers.
+        atexit.register(self._at_end)
+        self._reporter.script_runs = True
+        try:
+            user_script.execute(self._script)
+        except SystemExit as error:
+            self._code = _exit_code(error)
+            if self._code:
+                self._failing(error, f"exited with code {self._code}")
+            raise
+        except KeyboardInterrupt as error:
+            self._code = 130
+            if not self._reporter.has_agent:
+                tracebacks.show(error)
+            sys.excepthook = lambda *_: None  # it is shown, or an agent has asked for it
+            raise
+        except BaseException as error:
+            self._code = 1
+            self._failing(error, tracebacks.describe(error))
+            tracebacks.show(error)
+            sys.exit(1)
+        self._code = 0
+        atexit.register(self._reporter.ended)
+
+    def _failing(self, error: BaseException, reason: str) -> None:
+        code = self._code or 1
+        self._reporter.failing(reason, code, tracebacks.is_consequence(error))
+
+    def _at_end(self) -> None:
+        """The script, its threads and what it registered for its end are through."""
+        if os.getpid() != self._pid:
+            return
+        initialised = self._reporter.initialised
+        if not self._reporter.has_agent:
+            self._reporter.forget()
+        if self._code or initialised:
+            return
+        if self._promise.size == 1:
+            self._reporter.proof(lines.proof(1, 1, 1, "Horovod not used"))
+            return
+        self._reporter.refuse(_never_initialised(self._reporter.rank, self._promise))
+        os._exit(1)
+
+    def _warn_later(self) -> None:
+        if self._promise.size == 1:
+            return
+        after = env.seconds(os.environ, "LAUNCH_INIT_WARNING_SECONDS", 300.0)
+        timer = threading.Timer(after, self._warn, (after,))
+        timer.daemon = True
+        timer.start()
+
+    def _warn(self, after: float) -> None:
+        if not self._reporter.initialised:
+            self._reporter.line(
+                lines.warning(
+                    f"hvd.init() has not been called after {after:g} s; without it "
+                    f"{self._promise.size} independent copies run"
+                )
+            )
+
+
+def _reporter() -> Reporter:
+    """Takes what the agent handed over out of the environment that the script will see."""
+    status = os.environ.pop("LAUNCH_STATUS_FD", "")
+    line = os.environ.pop("LAUNCH_LIFELINE_FD", "")
+    if line.isdigit() and status.isdigit():
+        lifeline.arm(int(line))
+    if status.isdigit():
+        os.set_inheritable(int(status), False)
+    state = os.environ.get("LAUNCH_RANK_STATE") or os.path.join(
+        tempfile.gettempdir(), f"launch-rank-{os.getpid()}-{os.urandom(4).hex()}"
+    )
+    return Reporter(state, int(status) if status.isdigit() else None)
+
+
+def _exit_code(error: SystemExit) -> int:
+    """The process's exit code for it, as Python has it."""
+    if error.code is None:
+        return 0
+    return error.code & 0xFF if isinstance(error.code, int) else 1
+
+
+def _never_initialised(rank: int, promise: Promise) -> RefusalError:
+    return RefusalError(
+        f"one job of {promise}",
+        failures.never_initialised(rank, promise.size),
+        "the script does not use Horovod, or runs it in a process that was started with an "
+        "environment of its own",
+        "add `import horovod.tensorflow as hvd` (or horovod.torch) and `hvd.init()` to the script, "
+        "and wrap the optimizer with hvd.DistributedOptimizer",
+    )

@@ -1,0 +1,177 @@
+"""Which rank this is: what the job definition promises, and what this process was really given."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Mapping, NamedTuple
+
+from launch_runtime import environment as env
+from launch_runtime import lines
+from launch_runtime.rank.refusal import RefusalError
+
+AGENT, MPIRUN, HOROVODRUN, NOBODY = "launch's agent", "mpirun", "horovodrun", "nobody"
+
+# What a launcher sets for each rank: Open MPI, and Horovod's own for Gloo, which reads them in
+# horovod/common/gloo/gloo_context.cc (0.28.1).
+PLACE_VARIABLES = (
+    "HOROVOD_RANK",
+    "HOROVOD_SIZE",
+    "HOROVOD_LOCAL_RANK",
+    "HOROVOD_LOCAL_SIZE",
+    "HOROVOD_CROSS_RANK",
+    "HOROVOD_CROSS_SIZE",
+    "HOROVOD_GLOO_RENDEZVOUS_ADDR",
+    "HOROVOD_GLOO_RENDEZVOUS_PORT",
+    "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+)
+# And what is the same for all ranks of a host.
+WATCHED_VARIABLES = (*PLACE_VARIABLES, "HOROVOD_HOSTNAME", "HOROVOD_CONTROLLER")
+_SAGEMAKER_HOST_FILE = "/opt/ml/input/config/resourceconfig.json"
+
+
+class Promise(NamedTuple):
+    """What the job definition says. ``hosts`` and ``processes`` are 0 where it does not."""
+
+    size: int
+    hosts: int
+    processes: int
+
+    def __str__(self) -> str:
+        text = f"world size {self.size}"
+        if not self.hosts or not self.processes:
+            return text
+        return "{} ({} x {})".format(
+            text, lines.count(self.hosts, "host"), lines.count(self.processes, "rank")
+        )
+
+
+class Place(NamedTuple):
+    """What this rank was given.
+
+    Attributes:
+        size: The world size.
+        rank: From 0 to ``size`` - 1.
+        local_size: Ranks on this host.
+        local_rank: From 0 to ``local_size`` - 1.
+        host: This host's name in messages.
+        by: Who started the rank.
+    """
+
+    size: int
+    rank: int
+    local_size: int
+    local_rank: int
+    host: str
+    by: str
+
+
+def promised(environment: Mapping[str, str]) -> Promise:
+    """LAUNCH_WORLD_SIZE, LAUNCH_INSTANCES and LAUNCH_PROCESSES.
+
+    Raises:
+        RefusalError: The size is missing, or the three contradict each other.
+        environment.SettingError: One is no number.
+    """
+    if not environment.get("LAUNCH_WORLD_SIZE"):
+        cause = "whoever started this process did not hand the job's environment on"
+        if environment.get("OMPI_COMM_WORLD_SIZE"):
+            cause = "mpirun gives ranks on other hosts only the variables that -x names"
+        raise RefusalError("LAUNCH_WORLD_SIZE in the environment", "none", cause)
+    promise = Promise(
+        env.number(environment, "LAUNCH_WORLD_SIZE"),
+        env.number(environment, "LAUNCH_INSTANCES", default=0),
+        env.number(environment, "LAUNCH_PROCESSES", default=0),
+    )
+    if promise.hosts and promise.processes and promise.hosts * promise.processes != promise.size:
+        raise RefusalError(
+            "LAUNCH_WORLD_SIZE = LAUNCH_INSTANCES x LAUNCH_PROCESSES",
+            "{} and {} x {}".format(*promise),
+            "the job definition contradicts itself",
+        )
+    return promise
+
+
+def given(environment: Mapping[str, str], has_agent: bool) -> Place:
+    """This rank's place as whoever started it says.
+
+    Raises:
+        environment.SettingError: A variable is no number.
+    """
+    if has_agent:
+        return _place(environment, "HOROVOD_{}", environment.get("LAUNCH_HOST", ""), AGENT)
+    if environment.get("OMPI_COMM_WORLD_SIZE"):
+        return _place(environment, "OMPI_COMM_WORLD_{}", _host_name(), MPIRUN)
+    if environment.get("HOROVOD_SIZE"):
+        host = environment.get("HOROVOD_HOSTNAME") or _host_name()
+        return _place(environment, "HOROVOD_{}", host, HOROVODRUN)
+    return Place(1, 0, 1, 0, _host_name(), NOBODY)
+
+
+def check(promise: Promise, place: Place, environment: Mapping[str, str]) -> None:
+    """Compares the two.
+
+    Raises:
+        RefusalError: They differ.
+    """
+    if place.size != promise.size:
+        raise RefusalError(
+            str(promise),
+            f"world size {place.size} (given by {place.by})",
+            *_why_another_size(promise, place, environment),
+        )
+    if promise.processes and place.local_size != promise.processes:
+        raise RefusalError(
+            str(promise),
+            "{} on host {} (given by {})".format(
+                lines.count(place.local_size, "rank"), place.host, place.by
+            ),
+            "the ranks were not spread over the hosts as the job definition says",
+            f"check the host list and the slots that {place.by} was given",
+        )
+
+
+def _why_another_size(
+    promise: Promise, place: Place, environment: Mapping[str, str]
+) -> tuple[str, str]:
+    """Likely cause and fix."""
+    if place.by == NOBODY:
+        cause = "nothing started this process as a rank: it would run as one independent copy"
+        if environment.get("SM_HOSTS"):
+            return cause, "the hyperparameter sagemaker_mpi_enabled must be true"
+        return cause, "start it with launch, mpirun or horovodrun"
+    if place.size == promise.processes and promise.hosts > 1:
+        cause = "the number of ranks per host was passed as the number of all ranks"
+        return cause, f"start {promise.size} ranks"
+    if place.by == MPIRUN and environment.get("SM_HOSTS"):
+        cause = "a hyperparameter overrides the number of ranks"
+        return cause, "look for sagemaker_mpi_num_processes and for -np in the MPI options"
+    return f"{place.by} started another number of ranks", ""
+
+
+def _place(environment: Mapping[str, str], form: str, host: str, by: str) -> Place:
+    def value(name: str, default: int) -> int:
+        text = environment.get(form.format(name), "")
+        if not text.isdigit():
+            if text:
+                raise env.SettingError(
+                    f"{form.format(name)}: found {text!r}; expected a whole number"
+                )
+            return default
+        return int(text)
+
+    return Place(
+        value("SIZE", 1), value("RANK", 0), value("LOCAL_SIZE", 1), value("LOCAL_RANK", 0), host, by
+    )
+
+
+def _host_name() -> str:
+    """The service's own name for this host where it has one (SageMaker: algo-1)."""
+    try:
+        with open(_SAGEMAKER_HOST_FILE, encoding="utf-8") as file:
+            return str(json.load(file)["current_host"])
+    except (OSError, ValueError, KeyError):
+        return socket.gethostname()

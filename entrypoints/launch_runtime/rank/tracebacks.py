@@ -1,0 +1,79 @@
+"""Tracebacks as ``python SCRIPT`` prints them, and which errors only follow another rank's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+from launch_runtime import lines
+
+_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+# What a rank meets when another one has gone: Horovod's own error, TensorFlow's and Gloo's words
+# for it (Horovod 0.28.1, horovod/common/common.h; TensorFlow 2.18 wraps it as UnknownError), and
+# the error with which the shared training scripts say that another rank has the reason.
+_CONSEQUENCE_TYPES = {"HorovodInternalError", "PeerEndedError"}
+_CONSEQUENCE_WORDS = (
+    "Horovod has been shut down",
+    "HorovodInternalError",
+    "Connection closed by peer",
+    "Connection reset by peer",
+)
+
+
+def show(error: BaseException) -> None:
+    """Prints an error that nobody caught, through ``sys.excepthook`` as Python does."""
+    _strip(error, set())
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+    except Exception:
+        sys.__excepthook__(type(error), error, error.__traceback__)
+
+
+def describe(error: BaseException) -> str:
+    """Type and text in one line: ``ValueError: boom``."""
+    kind = type(error)
+    name = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        name = f"{kind.__module__}.{name}"
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text cannot be printed)"
+    return lines.one_line(f"{name}: {text}" if text else name)
+
+
+def is_consequence(error: BaseException | None) -> bool:
+    """Whether an error, or one that it was raised over, looks like another rank's failure."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        text = describe(error)
+        if type(error).__name__ in _CONSEQUENCE_TYPES:
+            return True
+        if any(word in text for word in _CONSEQUENCE_WORDS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _strip(error: BaseException | None, seen: set[int]) -> None:
+    """Takes this package's frames out of an error's traceback and of those it followed from."""
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    error.__traceback__ = _without_ours(error.__traceback__)
+    _strip(error.__cause__, seen)
+    _strip(error.__context__, seen)
+
+
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    for frame, following in zip(kept, [*kept[1:], None]):
+        frame.tb_next = following
+    return kept[0] if kept else None

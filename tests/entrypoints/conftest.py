@@ -1,0 +1,20 @@
+"""What runs in a replica is imported from its own folder, as there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.entrypoints.simulated import ENTRYPOINTS, SimulatedJob, simulated_jobs
+
+if str(ENTRYPOINTS) not in sys.path:
+    sys.path.insert(0, str(ENTRYPOINTS))
+
+
+@pytest.fixture
+def make_job(tmp_path: Path) -> Iterator[Callable[..., SimulatedJob]]:
+    """Makes jobs of simulated hosts; whatever is left of them ends with the test."""
+    yield from simulated_jobs(tmp_path)

@@ -1,0 +1,221 @@
+"""Agents, guards and their processes on this machine, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).parents[2]
+ENTRYPOINTS = REPOSITORY / "entrypoints"
+STANDIN = Path(__file__).parent / "standin"
+
+# The stand-in's framework, for scripts that need a Horovod and no training.
+HVD = "import horovod.anyframework as hvd\n"
+
+_OURS = ("LAUNCH_", "HOROVOD_", "OMPI_", "SM_", "CUDA_", "TF_CONFIG", "PYTHON", "CLUSTER_SPEC")
+
+
+def until(condition: Callable[[], Any], seconds: float = 30.0, what: str = "") -> Any:
+    """Polls until ``condition`` is true and gives its value; fails after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"{what or condition} did not come true within {seconds} s")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def write_script(folder: Path, text: str, name: str = "train.py") -> str:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text))
+    return name
+
+
+def clean_environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    return {**kept, "PYTHONPATH": str(STANDIN), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def processes_with(variable: str, value: str) -> dict[int, str]:
+    """Living processes that were started with a variable: their number and command line."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if f"{variable}={value}".encode() not in (entry / "environ").read_bytes().split(b"\0"):
+                continue
+            state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0]
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if state not in b"ZX":
+            found[int(entry.name)] = command
+    return found
+
+
+class SimulatedJob:
+    """Hosts of one job, each an agent of its own, on the loopback interface."""
+
+    def __init__(self, folder: Path, hosts: int = 2, processes: int = 1, **environment: str):
+        self.name = f"job-{uuid.uuid4().hex[:8]}"
+        self.folder, self.hosts, self.processes = folder, hosts, processes
+        self.source = folder / "source"
+        self.source.mkdir(exist_ok=True)
+        self.port = free_port()
+        self.environment = environment
+        self.python = sys.executable
+        self.entrypoints = ENTRYPOINTS
+        self.agents: dict[int, subprocess.Popen[bytes]] = {}
+        self._files: list[Any] = []
+
+    def script(self, text: str, name: str = "train.py") -> str:
+        return write_script(self.source, text, name)
+
+    def cluster(self, index: int) -> str:
+        hosts = [{"name": f"host-{n + 1}", "address": "127.0.0.1"} for n in range(self.hosts)]
+        return json.dumps({"hosts": hosts, "index": index, "port": self.port})
+
+    def agent_environment(self, index: int) -> dict[str, str]:
+        return {
+            **clean_environment(),
+            "LAUNCH_JOB": self.name,
+            "LAUNCH_WORLD_SIZE": str(self.hosts * self.processes),
+            "LAUNCH_INSTANCES": str(self.hosts),
+            "LAUNCH_PROCESSES": str(self.processes),
+            "LAUNCH_CLUSTER": self.cluster(index),
+            "LAUNCH_SOURCE_DIR": str(self.source),
+            "LAUNCH_JOIN_TIMEOUT": "60",
+            **self.environment,
+        }
+
+    def start(self, index: int, *arguments: str, script: str = "train.py", **environment: str):
+        """Starts one host's agent. An environment value of "" takes the variable out."""
+        merged = {**self.agent_environment(index), **environment}
+        output = (self.folder / f"agent-{index}.log").open("ab")
+        self._files.append(output)
+        agent = subprocess.Popen(
+            [self.python, str(self.entrypoints / "agent.py"), script, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={name: value for name, value in merged.items() if value != ""},
+            cwd=self.folder,
+            start_new_session=True,
+        )
+        self.agents[index] = agent
+        return agent
+
+    def start_all(self, *arguments: str, script: str = "train.py", **environment: str) -> None:
+        for index in range(self.hosts):
+            self.start(index, *arguments, script=script, **environment)
+
+    def run(self, *arguments: str, seconds: float = 90, **environment: str) -> list[int]:
+        """Starts all hosts and gives their exit codes."""
+        self.start_all(*arguments, **environment)
+        return self.wait(seconds)
+
+    def wait(self, seconds: float = 90) -> list[int]:
+        deadline = time.monotonic() + seconds
+        try:
+            return [
+                agent.wait(max(0.1, deadline - time.monotonic()))
+                for _, agent in sorted(self.agents.items())
+            ]
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"agents still run after {seconds} s:\n{self.text()}") from None
+
+    def text(self, index: int | None = None) -> str:
+        """What the agents have printed, one host's or all hosts' in turn."""
+        indices = range(self.hosts) if index is None else [index]
+        paths = [self.folder / f"agent-{number}.log" for number in indices]
+        return "".join(path.read_text("utf-8", "replace") for path in paths if path.exists())
+
+    def lines(self, index: int | None = None) -> list[str]:
+        return self.text(index).splitlines()
+
+    def said(self, pattern: str) -> list[str]:
+        return [line for line in self.lines() if re.search(pattern, line)]
+
+    def failures(self) -> list[dict[str, Any]]:
+        """The contents of all lines about a failure."""
+        found = [line.partition("launch: failure: ")[2] for line in self.lines()]
+        return [json.loads(text) for text in found if text]
+
+    def failure(self) -> dict[str, Any]:
+        """The content of the one line about a failure."""
+        found = self.failures()
+        assert len(found) == 1, self.text()
+        return found[0]
+
+    def processes_of_ranks(self) -> dict[int, str]:
+        """Everything of this job that runs and is no agent."""
+        agents = {agent.pid for agent in self.agents.values()}
+        found = processes_with("LAUNCH_JOB", self.name)
+        return {pid: command for pid, command in found.items() if pid not in agents}
+
+    def guard(self, rank: int, seconds: float = 30) -> int:
+        """The process of a rank, once it runs."""
+
+        def find() -> int:
+            for pid in processes_with("HOROVOD_RANK", str(rank)):
+                if (
+                    pid in self.processes_of_ranks()
+                    and "guard.py" in self.processes_of_ranks()[pid]
+                ):
+                    return pid
+            return 0
+
+        return int(until(find, seconds, f"rank {rank}"))
+
+    def until_said(self, pattern: str, seconds: float = 60, count: int = 1) -> list[str]:
+        try:
+            return list(
+                until(lambda: len(self.said(pattern)) >= count and self.said(pattern), seconds)
+            )
+        except AssertionError:
+            raise AssertionError(f"nobody said {pattern!r}:\n{self.text()}") from None
+
+    def clean_up(self) -> None:
+        for agent in self.agents.values():
+            if agent.poll() is None:
+                agent.kill()
+            agent.wait()
+        for pid in processes_with("LAUNCH_JOB", self.name):
+            os.kill(pid, signal.SIGKILL)
+        for file in self._files:
+            file.close()
+
+
+def simulated_jobs(tmp_path: Path) -> Iterator[Callable[..., SimulatedJob]]:
+    """For a fixture: makes jobs, and leaves no process of them behind."""
+    jobs: list[SimulatedJob] = []
+
+    def make(**how: Any) -> SimulatedJob:
+        folder = tmp_path / f"job-{len(jobs)}"
+        folder.mkdir()
+        jobs.append(SimulatedJob(folder, **how))
+        return jobs[-1]
+
+    yield make
+    for job in jobs:
+        job.clean_up()
