@@ -1,0 +1,1 @@
+"""What the shared training scripts have in common; each module has one subject."""

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entrypoints.lib import data
+
+pytestmark = pytest.mark.horovod
+
+
+@pytest.fixture(scope="module")
+def models(tensorflow: Any) -> Any:
+    from entrypoints.lib import models
+
+    return models
+
+
+@pytest.mark.parametrize("name", ["mlp", "cnn"])
+@pytest.mark.parametrize("shape", [(8, 8, 1), (28, 28, 1)])
+def test_a_model_takes_stored_pixels_and_gives_probabilities(
+    models: Any, name: str, shape: tuple[int, int, int]
+) -> None:
+    model = models.build(name, shape, classes=7, brightest=16)
+    found = model.predict(np.full((3, *shape), 16, np.float32), verbose=0)
+    assert found.shape == (3, 7)
+    assert found.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert len(model.weights) == len(model.trainable_weights)
+
+
+@pytest.mark.parametrize("name", ["adam", "sgd"])
+def test_optimizer_state_is_made_without_changing_weights_or_the_count_of_steps(
+    models: Any, name: str
+) -> None:
+    model = models.build("mlp", (4, 4, 1), classes=3, brightest=16)
+    before = model.get_weights()
+    optimizer = models.optimizer(name, 0.1)
+    models.create_optimizer_state(optimizer, model.trainable_variables)
+    assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True))
+    assert int(optimizer.iterations.numpy()) == 0
+    slots = {"adam": 2, "sgd": 1}[name]
+    assert len(models.optimizer_variables(optimizer)) == 1 + slots * len(before)
+
+
+def test_the_digits_train_to_a_useful_accuracy_with_plain_sgd(tensorflow: Any, models: Any) -> None:
+    from entrypoints.lib import arguments, batches, results
+
+    images = data.load_digits()
+    tensorflow.keras.utils.set_random_seed(1)
+    model = models.build("mlp", images.shape, images.classes, images.brightest)
+    model.compile(
+        models.optimizer("sgd", arguments.SGD_LEARNING_RATE), "sparse_categorical_crossentropy"
+    )
+    model.fit(
+        batches.training_batches(
+            images, rank=0, world_size=1, batch_size=32, steps=45, seed=1, first_epoch=0, epochs=5
+        ),
+        epochs=5,
+        steps_per_epoch=45,
+        verbose=0,
+    )
+    found = model.predict(images.test_images.astype(np.float32), verbose=0)
+    assert results.score(found, images.test_labels)[0] / len(images.test_labels) > 0.9
