@@ -1,0 +1,54 @@
+# A new user's two commands are `make demo` and `make test`.
+# Another Python: make demo PYTHON=python3.11. It is remembered in .venv.
+PYTHON ?= $(shell named=$$(cat .venv/base-python 2>/dev/null) && test -x "$$named" && echo "$$named" || echo python3)
+
+# What an activated environment sets would lead the launcher and pip to that environment.
+unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH PYTHONHOME
+
+VENV := .venv/bin
+BOOTSTRAP = $(PYTHON) -m infra.bootstrap
+
+.DEFAULT_GOAL := help
+.PHONY: help check demo environment tools test lint format types benchmark clean python
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: environment  ## make .venv, then train on two hosts of one rank each on this machine
+	@$(VENV)/python -m infra.bootstrap.demo
+
+test: tools  ## the whole test suite; ARGS="-k name" for a part of it
+	@$(VENV)/python -m pytest $(ARGS)
+
+check: python  ## name what this machine lacks, download nothing
+	@$(BOOTSTRAP) check
+
+environment: python  ## make .venv with the launcher and the training stack, and no more
+	@$(BOOTSTRAP) environment
+
+tools: python
+	@$(BOOTSTRAP) tools
+
+lint: tools  ## ruff: rules and format
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+
+format: tools  ## bring all files into the format, mend what ruff can mend
+	@$(VENV)/ruff check --fix .
+	@$(VENV)/ruff format .
+
+types: tools  ## mypy
+	@$(VENV)/mypy launchers infra hatch_build.py
+	@cd entrypoints && ../$(VENV)/mypy --config-file ../pyproject.toml .
+
+benchmark: tools  ## the table of measurements that the README quotes
+	@$(VENV)/python -m tests.benchmarks $(ARGS)
+
+clean:  ## remove .venv and what builds leave; compiled wheels stay in the user's cache folder
+	@rm -rf .venv .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache
+
+# Every recipe above that starts Python says first when there is none.
+python:
+	@command -v $(PYTHON) >/dev/null || { \
+	    echo "Python: $(PYTHON) not found; expected 3.10 to 3.12; install it (Debian: apt-get install python3)," \
+	        "or name another: make demo PYTHON=python3.11" >&2; exit 2; }

@@ -1,0 +1,271 @@
+"""`.venv` is made when needed, left alone when not, and never trusted when it was not finished."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.bootstrap import (
+    environment,
+    environment_state,
+    horovod_wheel,
+    prerequisites,
+    requirements,
+)
+from infra.bootstrap.environment import Environment
+from infra.bootstrap.environment_state import ForeignEnvironmentError
+
+PACKAGES = ("tensorflow", "tf-keras", "horovod", "launch", "pip")
+
+
+@dataclass
+class Installer:
+    """Stands for the slow commands: venv is real, what pip would install is metadata alone."""
+
+    clone: Path
+    steps: list[str] = field(default_factory=list)
+    failing: str = ""
+
+    def __call__(self, title: str, command: Sequence[str], log: Path, **_: Any) -> float:
+        self.steps.append(log.stem)
+        if log.stem == self.failing:
+            raise KeyboardInterrupt
+        if log.stem == "venv":
+            subprocess.run(command, check=True)
+        if log.stem == "launcher":
+            site = next((self.clone / ".venv" / "lib").glob("python*/site-packages"))
+            for name in PACKAGES:
+                metadata = site / f"{name.replace('-', '_')}-1.0.dist-info" / "METADATA"
+                metadata.parent.mkdir(exist_ok=True)
+                metadata.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        return 0.0
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text("")
+    (folder / "requirements.txt").write_text("tensorflow==2.18.1\nhorovod==0.28.1\nclick\n")
+    (folder / "requirements-dev.txt").write_text("pytest\n")
+    return folder
+
+
+@pytest.fixture
+def installer(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
+    stand_in = Installer(clone)
+
+    def fetch_pip(_: Environment) -> None:
+        stand_in.steps.append("pip")
+
+    def build(*_: Any) -> Path:
+        stand_in.steps.append("horovod")
+        return clone / "horovod.whl"
+
+    monkeypatch.setattr(environment, "run_step", stand_in)
+    monkeypatch.setattr(Environment, "_fetch_pip", fetch_pip)
+    monkeypatch.setattr(horovod_wheel, "build", build)
+    return stand_in
+
+
+def made(clone: Path, tools: bool = False) -> Environment:
+    chosen = Environment(clone, clone.parent / "cache")
+    chosen.make(tools)
+    return chosen
+
+
+def test_a_fresh_one_gets_tensorflow_before_horovod_is_compiled(
+    clone: Path, installer: Installer
+) -> None:
+    made(clone)
+
+    order = ["venv", "pip", "packages", "horovod", "launcher", "horovod-tried"]
+    assert installer.steps == order
+    assert "horovod" not in (clone / ".venv" / "without-horovod.txt").read_text()
+
+
+def test_a_second_make_does_nothing(clone: Path, installer: Installer) -> None:
+    chosen = made(clone, tools=True)
+
+    assert chosen.is_ready(tools=True)
+    assert chosen.is_ready(tools=False)
+
+
+def test_tools_are_added_to_an_environment_that_has_none(clone: Path, installer: Installer) -> None:
+    assert not made(clone).is_ready(tools=True)
+    installer.steps.clear()
+
+    assert made(clone, tools=True).is_ready(tools=True)
+
+    assert installer.steps == ["tools"]
+
+
+def test_new_requirements_are_installed_into_the_same_environment(
+    clone: Path, installer: Installer
+) -> None:
+    made(clone)
+    (clone / ".venv" / "mark").touch()
+    with (clone / "requirements.txt").open("a") as file:
+        file.write("rich\n")
+    installer.steps.clear()
+
+    assert not Environment(clone, clone / "cache").is_ready(tools=False)
+    assert made(clone).is_ready(tools=False)
+
+    assert "venv" not in installer.steps
+    assert "launcher" in installer.steps
+    assert (clone / ".venv" / "mark").exists()
+
+
+@pytest.mark.parametrize("failing", ["venv", "packages", "launcher", "horovod-tried", "tools"])
+def test_one_that_was_interrupted_is_made_anew(
+    failing: str, clone: Path, installer: Installer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installer.failing = failing
+    with pytest.raises(KeyboardInterrupt):
+        made(clone, tools=True)
+    (clone / ".venv" / "mark").touch()
+    installer.failing = ""
+
+    assert not Environment(clone, clone / "cache").is_ready(tools=False)
+    assert made(clone, tools=True).is_ready(tools=True)
+
+    assert not (clone / ".venv" / "mark").exists()
+    assert "was not finished; it is made anew" in capsys.readouterr().out
+
+
+def remove_python(folder: Path) -> None:
+    (folder / "bin" / "python").unlink()
+
+
+def remove_a_package(folder: Path) -> None:
+    (metadata,) = folder.glob("lib/python*/site-packages/horovod-1.0.dist-info/METADATA")
+    metadata.unlink()
+    metadata.parent.rmdir()
+
+
+def note_another_python(folder: Path) -> None:
+    rewrite(folder, "python", "3.10.1")
+
+
+def note_another_place(folder: Path) -> None:
+    rewrite(folder, "folder", "/elsewhere/.venv")
+
+
+def garble_the_state(folder: Path) -> None:
+    (folder / environment_state.STATE_FILE).write_text('{"status": "rea')
+
+
+def rewrite(folder: Path, name: str, value: str) -> None:
+    file = folder / environment_state.STATE_FILE
+    file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (remove_python, "does not start"),
+        (remove_a_package, "does not start"),
+        (note_another_python, "has Python 3.10.1"),
+        (note_another_place, "was made at /elsewhere/.venv"),
+        (garble_the_state, "was not finished"),
+    ],
+)
+def test_one_that_does_not_fit_is_made_anew(
+    damage: Callable[[Path], None],
+    said: str,
+    clone: Path,
+    installer: Installer,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    chosen = made(clone)
+    damage(clone / ".venv")
+    installer.steps.clear()
+
+    assert not chosen.is_ready(tools=False)
+    assert made(clone).is_ready(tools=False)
+
+    assert installer.steps[0] == "venv"
+    assert f"{clone / '.venv'} {said}" in capsys.readouterr().out
+
+
+def test_one_that_somebody_else_made_is_not_touched(clone: Path, installer: Installer) -> None:
+    (clone / ".venv").mkdir()
+    (clone / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+
+    with pytest.raises(ForeignEnvironmentError, match="was not made by"):
+        made(clone)
+
+    assert (clone / ".venv" / "pyvenv.cfg").exists()
+    assert installer.steps == []
+
+
+def test_the_python_is_noted_for_later_goals(clone: Path, installer: Installer) -> None:
+    made(clone)
+
+    noted = (clone / ".venv" / environment.PYTHON_FILE).read_text().strip()
+
+    answer = subprocess.run(
+        [noted, "-c", "import sys; print(sys.prefix == sys.base_prefix, *sys.version_info[:2])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.split() == ["True", *map(str, sys.version_info[:2])]
+
+
+def test_an_update_asks_for_less_room_than_a_fresh_one(clone: Path, installer: Installer) -> None:
+    chosen = Environment(clone, clone / "cache")
+    fresh = chosen.bytes_to_write(tools=False)
+
+    made(clone)
+
+    assert chosen.bytes_to_write(tools=True) < fresh
+
+
+def test_room_that_a_broken_one_takes_counts_as_free(clone: Path, installer: Installer) -> None:
+    chosen = made(clone)
+    fresh = prerequisites.ENVIRONMENT_BYTES
+    garble_the_state(clone / ".venv")
+    with (clone / ".venv" / "large").open("wb") as file:
+        file.write(bytes(10**6))
+
+    assert fresh - 10**8 < chosen.bytes_to_write(tools=False) <= fresh - 10**6
+
+
+def test_two_makes_wait_for_each_other(clone: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from infra.bootstrap.environment import alone\n"
+        "with alone(Path(sys.argv[1])): print('mine', flush=True)"
+    )
+    root = str(Path(__file__).resolve().parents[2])
+    with contextlib.ExitStack() as held:
+        held.enter_context(environment.alone(clone))
+        other = subprocess.Popen(
+            [sys.executable, "-c", program, str(clone)],
+            cwd=root,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert other.stdout is not None
+        waiting = other.stdout.readline()
+        held.close()
+    said, _ = other.communicate(timeout=60)
+
+    assert "waiting for it" in waiting
+    assert said == "mine\n"
+
+
+def test_requirement_files_are_where_the_environment_reads_them() -> None:
+    root = Path(__file__).resolve().parents[2]
+
+    for name in (requirements.REQUIREMENTS, requirements.DEVELOPMENT, requirements.PROJECT):
+        assert (root / name).is_file()
