@@ -132,11 +132,13 @@ def _say_failure(
     if rank is None:
         return
     lines = watch.tail(rank) if watch is not None else []
-    if not lines:
-        lines = [line.text for line in deque(chosen.logs(handle, rank=rank), TAIL_LINES)]
-    say(f"  the last lines of rank {rank}:")
-    for text in lines:
-        say(f"    {text}")
+    # A traceback that has just been shown is not shown again.
+    if watch is None or not any(text.startswith("Traceback (most recent") for text in lines):
+        if not lines:
+            lines = [line.text for line in deque(chosen.logs(handle, rank=rank), TAIL_LINES)]
+        say(f"  the last lines of rank {rank}:")
+        for text in lines:
+            say(f"    {text}")
     say(f"  the rest: launch logs {handle.name} --rank {rank}")
 
 

@@ -1,4 +1,4 @@
-"""Fixtures of the source bundle's tests, and the marker of those that install packages."""
+"""Fixtures of the source bundle's tests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import pytest
 
 from launchers.core.source_bundle import SourceBundle, scan
 from tests.core.trees import Scanned, plant
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "pip_network: installs released packages with pip into a scratch folder"
-    )
 
 
 @pytest.fixture

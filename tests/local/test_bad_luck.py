@@ -114,7 +114,7 @@ def test_a_script_that_raises_shows_its_traceback_once(launch: Launch):
     answer = launch(*TWO_HOSTS)
     assert answer.code == 1
     shown = answer.out + answer.err
-    assert answer.out.count("Traceback (most recent call last)") == 1
+    assert shown.count("Traceback (most recent call last)") == 1
     assert "ValueError: no such layer: conv9" in shown
     assert "guard.py" not in answer.out
 

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,22 +60,38 @@ JOBS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def service() -> Iterator[Recorder]:
+    with Recorder() as recorder:
+        yield recorder
+
+
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Recorder]:
+def aws(service: Recorder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorder:
     """Every client of this process sends to a service of this machine, the SDK's telemetry none."""
     config = tmp_path / "sagemaker.yaml"
     config.write_text("SchemaVersion: '1.0'\nSageMaker:\n  PythonSDK:\n    Modules:\n"
                       "      TelemetryOptOut: true\n")  # fmt: skip
-    with Recorder() as recorder:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", recorder.url)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-        monkeypatch.setenv("SAGEMAKER_USER_CONFIG_OVERRIDE", str(config))
-        yield recorder
+    monkeypatch.setenv("AWS_ENDPOINT_URL", service.url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("SAGEMAKER_USER_CONFIG_OVERRIDE", str(config))
+    service.clear()
+    return service
+
+
+@cache
+def session(region: str) -> Any:
+    """One of the SDK's sessions a region, since it takes a second to make one."""
+    import boto3
+    from sagemaker.session import Session
+
+    return Session(boto3.Session(region_name=region))
 
 
 def estimator(**fields: Any) -> Any:
-    return launchers.sagemaker.estimator(launchers.sagemaker.job(**{**ACCOUNT, **fields}))
+    job = launchers.sagemaker.job(**{**ACCOUNT, **fields})
+    return launchers.sagemaker.estimator(job, sagemaker_session=session("us-east-1"))
 
 
 @pytest.mark.parametrize("fields", JOBS.values(), ids=JOBS)
@@ -116,6 +133,14 @@ def test_the_bundle_is_uploaded_to_the_place_that_the_request_names(aws: Recorde
     assert [one.operation for one in aws.requests] == ["PUT", "CreateTrainingJob"]
 
 
+def test_a_session_is_made_in_the_jobs_region_where_none_is_given(aws: Recorder):
+    job = launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4, region="eu-west-1")
+    made = launchers.sagemaker.estimator(job)
+    made.fit(wait=False)
+    assert made.sagemaker_session.boto_region_name == "eu-west-1"
+    assert len(aws.sent("CreateTrainingJob")) == 1
+
+
 def test_nothing_is_sent_before_fit_and_the_world_size_is_printed_first(
     aws: Recorder, capsys: pytest.CaptureFixture[str]
 ):
@@ -135,7 +160,6 @@ def test_it_is_the_sdks_own_estimator_for_the_framework_of_the_image(aws: Record
 
 def test_fit_waits_for_the_job_as_the_sdk_does(aws: Recorder, monkeypatch: pytest.MonkeyPatch):
     made = estimator(gpus=4)
-    made.sagemaker_session._default_bucket = "my-bucket"
     monkeypatch.setattr("sagemaker.session.time.sleep", lambda seconds: None)
     made.fit(logs="None")
     assert aws.described >= 2
@@ -150,17 +174,10 @@ def test_inputs_of_fit_stand_for_the_jobs_channels_and_the_code_stays(aws: Recor
 
 def test_a_session_of_the_users_gives_the_region(aws: Recorder):
     made = launchers.sagemaker.estimator(
-        launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4), sagemaker_session=session()
+        launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4), sagemaker_session=session("eu-west-1")
     )
     assert ".eu-west-1." in made.image_uri
     assert made.prepared.definition.placeholders == ()
-
-
-def session() -> Any:
-    import boto3
-    from sagemaker.session import Session
-
-    return Session(boto3.Session(region_name="eu-west-1"))
 
 
 def test_what_the_job_does_not_decide_can_be_overridden(aws: Recorder):
@@ -168,6 +185,7 @@ def test_what_the_job_does_not_decide_can_be_overridden(aws: Recorder):
 
     made = launchers.sagemaker.estimator(
         launchers.sagemaker.job(**ACCOUNT, gpus=4),
+        sagemaker_session=session("us-east-1"),
         disable_profiler=False,
         profiler_config=ProfilerConfig(system_monitor_interval_millis=500),
     )
@@ -209,7 +227,7 @@ def test_what_the_sdk_would_drop_or_the_job_forbids_is_refused(
 def test_a_session_in_another_region_is_refused(aws: Recorder):
     with pytest.raises(LaunchError, match="us-east-1, and a sagemaker_session in eu-west-1"):
         launchers.sagemaker.estimator(
-            launchers.sagemaker.job(**ACCOUNT, gpus=4), sagemaker_session=session()
+            launchers.sagemaker.job(**ACCOUNT, gpus=4), sagemaker_session=session("eu-west-1")
         )
 
 

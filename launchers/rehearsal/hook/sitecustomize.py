@@ -1,0 +1,100 @@
+"""Asserts the world size in every rank of a document whose program is not our guard.
+
+Python imports a module of this name at every start. The rehearsal mounts this folder read-only
+and puts it on PYTHONPATH, which reaches every rank of every host; what must come out stands in
+``expectation.json`` beside this file, because other variables do not reach them all. Nothing
+happens in a process that never initialises Horovod. Any other sitecustomize is run as ever.
+"""
+
+import importlib
+import os
+import sys
+from typing import Any
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def _watch() -> None:
+    """Notice ``hvd.init()``; the guard's own modules judge it."""
+    # Python 3.7 runs in AWS's oldest images; there is no ``launch`` for it.
+    if sys.version_info < (3, 8):  # noqa: UP036
+        raise RuntimeError("Python is older than 3.8")
+    runtime = os.path.join(_FOLDER, "runtime")
+    sys.path.insert(0, runtime)
+    try:
+        rank: Any = importlib.import_module("launch_runtime.rank.user_script")
+        hook: Any = importlib.import_module("launch_runtime.rank.horovod_hook")
+        judge = _Judge()
+    finally:
+        sys.path.remove(runtime)
+    hook.install(judge.before, judge.after)
+    rank.hide_own_modules()
+
+
+class _Judge:
+    """The guard's check, made when Horovod is first initialised in this process."""
+
+    def __init__(self) -> None:
+        names = ("identity", "init_check", "refusal", "reporter")
+        self._modules: list[Any] = [
+            importlib.import_module(f"launch_runtime.rank.{name}") for name in names
+        ]
+        self._check: Any = None
+
+    def before(self, basics: Any, args: Any, kwargs: Any) -> None:
+        """Compares what the rank was given."""
+        if self._check is None:
+            self._check = self._made()
+        self._check.before(basics, args, kwargs)
+
+    def after(self, basics: Any, args: Any, kwargs: Any) -> None:
+        """Compares what Horovod made of it; prints the proof."""
+        self._check.after(basics, args, kwargs)
+
+    def _made(self) -> Any:
+        identity, init_check, refusal, reporters = self._modules
+        place = identity.given(os.environ, False)
+        promise = identity.Promise(*_expectation())
+        reporter = reporters.Reporter(_state_path(), rank=place.rank, host=place.host)
+        reporter.script_runs = True
+        try:
+            identity.check(promise, place, os.environ)
+        except refusal.RefusalError as error:
+            reporter.refuse(error)
+            os._exit(1)
+        variables = init_check.variables(os.environ)
+        given = init_check.Given(promise, place, variables, os.getpid())
+        return init_check.InitCheck(given, reporter)
+
+
+def _expectation() -> Any:
+    import json
+
+    with open(os.path.join(_FOLDER, "expectation.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    return expected["world_size"], expected["hosts"], expected["processes"]
+
+
+def _state_path() -> str:
+    import tempfile
+
+    name = f"launch-rank-{os.getpid()}-{os.urandom(4).hex()}"
+    return os.path.join(tempfile.gettempdir(), name)
+
+
+def _run_the_other() -> None:
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    others = [entry for entry in sys.path if os.path.abspath(entry) != _FOLDER]
+    spec = PathFinder.find_spec("sitecustomize", others)
+    if spec is not None and spec.loader is not None:
+        sys.modules["sitecustomize"] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+try:
+    _watch()
+except Exception as error:  # the process must start all the same
+    sys.stderr.write(f"launch: warning: Horovod is not watched in this process: {error!r}\n")
+_run_the_other()

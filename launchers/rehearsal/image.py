@@ -1,0 +1,145 @@
+"""Our image on this machine: its names, its labels, and where it was pushed last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from launchers.core.ledger import data_folder
+from launchers.core.paths import entrypoints_folder
+from launchers.core.problems import LaunchError, Problem
+from launchers.rehearsal.engine import engine
+
+if TYPE_CHECKING:
+    import docker
+
+REPOSITORY = "launch-horovod"
+# The digest of the files that the image was built from; its presence marks an image as ours.
+RECIPE_LABEL = "launch.image.recipe"
+# "0" or "1"; the Dockerfile sets it.
+GPU_LABEL = "launch.image.gpu"
+# The part of the recipe that the host's own settings replace, so no part of its digest.
+HOST_FOLDER = "host"
+
+
+def default_tag(gpu: bool = False) -> str:
+    """The name that `launch image build` gives: ``launch-horovod:<version>``, ``...-gpu``."""
+    try:
+        version = metadata.version("launch")
+    except metadata.PackageNotFoundError:
+        version = "dev"
+    return f"{REPOSITORY}:{version.replace('+', '-')}{'-gpu' if gpu else ''}"
+
+
+def default_image(client: docker.DockerClient | None = None, gpu: bool = False) -> str | None:
+    """The newest image of ours on this machine, by its label; None where there is none.
+
+    One that was built from the recipe of this installation goes before a newer one that was not.
+
+    Args:
+        client: A connection to use; without one, one is made and closed.
+        gpu: Look for the GPU variant instead of the CPU one.
+
+    Raises:
+        LaunchError: No Docker engine answers (only where ``client`` is None).
+    """
+    if client is None:
+        own = engine()
+        try:
+            return default_image(own, gpu)
+        finally:
+            own.close()
+    labels = [RECIPE_LABEL, f"{GPU_LABEL}={int(gpu)}"]
+    found = [image for image in client.images.list(filters={"label": labels}) if image.tags]
+    recipe = recipe_digest()
+    best = max(
+        found,
+        key=lambda image: (image.labels[RECIPE_LABEL] == recipe, image.attrs["Created"]),
+        default=None,
+    )
+    return None if best is None else str(best.tags[0])
+
+
+def recipe_folder() -> Path:
+    """The folder of the Dockerfile: infra/images, in a clone and in an installed wheel.
+
+    Raises:
+        LaunchError: The installation lacks it.
+    """
+    folder = entrypoints_folder().parent / "infra" / "images"
+    if not (folder / "Dockerfile").is_file():
+        raise LaunchError(
+            Problem(
+                str(folder),
+                "no Dockerfile",
+                "a clone of the repository, or a whole wheel",
+                "install it again: pip install --force-reinstall .",
+                rule="installation.incomplete",
+            )
+        )
+    return folder
+
+
+def recipe_files(folder: Path) -> dict[str, bytes]:
+    """The files that a build reads, by their path in ``folder``, sorted."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def recipe_digest(folder: Path | None = None) -> str:
+    """A digest of the recipe: an image whose label differs is stale."""
+    total = hashlib.sha256()
+    for name, content in recipe_files(folder or recipe_folder()).items():
+        if not name.startswith(f"{HOST_FOLDER}/"):
+            total.update(f"{name}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()[:16]
+
+
+def last_pushed() -> str | None:
+    """What `launch image build --push` pushed last: ``REPOSITORY@sha256:...``, or None."""
+    try:
+        found = json.loads(_pushed_file().read_text(encoding="utf-8"))["reference"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def remember_pushed(reference: str, tag: str) -> None:
+    """Keep what was pushed, for :func:`last_pushed`.
+
+    Args:
+        reference: The repository with the digest.
+        tag: The same image by its tag, for people.
+
+    Raises:
+        LaunchError: The user's data folder cannot be written.
+    """
+    file = _pushed_file()
+    record = {
+        "reference": reference,
+        "tag": tag,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    partial = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        partial.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        raise LaunchError(
+            Problem(
+                str(file),
+                error.strerror or str(error),
+                "a file that can be written",
+                "set LAUNCH_HOME to another folder",
+                rule="data-folder",
+            )
+        ) from None
+
+
+def _pushed_file() -> Path:
+    return data_folder() / "image.json"

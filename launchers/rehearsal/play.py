@@ -1,0 +1,186 @@
+"""The acts of one rehearsal: one, or two where spot capacity is taken back in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from launchers.core.logs import JobWatch
+from launchers.core.provider import FAILED, JobDefinition, LogLine
+from launchers.rehearsal import act
+from launchers.rehearsal.act import Act, ActEnd
+from launchers.rehearsal.cluster import Cluster, StartError
+from launchers.rehearsal.gathering import Gathered, carry_over, gather
+from launchers.rehearsal.halves import first_half, second_half
+from launchers.rehearsal.labels import Labels
+from launchers.rehearsal.outcome import RehearsalResult, judged
+from launchers.rehearsal.staging import Stage
+
+
+class Audience(Protocol):
+    """Hears what a rehearsal has to say while it runs."""
+
+    def plan(self, prepared: Stage, labels: Labels) -> None:
+        """What is about to start, deviations first."""
+
+    def note(self, text: str) -> None:
+        """A line for a person."""
+
+    def line(self, line: LogLine, watch: JobWatch) -> None:
+        """A line of the job."""
+
+
+class Play:
+    """Creates, starts, hears and judges the containers of one rehearsal; others remove them.
+
+    Args:
+        client: The engine.
+        folder: Where the outcome goes; made here.
+        interrupt_after: Seconds after the proof line, or None.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        labels: Labels,
+        prepared: Stage,
+        definition: JobDefinition,
+        folder: Path,
+        audience: Audience,
+        interrupt_after: int | None = None,
+    ):
+        self._client, self._labels, self._stage = client, labels, prepared
+        self._definition, self._folder = definition, folder
+        self._audience, self._interrupt_after = audience, interrupt_after
+        self._cluster = self._new_cluster()
+        self._log: TextIO | None = None
+
+    def run(self) -> RehearsalResult:
+        """Play to the end. Blocks.
+
+        Raises:
+            OSError: The outcome's folder cannot be written.
+        """
+        began = time.monotonic()
+        self._folder.mkdir(parents=True, mode=0o700)
+        (self._folder / "document.json").write_text(self._definition.text, encoding="utf-8")
+        try:
+            with (self._folder / "rehearsal.log").open("w", encoding="utf-8") as log:
+                self._log = log
+                played, end, halves = self._acts()
+        except StartError as fault:
+            return self._not_started(fault, time.monotonic() - began)
+        return self._result(played, end, halves, began)
+
+    def _acts(self) -> tuple[Act, ActEnd, tuple[str, ...]]:
+        limit = self._stage.conduct.max_runtime
+        stop_at = time.monotonic() + limit if limit else None
+        self._cluster.make_network()
+        self._cluster.create()
+        if self._stage.objects:
+            self._cluster.add_object_store(self._stage.image, self._stage.objects)
+        first, end = self._act(stop_at, self._interrupt_after)
+        if end.kind != act.INTERRUPTED:
+            return first, end, ()
+        told = first_half(first.seen, end, self._stage.conduct)
+        self._audience.note(told)
+        self._begin_again()
+        second, end = self._act(stop_at, None)
+        return second, end, (told, second_half(second.seen))
+
+    def _act(self, stop_at: float | None, interrupt_after: int | None) -> tuple[Act, ActEnd]:
+        running = Act(
+            self._cluster,
+            self._stage.containers,
+            self._stage.conduct,
+            self._line,
+            stop_at,
+            interrupt_after,
+        )
+        self._cluster.start()
+        return running, running.run()
+
+    def _begin_again(self) -> None:
+        """New containers with nothing but the folders that the service keeps."""
+        self._cluster.signal("SIGKILL")
+        kept = carry_over(self._cluster, self._stage.containers, self._stage.work / "kept")
+        self._cluster.remove()
+        self._cluster = self._new_cluster()
+        self._cluster.create()
+        if self._stage.objects:
+            self._cluster.add_object_store(self._stage.image, self._stage.objects)
+        for container in self._stage.containers:
+            if kept:
+                self._cluster.put_files(container.name, kept)
+
+    def _new_cluster(self) -> Cluster:
+        stage, isolated = self._stage, self._stage.conduct.isolated
+        return Cluster(self._client, self._labels, stage.containers, stage.limits, isolated)
+
+    def _line(self, line: LogLine, watch: JobWatch) -> None:
+        rank = "-" if line.rank is None else line.rank
+        print(f"{line.time:.3f} [{line.host}/{rank}] {line.text}", file=self._log, flush=True)
+        self._audience.line(line, watch)
+
+    def _result(
+        self, played: Act, end: ActEnd, halves: tuple[str, ...], began: float
+    ) -> RehearsalResult:
+        stage, seen = self._stage, played.seen
+        state, reason = judged(
+            end, seen, stage.expected, stage.containers, stage.conduct.max_runtime
+        )
+        collecting = time.monotonic()
+        gathered = Gathered()
+        if end.kind != act.ENGINE_LOST:
+            self._cluster.signal("SIGKILL")  # the end is decided: the others at once
+            gathered = gather(self._cluster, stage.containers, self._folder)
+        now = time.monotonic()
+        failure = seen.watch.failure
+        return RehearsalResult(
+            id=self._labels.id,
+            name=self._definition.name,
+            state=state,
+            reason=reason,
+            proof=seen.watch.proof,
+            expected=stage.expected,
+            deviations=stage.deviations,
+            warnings=tuple(seen.causes.warnings) if not reason else (),
+            seconds={
+                "containers": seen.began - (time.time() - (now - began)),
+                "job": seen.ended - seen.began,
+                **seen.pauses,
+                "collecting": now - collecting,
+            },
+            folder=self._folder,
+            collected=gathered.folders,
+            differences=tuple(gathered.differences),
+            refused=tuple(gathered.refused),
+            halves=halves,
+            failure=failure,
+            tail=tuple(_tail(played, end)),
+        )
+
+    def _not_started(self, fault: StartError, seconds: float) -> RehearsalResult:
+        return RehearsalResult(
+            id=self._labels.id,
+            name=self._definition.name,
+            state=FAILED,
+            reason=f"{fault.container} did not start: {fault}",
+            proof="",
+            expected=self._stage.expected,
+            deviations=self._stage.deviations,
+            seconds={"containers": seconds},
+            folder=self._folder,
+        )
+
+
+def _tail(played: Act, end: ActEnd) -> Sequence[str]:
+    """The last lines of the rank that failed first, else of the container that decided."""
+    watch, failure = played.seen.watch, played.seen.watch.failure
+    if failure and failure.get("rank") is not None:
+        return watch.tail(failure["rank"])
+    if end.ending is None or end.ending.well:
+        return ()
+    return list(watch.tails.get((end.ending.container, None), ()))

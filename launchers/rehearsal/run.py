@@ -1,0 +1,88 @@
+"""A rehearsal from its document to its result: the one entry for every command."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from launchers.core.provider import JobDefinition
+from launchers.core.source_bundle import SourceBundle
+from launchers.rehearsal import leftovers
+from launchers.rehearsal.engine import engine
+from launchers.rehearsal.labels import Labels
+from launchers.rehearsal.options import RehearsalOptions
+from launchers.rehearsal.outcome import RehearsalResult
+from launchers.rehearsal.play import Audience, Play
+from launchers.rehearsal.resources import have_image
+from launchers.rehearsal.staging import Rehearsable, stage
+from launchers.rehearsal.uninterrupted import uninterrupted
+from launchers.rehearsal.workplace import Workplace, outcome_folder
+
+
+def rehearse(
+    provider: Rehearsable,
+    definition: JobDefinition,
+    bundle: SourceBundle | None,
+    options: RehearsalOptions,
+    audience: Audience,
+) -> RehearsalResult:
+    """Run the document in containers on this machine and judge its end. Blocks until then.
+
+    Nothing of it is left afterwards but the outcome's folder, also after KeyboardInterrupt. Two
+    rehearsals may run at once.
+
+    Args:
+        definition: Its text is what runs: it is parsed anew here.
+        bundle: The job's code; None for a document from elsewhere, whose code
+            ``options.source`` names.
+
+    Raises:
+        LaunchError: It cannot start: no engine, no image, no source, a flag that is wrong.
+        KeyboardInterrupt: Asked to stop; everything was removed.
+    """
+    began = time.monotonic()
+    definition = replace(definition, document=json.loads(definition.text))
+    client = engine()
+    try:
+        for old in leftovers.clean_left_over(client):
+            audience.note(f"removed what an earlier rehearsal had left: {old.labels.job}")
+        labels = Labels.new(definition.name)
+        workplace = Workplace(labels)
+        with _removed_afterwards(client, labels, workplace, audience):
+            workplace.make()
+            prepared = stage(provider, definition, bundle, options, client, workplace)
+            audience.plan(prepared, labels)
+            have_image(client, prepared.image, audience.note)
+            play = Play(
+                client,
+                labels,
+                prepared,
+                definition,
+                outcome_folder(labels),
+                audience,
+                options.interrupt_after,
+            )
+            result = play.run()
+    finally:
+        client.close()
+    seconds = {"total": time.monotonic() - began, **result.seconds}
+    return replace(result, seconds=seconds)
+
+
+@contextmanager
+def _removed_afterwards(
+    client: Any, labels: Labels, workplace: Workplace, audience: Audience
+) -> Iterator[None]:
+    """Containers, networks and temporary files go with the block, however it ends."""
+    try:
+        yield
+    finally:
+        with uninterrupted(lambda: audience.note("removing the containers; a moment")):
+            left = leftovers.remove_all(client, labels)
+            workplace.remove()
+        for text in left:
+            audience.note(f"left behind: {text}; `launch rehearsals --clean` removes it")

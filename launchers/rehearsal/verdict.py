@@ -1,0 +1,90 @@
+"""Which container's end is the job's end. Pure: it is told what happened, and when."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+from launchers.rehearsal.output import Exit
+
+# 128 + number, as shells and engines give it; what the service's tools leave with by themselves
+# (1, 2, 126, 127) stays a plain code.
+_SIGNAL_BASE = 128
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the containers ended.
+
+    Attributes:
+        container: Whose end decided.
+        code: Its exit code; None where it never ran or is gone.
+        fault: What went wrong, one line; empty where the leader ended well.
+    """
+
+    container: str
+    code: int | None
+    fault: str = ""
+
+    @property
+    def well(self) -> bool:
+        """Whether the leader ended with 0."""
+        return not self.fault
+
+
+class Verdict:
+    """The rules: the leader's exit is the job's. Before it, a container that ends with a code
+    other than 0 is itself the verdict, and one that ends with 0 is how a good job's workers end,
+    if the leader follows in time.
+
+    Args:
+        leader: Its name.
+        follow_within: Seconds in which it has to follow.
+    """
+
+    def __init__(self, leader: str, follow_within: float):
+        self._leader = leader
+        self._follow_within = follow_within
+        self._early: tuple[str, float] | None = None  # the first that ended well, and when
+
+    def exited(self, exit_: Exit, now: float) -> Ending | None:
+        """Take a container's end into account; the job's end if it is that.
+
+        Args:
+            now: Seconds on any clock that only moves forward.
+        """
+        if exit_.container == self._leader:
+            fault = "" if exit_.code == 0 else described(exit_)
+            return Ending(exit_.container, exit_.code, fault)
+        if exit_.code != 0:
+            return Ending(exit_.container, exit_.code, described(exit_))
+        if self._early is None:
+            self._early = (exit_.container, now)
+        return None
+
+    def overdue(self, now: float) -> Ending | None:
+        """The end that comes of waiting: a container ended well, and the leader did not follow."""
+        if self._early is None or now - self._early[1] < self._follow_within:
+            return None
+        container, _ = self._early
+        seconds = f"{self._follow_within:.0f} s"
+        return Ending(
+            container,
+            0,
+            f"{container} ended with code 0, and {self._leader} has not followed in {seconds}",
+        )
+
+
+def described(exit_: Exit) -> str:
+    """A bad end in one line: ``algo-2 exited with code 3``, ``algo-1 was ended by SIGKILL``."""
+    name = exit_.container
+    if exit_.error:
+        return f"{name}: {exit_.error}"
+    if exit_.out_of_memory:
+        return f"{name} reached its memory limit, and the kernel ended it (code {exit_.code})"
+    if exit_.code is not None and exit_.code > _SIGNAL_BASE:
+        try:
+            return f"{name} was ended by {signal.Signals(exit_.code - _SIGNAL_BASE).name}"
+        except ValueError:
+            pass
+    return f"{name} exited with code {exit_.code}"
