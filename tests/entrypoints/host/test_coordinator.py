@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from launch_runtime.failures import JOINING, TRAINING, Failure
+from launch_runtime.host.cluster import Cluster, Host
+from launch_runtime.host.coordinator import CONSEQUENCE_SECONDS, Coordinator
+from launch_runtime.host.settings import Settings
+
+SETTINGS = Settings(
+    job="job", world_size=6, instances=3, processes=2, log_folder="", join_timeout=100.0,
+    host_timeout=30.0, reminder=20.0, init_warning=300.0, stop_grace=2.0,
+)  # fmt: skip
+CAUSE = Failure("host-2", "ValueError: boom", TRAINING, rank=3, exit_code=1)
+CONSEQUENCE = Failure("host-1", "HorovodInternalError", TRAINING, rank=0, consequence=True)
+
+
+class Table:
+    """A coordinator of three hosts, and what they say to it."""
+
+    def __init__(self, hosts: int = 3, managed: bool = False, **settings: Any):
+        self.said: list[str] = []
+        self.news = 0
+        names = [Host(f"host-{number + 1}", f"10.0.0.{number}") for number in range(hosts)]
+        self.coordinator = Coordinator(
+            Cluster(names, 0, 2222, managed), SETTINGS._replace(**settings), "first", 0.0,
+            self.said.append, self._on_news,
+        )  # fmt: skip
+
+    def _on_news(self) -> None:
+        self.news += 1
+
+    def report(self, host: int, now: float, **changes: Any) -> dict[str, Any]:
+        failures = [failure.fields() for failure in changes.pop("failures", [])]
+        report = {
+            "host": host, "incarnation": f"start-{host}", "job": "job", "hosts": 3,
+            "world_size": 6, "processes": 2, "began": False, "failures": failures,
+            "ended": False, "left": False, **changes,
+        }  # fmt: skip
+        return self.coordinator.report(report, now)
+
+    def begin(self) -> None:
+        for host in range(3):
+            self.report(host, 1.0)
+
+    def reason(self, host: int, now: float, **changes: Any) -> str:
+        verdict = self.report(host, now, **changes)["verdict"]
+        return str(verdict["reason"]) if verdict else ""
+
+
+def test_the_job_begins_when_all_hosts_are_here() -> None:
+    table = Table()
+    assert table.report(0, 0.0)["missing"] == ["host-2", "host-3"]
+    assert table.report(2, 1.0)["missing"] == ["host-2"]
+    state = table.report(1, 2.0)
+    assert (state["began"], state["missing"], state["verdict"]) == (True, [], None)
+    assert table.report(0, 2.1)["began"]
+    assert table.news == 1
+    assert table.said[-1] == "host-2 is here, 3 of 3 hosts"
+
+
+def test_the_hosts_that_never_came_are_named_after_the_timeout() -> None:
+    table = Table()
+    table.report(1, 0.5)
+    assert not table.reason(1, 99.0)
+    verdict = table.report(1, 101.0)["verdict"]
+    assert verdict["reason"] == "host-1 and host-3 did not join within 100 s"
+    assert (verdict["phase"], verdict["rank"], verdict["code"]) == (JOINING, None, 1)
+
+
+def test_a_host_that_came_and_went_before_the_beginning_is_missing_again() -> None:
+    table = Table()
+    table.report(2, 0.0)
+    for now in range(0, 50, 5):
+        state = table.report(0, float(now))
+    assert state["missing"] == ["host-2", "host-3"]
+
+
+def test_a_host_that_starts_again_before_the_beginning_is_welcome() -> None:
+    table = Table()
+    table.report(0, 0.0)
+    table.report(1, 0.0)
+    table.report(1, 1.0, incarnation="second")
+    assert table.report(2, 2.0)["began"]
+    assert not table.reason(1, 3.0, incarnation="second")
+
+
+def test_a_host_that_starts_again_after_the_beginning_ends_the_job() -> None:
+    table = Table()
+    table.begin()
+    assert table.reason(2, 5.0, incarnation="second") == (
+        "host-3 was started again while the job ran; its ranks are lost"
+    )
+    assert table.reason(1, 5.1) == table.reason(0, 5.2)
+
+
+def test_a_first_host_that_starts_again_learns_it_from_the_others() -> None:
+    table = Table()
+    assert table.reason(1, 0.5, began=True).startswith("host-1 was started again")
+
+
+@pytest.mark.parametrize(("managed", "code"), [(True, 6), (False, 1)])
+def test_a_lost_host_is_a_failure_that_a_service_may_retry(managed: bool, code: int) -> None:
+    table = Table(managed=managed)
+    table.begin()
+    assert table.report(2, 5.0, incarnation="second")["verdict"]["code"] == code
+
+
+def test_a_silent_host_ends_the_job() -> None:
+    table = Table()
+    table.begin()
+    table.report(1, 20.0)
+    assert not table.reason(0, 30.0)
+    table.report(1, 31.0)
+    assert table.reason(0, 32.0).startswith("host-3 was silent for 31 s")
+
+
+DISAGREEMENTS = {
+    "processes": (
+        {"processes": 4}, {}, "LAUNCH_PROCESSES differs between hosts: 2 on host-1, 4 on host-2",
+    ),
+    "world size": (
+        {"world_size": 8}, {},
+        "LAUNCH_WORLD_SIZE differs between hosts: 6 on host-1, 8 on host-2",
+    ),
+    "the sum": ({}, {"world_size": 6, "processes": 4}, "expected 6, found 12"),
+    "the hosts": ({}, {"instances": 4}, "LAUNCH_INSTANCES promises 4 hosts, found 3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DISAGREEMENTS)
+def test_hosts_that_do_not_make_the_promised_job_never_begin(case: str) -> None:
+    told, settings, words = DISAGREEMENTS[case]
+    table = Table(**settings)
+    own = {key: settings[key] for key in ("processes",) if key in settings}
+    table.report(0, 0.0, **own)
+    table.report(1, 0.1, **{**own, **told})
+    state = table.report(2, 0.2, **own)
+    assert words in state["verdict"]["reason"]
+    assert not state["began"]
+
+
+def test_the_first_cause_is_the_verdict_on_every_host() -> None:
+    table = Table()
+    table.begin()
+    other = CAUSE._replace(host="host-3", rank=5)
+    assert table.reason(1, 2.0, failures=[CAUSE]) == "ValueError: boom"
+    assert table.report(2, 2.1, failures=[other])["verdict"]["rank"] == 3
+    assert table.report(0, 2.2)["verdict"]["rank"] == 3
+
+
+def test_a_consequence_waits_for_its_cause() -> None:
+    table = Table()
+    table.begin()
+    assert not table.reason(0, 2.0, failures=[CONSEQUENCE])
+    assert not table.reason(0, 2.0 + 0.9 * CONSEQUENCE_SECONDS, failures=[CONSEQUENCE])
+    assert table.report(1, 3.45, failures=[CAUSE])["verdict"]["rank"] == 3
+
+
+def test_a_consequence_without_a_cause_is_the_verdict_in_the_end() -> None:
+    table = Table()
+    table.begin()
+    table.report(0, 2.0, failures=[CONSEQUENCE])
+    assert table.report(0, 2.1 + CONSEQUENCE_SECONDS)["verdict"]["rank"] == 0
+
+
+def test_the_job_is_finished_when_all_hosts_have_ended_well() -> None:
+    table = Table()
+    table.begin()
+    table.report(0, 2.0, ended=True)
+    assert not table.report(1, 2.1, ended=True)["finished"]
+    assert table.report(2, 2.2, ended=True)["finished"]
+    # Hosts that know it leave, and their silence is no failure.
+    assert table.report(0, 90.0, ended=True)["finished"]
+
+
+def test_a_host_that_gave_up_alone_is_no_host_that_ended_well() -> None:
+    table = Table()
+    table.begin()
+    table.report(0, 2.0, ended=True)
+    table.report(1, 2.0, ended=True)
+    gave_up = Failure("host-1", "host-1 was silent", TRAINING)
+    state = table.report(2, 2.1, ended=True, left=True, failures=[gave_up])
+    assert not state["finished"]
+    assert state["verdict"]["reason"] == "host-1 was silent"
+
+
+def test_the_first_host_waits_for_all_that_were_heard_of_lately() -> None:
+    table = Table()
+    table.begin()
+    table.report(1, 9.0, left=True)
+    table.report(2, 9.0)
+    assert table.coordinator.waiting_for(9.5, "left", 2.0) == ["host-3"]
+    assert table.coordinator.waiting_for(12.0, "left", 2.0) == []
+
+
+@pytest.mark.parametrize(
+    "changes", [{"job": "another"}, {"host": 3}, {"failures": [CAUSE._replace(rank=1)], "host": -1}]
+)
+def test_a_report_that_is_not_of_this_job_is_refused(changes: dict[str, Any]) -> None:
+    table = Table()
+    with pytest.raises(ValueError, match=r"job|host"):
+        table.report(**{"host": 1, "now": 1.0, **changes})

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from launch_runtime.rank.gpu_pinning import pin
+from launch_runtime.rank.refusal import RefusalError
+
+# LAUNCH_PIN_GPU, CUDA_VISIBLE_DEVICES (None: unset), local rank; what the rank gets
+PINNED = [
+    ("guard", "0,1,2,3", 2, "2"),
+    ("guard", "4, 5 ,6", 1, "5"),
+    ("guard", "7", 0, "7"),
+    ("guard", "GPU-1a2b,MIG-3c4d", 1, "MIG-3c4d"),
+    ("guard", None, 3, "3"),
+    ("guard", "", 1, ""),
+    ("guard", "-1", 1, "-1"),
+    ("guard", "NoDevFiles", 0, "NoDevFiles"),
+    ("guard", "1,-1,2", 0, "1"),
+    ("script", "0,1", 1, "0,1"),
+    ("none", "0,1", 1, "0,1"),
+    ("script", None, 1, None),
+    (None, "0,1", 1, "0,1"),
+]
+
+
+@pytest.mark.parametrize(("who", "devices", "local_rank", "expected"), PINNED)
+def test_a_rank_is_left_its_own_device_where_the_guard_pins(
+    who: str | None, devices: str | None, local_rank: int, expected: str | None
+) -> None:
+    given = {"LAUNCH_PIN_GPU": who, "CUDA_VISIBLE_DEVICES": devices}
+    environment = {name: value for name, value in given.items() if value is not None}
+    pin(environment, local_rank)
+    assert environment.get("CUDA_VISIBLE_DEVICES") == expected
+
+
+@pytest.mark.parametrize("devices", ["0,1", "0,1,-1,3"])
+def test_fewer_devices_than_ranks_are_refused(devices: str) -> None:
+    environment = {"LAUNCH_PIN_GPU": "guard", "CUDA_VISIBLE_DEVICES": devices}
+    with pytest.raises(RefusalError, match="2 GPUs in CUDA_VISIBLE_DEVICES"):
+        pin(environment, 2)

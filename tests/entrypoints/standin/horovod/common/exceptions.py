@@ -1,0 +1,2 @@
+class HorovodInternalError(RuntimeError):
+    pass
