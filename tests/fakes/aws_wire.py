@@ -69,6 +69,9 @@ class Request:
         target: Path and query as they stood in the request line.
         query: The query's names and values.
         body: What was sent; ``b""`` until it is read.
+        parameters: Of a Query request, once its body is read.
+        identity: Who signed it, once that is known.
+        record: What the service keeps of it.
     """
 
     number: int
@@ -81,7 +84,9 @@ class Request:
     access_key: str
     query: Mapping[str, str]
     body: bytes = b""
+    parameters: Mapping[str, Any] | None = None
     identity: Any = None
+    record: Any = None
 
     @property
     def path(self) -> str:

@@ -205,7 +205,7 @@ class LogService:
         if named != GROUP and not named.partition(":log-group:")[2].startswith(GROUP):
             raise _not_found("group")
         now, exists, streams = self._clock.now(), self.group_exists, []
-        for job in self._jobs.streams_of(request.region):
+        for job in self._jobs.in_region(request.region):
             about = job.name.startswith(prefix) or prefix.startswith(f"{job.name}/")
             job.log_requests += about
             for stream in list(job.streams):

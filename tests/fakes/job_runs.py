@@ -31,7 +31,7 @@ class JobRuns:
         if job.scenario.runner is None:
             return
         job.held = True
-        while job.secondary != "Training":
+        while job.secondary != "Training" and not job.ended:
             job.step(self._clock.now())
         thread = threading.Thread(target=self._run, args=(job, job.scenario.runner), daemon=True)
         self._threads.append(thread)

@@ -64,6 +64,9 @@ class Verdict:
     reason: str = ""
     model: Path | None = None
 
+    def __post_init__(self) -> None:
+        _check_outcome(self.outcome)
+
 
 # Runs an accepted CreateTrainingJob document: gives (host, line) as they come, returns the end,
 # and ends soon after the event is set.
@@ -111,8 +114,7 @@ class Scenario:
     runner: Runner | None = None
 
     def __post_init__(self) -> None:
-        if self.outcome not in ENDS:
-            raise ValueError(f"{self.outcome!r}: expected one of {', '.join(ENDS)}")
+        _check_outcome(self.outcome)
 
     def states(self) -> list[tuple[str, str]]:
         """(secondary status, message) in order, the end included."""
@@ -140,3 +142,8 @@ class Scenario:
     def pace_of(self, secondary: str) -> Pace:
         """When the job leaves that state."""
         return self.paces.get(secondary, self.pace)
+
+
+def _check_outcome(outcome: str) -> None:
+    if outcome not in ENDS:
+        raise ValueError(f"{outcome!r}: expected one of {', '.join(ENDS)}")

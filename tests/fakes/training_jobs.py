@@ -134,9 +134,7 @@ class TrainingJobs:
         """Stop what runs for real, and wait for it."""
         self._runs.close(list(self))
 
-    # What the log service uses.
-
-    def streams_of(self, region: str) -> list[TrainingJob]:
+    def in_region(self, region: str) -> list[TrainingJob]:
         """The region's jobs, as they stand now."""
         with self._lock:
             jobs = [job for (where, _), job in self._jobs.items() if where == region]
@@ -206,7 +204,7 @@ class TrainingJobs:
         if not 1 <= size <= 100:
             text = f"Value '{size}' at 'maxResults' failed to satisfy constraint: 1 to 100"
             raise ServiceError("ValidationException", f"1 validation error detected: {text}")
-        jobs = [job for job in self.streams_of(request.region) if _matches(job, query)]
+        jobs = [job for job in self.in_region(request.region) if _matches(job, query)]
         by_name = asked.get("SortBy") == "Name"
         jobs.sort(
             key=lambda job: (job.name,) if by_name else (job.created, job.name),

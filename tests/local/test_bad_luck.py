@@ -5,6 +5,7 @@ Each test marks its processes by its own LAUNCH_HOME, so that what is left behin
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -73,15 +74,16 @@ def test_a_good_job_is_proven_and_found_again(launch: Launch):
     assert launch("status", name, "--json").json["state"] == "succeeded"
     for rank in range(4):
         assert f"rank {rank} of 4" in launch("logs", name, "--rank", str(rank)).out
-    lines = [
-        line for line in launch("logs", name).out.splitlines() if re.search(r"rank \d of", line)
+    tagged = re.findall(r"^(\[.*\]) rank (\d) of 4", launch("logs", name).out, re.MULTILINE)
+    assert sorted(tagged) == [
+        ("[host-1/0]", "0"),
+        ("[host-1/1]", "1"),
+        ("[host-2/2]", "2"),
+        ("[host-2/3]", "3"),
     ]
-    assert sorted(lines) == sorted(
-        re.sub(r"pid \d+", "pid", line) and line
-        for line in lines
-        if re.match(r"\[host-[12]/\d\] ", line)
-    )
     assert launch("logs", name, "--rank", "4").code == 2
+    objects = [json.loads(line) for line in launch("logs", name, "--json").out.splitlines()]
+    assert {entry["rank"] for entry in objects} == {None, 0, 1, 2, 3}
 
 
 def test_a_rank_that_is_killed_ends_the_job_and_is_named(launch: Launch):
@@ -156,11 +158,9 @@ def test_a_world_size_that_differs_ends_before_the_scripts_first_line(
     document["environment"]["LAUNCH_WORLD_SIZE"] = "8"
     folder = tmp_path / "o" / "changed"
     (folder / "logs").mkdir(parents=True)
-    import json
-
     (folder / "definition.json").write_text(json.dumps({**document, "folder": str(folder)}))
     subprocess.run(
-        launch.command()[:1] + ["-m", "launchers.local.supervisor", str(folder)],
+        [*launch.command()[:1], "-m", "launchers.local.supervisor", str(folder)],
         env=launch.environment({}),
         check=True,
         timeout=120,

@@ -1,0 +1,237 @@
+"""A loopback AWS for training jobs: real HTTP, which unmodified boto3 reaches by an endpoint URL.
+
+One port speaks for SageMaker, CloudWatch Logs, S3, STS, IAM, Service Quotas, EC2, KMS and ECR. In
+a test::
+
+    with SageMakerService() as aws:
+        aws.jobs.scenario = Scenario(lines={"algo-1": ["hello"]})
+        subprocess.run([...], env={**os.environ, **aws.environment()})
+        assert len(aws.jobs) == 1
+
+As a command, for measurements and for trying things by hand::
+
+    python -m tests.fakes.sagemaker_service --port 0 --hosts 20 --lines 10000
+
+prints the variables to set, then serves until it is ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.fakes import aws_signatures, s3_wire
+from tests.fakes.account_services import AccountServices
+from tests.fakes.aws_account import Account
+from tests.fakes.aws_signatures import Identity
+from tests.fakes.aws_wire import (
+    QUERY,
+    Answer,
+    Request,
+    ServiceError,
+    read_head,
+    read_parameters,
+    write_error,
+    write_result,
+)
+from tests.fakes.clock import Clock
+from tests.fakes.cloudwatch_logs import LogService
+from tests.fakes.faults import ARRIVED, READ, Faults
+from tests.fakes.http_front import Front
+from tests.fakes.object_store import DEFAULT_REGION, ObjectStore
+from tests.fakes.training_jobs import TrainingJobs
+
+
+@dataclass
+class Received:
+    """A request as it was received.
+
+    Attributes:
+        body: Byte for byte; of S3, where it may be large, only its length and hash are kept.
+        status: Of the answer, or 0 where none was made.
+    """
+
+    number: int
+    service: str
+    operation: str
+    region: str
+    access_key: str
+    target: str
+    body: bytes = b""
+    length: int = 0
+    sha256: str = ""
+    status: int = 0
+
+
+class SageMakerService:
+    """The service, listening from the moment it is made until :meth:`close`.
+
+    Attributes:
+        url: The endpoint of every service in it.
+        account: Identities, roles, quotas, subnets, keys, images. It has one user
+            (``account.user``), and unless ``bare`` the role :attr:`role_arn` and the bucket
+            :attr:`bucket`.
+        jobs: The training jobs, and how they go.
+        logs: How their logs are given out.
+        objects: S3's buckets and objects.
+        faults: What goes wrong.
+        clock: The time that all of it goes by.
+        requests: Every request that came, in order.
+        checks_signatures: Whether requests must be signed by an identity of the account.
+    """
+
+    def __init__(self, port: int = 0, clock: Clock | None = None, bare: bool = False):
+        self.clock = clock or Clock()
+        self.account = Account()
+        self.faults = Faults()
+        self._folder = Path(tempfile.mkdtemp(prefix="sagemaker-service-"))
+        self.objects = ObjectStore(self.account, self.clock, self._folder)
+        self.jobs = TrainingJobs(self.account, self.clock, self.objects)
+        self.logs = LogService(self.account, self.clock, self.jobs)
+        self.checks_signatures = True
+        self.requests: list[Received] = []
+        self._lock = threading.Lock()
+        self._operations = {
+            "sagemaker": self.jobs.operations,
+            "logs": self.logs.operations,
+            **AccountServices(self.account).operations,
+        }
+        self.role_arn, self.bucket = "", ""
+        if not bare:
+            self.role_arn = self.account.add_role("TrainingRole").arn
+            self.bucket = self.objects.add_bucket(f"training-{self.account.id}").name
+        self._front = Front(self, port)
+        self.url = self._front.url
+
+    def __enter__(self) -> SageMakerService:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the jobs that run for real, the connections, and the files."""
+        self.jobs.close()
+        self._front.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def environment(
+        self, identity: Identity | None = None, region: str = DEFAULT_REGION
+    ) -> dict[str, str]:
+        """The variables that send boto3 here, as the account's user unless said."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_DEFAULT_REGION": region,
+            "AWS_REGION": region,
+            # No other credentials are looked for, on disk or on a cloud's instance.
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+            **(identity or self.account.user).environment,
+        }
+
+    def received(self, operation: str) -> list[Received]:
+        """The requests for one operation, in order."""
+        with self._lock:
+            return [one for one in self.requests if one.operation == operation]
+
+    def forget_requests(self) -> None:
+        """Count from 1 again."""
+        with self._lock:
+            self.requests.clear()
+
+    # What the front asks.
+
+    def arrived(self, method: str, target: str, headers: Message) -> Request:
+        """Number the request and keep its head."""
+        with self._lock:
+            request = read_head(len(self.requests) + 1, method, target, headers)
+            if request.service == "s3":
+                request.operation = s3_wire.name_operation(request)
+            self.requests.append(
+                Received(
+                    request.number,
+                    request.service,
+                    request.operation,
+                    request.region,
+                    request.access_key,
+                    target,
+                )
+            )
+            request.record = self.requests[-1]
+        return request
+
+    def strike(self, request: Request, point: str) -> Answer | None:
+        """See :class:`tests.fakes.http_front.Service`."""
+        if point == READ:
+            self._keep_body(request)
+        if point == ARRIVED and not request.operation:
+            return None
+        try:
+            self.faults.act(request, point)
+        except ServiceError as error:
+            return write_error(request, error)
+        return None
+
+    def handle(self, request: Request) -> Answer:
+        """Do what the request asks."""
+        try:
+            answer = self._handle(request)
+        except ServiceError as error:
+            answer = write_error(request, error)
+        request.record.status = answer.status
+        return answer
+
+    def _keep_body(self, request: Request) -> None:
+        record: Received = request.record
+        record.length = len(request.body)
+        record.sha256 = hashlib.sha256(request.body).hexdigest()
+        if request.service != "s3":
+            record.body = request.body
+        if request.service in QUERY:
+            request.parameters = read_parameters(request)
+            record.operation = request.operation
+
+    def _handle(self, request: Request) -> Answer:
+        if self.checks_signatures:
+            request.identity = aws_signatures.check(request, self.account.identities)
+        else:
+            request.identity = self.account.identities.get(request.access_key, self.account.user)
+        self.account.permit(request)
+        if request.service == "s3":
+            return self.objects.answer(request)
+        asked: Mapping[str, Any] = request.parameters or read_parameters(request)
+        operation = self._operations.get(request.service, {}).get(request.operation)
+        if operation is None:
+            text = f"{request.service}: {request.operation} is not imitated"
+            raise ServiceError("UnknownOperationException", text)
+        try:
+            return write_result(request, operation(request, asked))
+        except (KeyError, TypeError, ValueError) as error:
+            # A request that the client's own model would not have let through.
+            text = f"1 validation error detected: {type(error).__name__}: {error}"
+            raise ServiceError("ValidationException", text) from error
+
+
+def main() -> None:
+    """The command."""
+    from tests.fakes.sagemaker_command import run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()
