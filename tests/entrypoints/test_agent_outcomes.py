@@ -239,8 +239,8 @@ def test_a_child_process_with_a_wrong_size_is_the_failure(make_job: MakeJob) -> 
     job.script("import subprocess, sys\nsubprocess.run([sys.executable, 'real.py'])\n"
                "import time; time.sleep(1000)\n")  # fmt: skip
     assert job.run() == [1, 1]
-    assert "a part of the ranks" in job.failures()[-1]["reason"]
-    assert job.failures()[-1]["exit_code"] == 1
+    assert "a part of the ranks" in job.failure()["reason"]
+    assert job.failure()["exit_code"] == 1
 
 
 def test_what_the_ranks_left_behind_ends_with_the_job(make_job: MakeJob) -> None:

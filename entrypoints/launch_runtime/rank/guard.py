@@ -95,6 +95,8 @@ class Guard:
             self._code = _exit_code(error)
             if self._code:
                 self._failing(error, f"exited with code {self._code}")
+            else:
+                atexit.register(self._reporter.ended)
             raise
         except KeyboardInterrupt as error:
             self._code = 130

@@ -7,7 +7,7 @@ import sys
 from typing import Any, Mapping, NamedTuple, NoReturn, Sequence
 
 from launch_runtime import lines
-from launch_runtime.rank.identity import MPIRUN, PLACE_VARIABLES, WATCHED_VARIABLES, Place, Promise
+from launch_runtime.rank.identity import AGENT, MPIRUN, PLACE_VARIABLES, WATCHED_VARIABLES, Place, Promise
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.reporter import Reporter
 
@@ -129,7 +129,7 @@ class InitCheck:
     def _end(self, refusal: RefusalError) -> NoReturn:
         """Ends the rank with code 1 at once, whatever the script would catch."""
         if self._in_child():
-            self._reporter.refuse_in_child(refusal)
+            self._reporter.refuse_in_child(refusal, self._given.place.by == AGENT)
             end_guard(self._given.guard)
         else:
             self._reporter.refuse(refusal)

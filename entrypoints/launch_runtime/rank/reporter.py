@@ -70,10 +70,14 @@ class Reporter:
         for line in refusal.explanation():
             self.line(line)
 
-    def refuse_in_child(self, refusal: RefusalError) -> None:
-        """The same from a process that has no agent's pipe: leaves a record for the agent."""
+    def refuse_in_child(self, refusal: RefusalError, agent_looks: bool) -> None:
+        """The same from a process that has no agent's pipe.
+
+        Leaves a record. Where an agent looks there, the line about the failure is the agent's.
+        """
         state_file.record(self.state_path, state_file.REFUSED, refusal.reason)
-        self._print_failure(refusal.reason)
+        if not agent_looks:
+            self._print_failure(refusal.reason)
         for line in refusal.explanation():
             self.line(line)
 
