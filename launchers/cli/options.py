@@ -58,26 +58,25 @@ def _flag(item: Field[Any], kind: Kind) -> click.Option:
 def given_job(
     provider: Provider,
     values: Mapping[str, Any],
-    words: tuple[str, ...],
     arguments: tuple[str, ...] | None,
-    file: str | None,
-    no_file: bool,
+    own_flags: list[str],
 ) -> Given:
     """The JobSpec of one command line.
 
     Args:
-        values: Raw values by field name, as click read them; None or () where not given.
-        words: What was neither a flag of ours nor a flag's value: SCRIPT, or a mistake.
+        values: Raw values by field name, as click read them, None or () where not given; and
+            ``words``: what was neither a flag of ours nor a flag's value (SCRIPT, or a mistake),
+            ``file`` (``-f``) and ``no_file``.
         arguments: What followed ``--``, or None where there was no ``--``.
-        file: ``-f``.
-        no_file: ``--no-file``.
+        own_flags: Every flag of the command, for a "did you mean".
 
     Raises:
         LaunchError: With every mistake of flags and words; or of the file.
     """
-    problems = _word_problems(provider, values, words)
+    words: tuple[str, ...] = values["words"]
+    problems = _word_problems(provider, values, words, own_flags)
     flags = _parsed(provider, values, problems)
-    from_file, read_from = _from_file(file, no_file)
+    from_file, read_from = _from_file(values["file"], values["no_file"])
     if problems:
         raise LaunchError(problems)
     if len(words) == 1:
@@ -154,12 +153,10 @@ def _without_foreign(job: JobSpec, provider: Provider) -> JobSpec:
 
 
 def _word_problems(
-    provider: Provider, values: Mapping[str, Any], words: tuple[str, ...]
+    provider: Provider, values: Mapping[str, Any], words: tuple[str, ...], allowed: list[str]
 ) -> list[Problem]:
     """Unknown flags and stray words. ``train.py --epochs 3`` gets the line that was meant."""
     unknown = [word for word in words if word.startswith("-") and word != "-"]
-    allowed = [flag for option in job_flags(provider) for flag in option.opts]
-    allowed += ["--dry-run", "--detach", "--json", "--format", "--no-file", "--help"]
     scripts = [word for word in words if word not in unknown]
     problems = []
     misspelt = [word for word in unknown if _near_flag(word, allowed)]

@@ -8,6 +8,12 @@ import click
 
 from launchers.cli.options import given_job, job_flags
 from launchers.cli.output import answer, say, say_plan, say_problems
+from launchers.cli.rehearsal import (
+    given_options,
+    refuse_without_docker,
+    rehearsal_flags,
+    rehearse_and_say,
+)
 from launchers.core import pipeline
 from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
 from launchers.core.provider import Provider, provider
@@ -32,6 +38,7 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
         *_sdk_flags(chosen),
+        *(rehearsal_flags() if "rehearsal" in chosen.capabilities else []),
         click.Option(["--detach"], is_flag=True, help="Start the job and return."),
     ]
 
@@ -58,12 +65,17 @@ def _sdk_flags(chosen: Provider) -> list[click.Option]:
 
 
 def _dry_run_help(chosen: Provider) -> str:
-    return "Print the job definition and stop."
+    printed = "Print the job definition and stop"
+    if "rehearsal" not in chosen.capabilities:
+        return f"{printed}."
+    return f"{printed}; =docker runs it in containers on this machine."
 
 
 def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | None) -> int:
-    given = given_job(chosen, values, values["words"], arguments, values["file"], values["no_file"])
+    given = given_job(chosen, values, arguments, _own_flags())
     mode = _mode(values["dry_run"])
+    if mode != "docker":
+        refuse_without_docker(values)
     prepared = pipeline.prepare(chosen, given.job)
     say_plan(prepared.plan, chosen.title, given.read_from)
     if "bundle" in chosen.capabilities:
@@ -79,6 +91,11 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         _say_gate(prepared.plan.features, values.get("ignore_sdk", ()))
         _print_document(prepared, values["form"])
         return EXIT_OK
+    if mode == "docker":
+        options = given_options(values)
+        return rehearse_and_say(
+            chosen, prepared.definition, prepared.bundle, options, values["as_json"]
+        )
     handle = pipeline.submit(
         chosen,
         prepared,
@@ -102,6 +119,11 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
             )
         return EXIT_OK
     return follow_to_end(chosen, handle, as_json=values["as_json"], owner=True)
+
+
+def _own_flags() -> list[str]:
+    """Every flag of the command that runs, for a "did you mean"."""
+    return [flag for item in click.get_current_context().command.params for flag in item.opts]
 
 
 def _say_gate(features: frozenset[str], ignored: tuple[str, ...]) -> None:
