@@ -35,7 +35,7 @@ def test_values_become_the_fields_of_the_job_and_of_the_provider():
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--lr", 0.1, "--epochs", 3, "--name", "a b"], ("--lr", "0.1", "--epochs", "3", "--name", "a b")),
+        (["--lr", 0.1, "--epochs", 3, "a b"], ("--lr", "0.1", "--epochs", "3", "a b")),
         ({"lr": 1e-5, "amp": True, "debug": False, "x": None}, ("--lr", "1e-05", "--amp")),
         ({"layer": [1, 2]}, ("--layer", "1", "--layer", "2")),
         (["--data", Path("a/b")], ("--data", "a/b")),

@@ -18,7 +18,7 @@ ROLE = "arn:aws:iam::111122223333:role/SM"
 EXPLAINED = {
     "TrainingJobName": "ours carries digest and run number, so that a second send is the same job",
     "CheckpointConfig": "always sent: a run that fails is taken up where it stopped",
-    "DebugHookConfig": "the SDK's default; the Debugger has no support for MPI jobs' TensorFlow 2.12",
+    "DebugHookConfig": "the SDK's default; nothing here reads the Debugger's output",
     "ProfilerConfig": "the SDK's default; nothing here reads its output",
     "Environment": "carries the world size and what the guard needs",
     "HyperParameters.model_dir": "an argument that the script did not ask for; SM_MODEL_DIR is set",
@@ -32,19 +32,39 @@ EXPLAINED = {
 }
 
 COMMON: dict[str, Any] = {
-    "machine": "ml.p3.8xlarge", "gpus": None, "region": "us-east-1", "bucket": "my-bucket",
-    "role": ROLE, "channels": {"training": "s3://my-bucket/data"}, "processes": 4,
+    "machine": "ml.p3.8xlarge",
+    "gpus": None,
+    "region": "us-east-1",
+    "bucket": "my-bucket",
+    "role": ROLE,
+    "channels": {"training": "s3://my-bucket/data"},
+    "processes": 4,
 }
 MINIMAL = {
-    **COMMON, "arguments": ("--epochs", "3", "--lr", "0.1", "--name", "abc"),
-    "output_path": "s3://my-bucket/", "mpi_options": ("-verbose -x NCCL_DEBUG=INFO",),
+    **COMMON,
+    "arguments": ("--epochs", "3", "--lr", "0.1", "--name", "abc"),
+    "output_path": "s3://my-bucket/",
+    "mpi_options": ("-verbose -x NCCL_DEBUG=INFO",),
 }
 FULL = {
-    **COMMON, "arguments": ("--epochs", "3"), "environment": {"A": "b"}, "tags": {"team": "x"},
-    "output_path": "s3://my-bucket/out", "output_key": "k2", "volume_key": "k1", "volume_size": 200,
-    "subnets": ("subnet-1",), "security_groups": ("sg-1",), "isolate": True,
-    "encrypt_traffic": True, "spot": True, "max_runtime": 3600, "max_wait": 7200, "retries": 3,
-    "metrics": {"loss": "loss: ([0-9.]+)"}, "checkpoint": "s3://my-bucket/ckpt",
+    **COMMON,
+    "arguments": ("--epochs", "3"),
+    "environment": {"A": "b"},
+    "tags": {"team": "x"},
+    "output_path": "s3://my-bucket/out",
+    "output_key": "k2",
+    "volume_key": "k1",
+    "volume_size": 200,
+    "subnets": ("subnet-1",),
+    "security_groups": ("sg-1",),
+    "isolate": True,
+    "encrypt_traffic": True,
+    "spot": True,
+    "max_runtime": 3600,
+    "max_wait": 7200,
+    "retries": 3,
+    "metrics": {"loss": "loss: ([0-9.]+)"},
+    "checkpoint": "s3://my-bucket/ckpt",
     "mpi_options": ("-x NCCL_DEBUG=INFO",),
 }
 
@@ -60,7 +80,8 @@ def test_the_request_is_the_sdks_but_for_what_is_explained(name: str, asked: dic
         key for key in theirs.keys() | ours.keys() if theirs.get(key, "-") != ours.get(key, "-")
     }
     unexplained = {
-        key for key in different
+        key
+        for key in different
         if not any(key == reason or key.startswith(reason + ".") for reason in EXPLAINED)
     }
     assert unexplained == set()
@@ -154,8 +175,13 @@ def test_name_role_and_bucket_are_no_part_of_the_digest_and_all_else_is():
         return prepared(**asked).definition.name.split("-")[-2]
 
     assert digest() == digest(name="other") == digest(role=ROLE) == digest(bucket="mine")
-    for change in ({"instances": 3}, {"arguments": ("--a",)}, {"environment": {"A": "b"}},
-                   {"max_runtime": 60}, {"tags": {"a": "b"}}):
+    for change in (
+        {"instances": 3},
+        {"arguments": ("--a",)},
+        {"environment": {"A": "b"}},
+        {"max_runtime": 60},
+        {"tags": {"a": "b"}},
+    ):
         assert digest(**change) != digest()
 
 
@@ -179,8 +205,11 @@ MISUSES = [
     ("a wait below the run", {"spot": True, "max_wait": 60}, "$.StoppingCondition"),
     ("29 days", {"max_runtime": 29 * 86400}, "$.StoppingCondition"),
     ("a long name", {"name": "a" * 200}, None),
-    ("101 hyperparameters", {"arguments": tuple(w for i in range(101) for w in (f"--h{i}", "1"))},
-     "$.HyperParameters"),
+    (
+        "101 hyperparameters",
+        {"arguments": tuple(w for i in range(101) for w in (f"--h{i}", "1"))},
+        "$.HyperParameters",
+    ),
     ("arguments over 2,500", {"arguments": ("--x", "y" * 2600)}, "$.HyperParameters"),
     ("an argument for the toolkit", {"arguments": ("--sagemaker_mpi_enabled", "x")}, "--"),
     ("101 variables", {"environment": {f"A{i}": "1" for i in range(101)}}, "$.Environment"),
@@ -195,14 +224,23 @@ MISUSES = [
     ("an image below Python 3.8", {"framework": "tensorflow-2.4"}, "$.AlgorithmSpecification"),
     ("no such image", {"framework": "tensorflow-1.99"}, "--framework"),
     ("two images", {"framework": "tensorflow-2.12", "image": "x"}, "--framework"),
-    ("a GPU that CUDA 11.8 cannot drive", {"gpus": None, "machine": "ml.g7e.24xlarge"},
-     "$.AlgorithmSpecification"),
+    (
+        "a GPU that CUDA 11.8 cannot drive",
+        {"gpus": None, "machine": "ml.g7e.24xlarge"},
+        "$.AlgorithmSpecification",
+    ),
     ("a secret under isolation", {"isolate": True, "secrets": {"A": "arn:aws:x"}}, "--isolate"),
     ("an aws: tag", {"tags": {"aws:x": "y"}}, "$.Tags"),
-    ("a warm pool with spot", {"spot": True, "max_wait": 90000, "keep_alive": 60},
-     "$.ResourceConfig"),
-    ("six security groups", {"security_groups": tuple(f"sg-{i}" for i in range(6)),
-                             "subnets": ("subnet-1",)}, "$.VpcConfig"),
+    (
+        "a warm pool with spot",
+        {"spot": True, "max_wait": 90000, "keep_alive": 60},
+        "$.ResourceConfig",
+    ),
+    (
+        "six security groups",
+        {"security_groups": tuple(f"sg-{i}" for i in range(6)), "subnets": ("subnet-1",)},
+        "$.VpcConfig",
+    ),
     ("a key on local disks", {"volume_key": "k"}, "$.ResourceConfig.VolumeKmsKeyId"),
     ("a bad metric", {"metrics": {"a": "x" * 501}}, "$.AlgorithmSpecification"),
     ("another role", {"role": "arn:aws:iam::1:user/x"}, "$.RoleArn"),
@@ -258,7 +296,10 @@ def test_check_says_2_for_a_document_that_starts_fewer_ranks_than_meant(launch: 
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("", "nothing"), ("[]", "list"), ("{", "valid JSON"), ("a: [", "valid YAML"),
+        ("", "nothing"),
+        ("[]", "list"),
+        ("{", "valid JSON"),
+        ("a: [", "valid YAML"),
         ('{"A": 1, "A": 2}', "the same key twice"),
     ],
 )

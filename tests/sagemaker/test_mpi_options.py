@@ -16,14 +16,46 @@ ALLOWED = [
     "-x A=",
 ]
 REFUSED = [
-    "-h", "--h", "--help", "-host a", "--host a:4", "--hos a", "-H a", "-hostfile x", "--hostf x",
-    "-n 1", "-np 1", "--np 1", "-c 1", "--NCCL_DEBUG=INFO", "--N x", "-x", "--mca a", "-x A=b c",
-    "-x 1A", "-x =b", "--tag-output", "--oversubscribe", "stray", "; rm -rf /", "-x A\n-x B",
-    "--mca mca_base_env_list A=1;B=2", "-mca mca_base_env_list A=1",
-    "--mca orte_abort_on_non_zero_status 0", "--", "-",
+    "-h",
+    "--h",
+    "--help",
+    "-host a",
+    "--host a:4",
+    "--hos a",
+    "-H a",
+    "-hostfile x",
+    "--hostf x",
+    "-n 1",
+    "-np 1",
+    "--np 1",
+    "-c 1",
+    "--NCCL_DEBUG=INFO",
+    "--N x",
+    "-x",
+    "--mca a",
+    "-x A=b c",
+    "-x 1A",
+    "-x =b",
+    "--tag-output",
+    "--oversubscribe",
+    "stray",
+    "; rm -rf /",
+    "-x A\n-x B",
+    "--mca mca_base_env_list A=1;B=2",
+    "-mca mca_base_env_list A=1",
+    "--mca orte_abort_on_non_zero_status 0",
+    "--",
+    "-",
 ]
-RESERVED = ["LAUNCH_WORLD_SIZE", "SM_HOSTS", "OMPI_X", "PMIX_X", "CUDA_VISIBLE_DEVICES",
-            "HOROVOD_SIZE", "HOROVOD_CONTROLLER"]
+RESERVED = [
+    "LAUNCH_WORLD_SIZE",
+    "SM_HOSTS",
+    "OMPI_X",
+    "PMIX_X",
+    "CUDA_VISIBLE_DEVICES",
+    "HOROVOD_SIZE",
+    "HOROVOD_CONTROLLER",
+]
 
 
 @pytest.mark.parametrize("text", ALLOWED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-
 from collections.abc import Callable
 from typing import Any
 
@@ -53,42 +52,190 @@ def test_what_the_sdk_sends_for_mpi_passes_with_warnings(name: str):
 
 OPTIONS = "sagemaker_mpi_custom_mpi_options"
 BROKEN: list[tuple[str, Callable[[Document], None], str, str]] = [
-    ("a misspelt key", put("EnableManagedSpotTrainig", True), "$.EnableManagedSpotTrainig", "model-key"),
-    ("a misspelt inner key", put("ResourceConfig.InstanceCont", 2), "$.ResourceConfig.InstanceCont", "model-key"),
+    (
+        "a misspelt key",
+        put("EnableManagedSpotTrainig", True),
+        "$.EnableManagedSpotTrainig",
+        "model-key",
+    ),
+    (
+        "a misspelt inner key",
+        put("ResourceConfig.InstanceCont", 2),
+        "$.ResourceConfig.InstanceCont",
+        "model-key",
+    ),
     ("no name", lambda d: d.pop("TrainingJobName"), "$.TrainingJobName", "model-missing"),
-    ("a name that is too long", put("TrainingJobName", "a" * 64), "$.TrainingJobName", "model-length"),
-    ("a name with an underscore", put("TrainingJobName", "a_b"), "$.TrainingJobName", "model-pattern"),
-    ("a count as text", put("ResourceConfig.InstanceCount", "2"), "$.ResourceConfig.InstanceCount", "model-type"),
-    ("no instances", put("ResourceConfig.InstanceCount", 0), "$.ResourceConfig.InstanceCount", "instances"),
-    ("no such machine", put("ResourceConfig.InstanceType", "ml.g5.13xlarge"), "$.ResourceConfig.InstanceType", "model-enum"),
+    (
+        "a name that is too long",
+        put("TrainingJobName", "a" * 64),
+        "$.TrainingJobName",
+        "model-length",
+    ),
+    (
+        "a name with an underscore",
+        put("TrainingJobName", "a_b"),
+        "$.TrainingJobName",
+        "model-pattern",
+    ),
+    (
+        "a count as text",
+        put("ResourceConfig.InstanceCount", "2"),
+        "$.ResourceConfig.InstanceCount",
+        "model-type",
+    ),
+    (
+        "no instances",
+        put("ResourceConfig.InstanceCount", 0),
+        "$.ResourceConfig.InstanceCount",
+        "instances",
+    ),
+    (
+        "no such machine",
+        put("ResourceConfig.InstanceType", "ml.g5.13xlarge"),
+        "$.ResourceConfig.InstanceType",
+        "model-enum",
+    ),
     ("a role that is none", put("RoleArn", "<role>"), "$.RoleArn", "model-"),
-    ("spot without a wait", put("EnableManagedSpotTraining", True), "$.StoppingCondition.MaxWaitTimeInSeconds", "spot-wait"),
-    ("a wait without spot", put("StoppingCondition.MaxWaitTimeInSeconds", 90000), "$.StoppingCondition.MaxWaitTimeInSeconds", "spot-wait"),
-    ("29 days", put("StoppingCondition.MaxRuntimeInSeconds", 29 * 86400), "$.StoppingCondition.MaxRuntimeInSeconds", "runtime-limit"),
-    ("101 hyperparameters", lambda d: d["HyperParameters"].update({f"h{i}": "1" for i in range(101)}), "$.HyperParameters", "model-length"),
+    (
+        "spot without a wait",
+        put("EnableManagedSpotTraining", True),
+        "$.StoppingCondition.MaxWaitTimeInSeconds",
+        "spot-wait",
+    ),
+    (
+        "a wait without spot",
+        put("StoppingCondition.MaxWaitTimeInSeconds", 90000),
+        "$.StoppingCondition.MaxWaitTimeInSeconds",
+        "spot-wait",
+    ),
+    (
+        "29 days",
+        put("StoppingCondition.MaxRuntimeInSeconds", 29 * 86400),
+        "$.StoppingCondition.MaxRuntimeInSeconds",
+        "runtime-limit",
+    ),
+    (
+        "101 hyperparameters",
+        lambda d: d["HyperParameters"].update({f"h{i}": "1" for i in range(101)}),
+        "$.HyperParameters",
+        "model-length",
+    ),
     ("a value over 2,500", hyper("long", "x" * 2501), "$.HyperParameters.long", "model-length"),
-    ("a channel twice", lambda d: d["InputDataConfig"].append(d["InputDataConfig"][0]), "$.InputDataConfig[1].ChannelName", "channel-twice"),
+    (
+        "a channel twice",
+        lambda d: d["InputDataConfig"].append(d["InputDataConfig"][0]),
+        "$.InputDataConfig[1].ChannelName",
+        "channel-twice",
+    ),
     ("an aws: tag", put("Tags", [{"Key": "aws:x", "Value": "y"}]), "$.Tags[0].Key", "tag-reserved"),
     ("a tag twice", put("Tags", [{"Key": "x", "Value": "y"}] * 2), "$.Tags[1].Key", "tag-twice"),
-    ("a key for local disks", put("ResourceConfig.VolumeKmsKeyId", "k"), "$.ResourceConfig.VolumeKmsKeyId", "volume-key-nvme"),
-    ("31 retries", put("RetryStrategy", {"MaximumRetryAttempts": 31}), "$.RetryStrategy.MaximumRetryAttempts", "model-range"),
-    ("MPI off", hyper("sagemaker_mpi_enabled", None), "$.HyperParameters.sagemaker_mpi_enabled", "world-size"),
-    ("MPI 'false'", hyper("sagemaker_mpi_enabled", '"false"'), "$.HyperParameters.sagemaker_mpi_enabled", "mpi-enabled"),
-    ("MPI True", hyper("sagemaker_mpi_enabled", "True"), "$.HyperParameters.sagemaker_mpi_enabled", "mpi-enabled"),
-    ("num_processes", hyper("sagemaker_mpi_num_processes", "1"), "$.HyperParameters.sagemaker_mpi_num_processes", "mpi-processes"),
-    ("too few ranks", hyper("sagemaker_mpi_num_of_processes_per_host", "1"), "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host", "world-size"),
-    ("too many ranks", hyper("sagemaker_mpi_num_of_processes_per_host", "8"), "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host", "ranks-above-gpus"),
-    ("ranks that are no number", hyper("sagemaker_mpi_num_of_processes_per_host", '"x"'), "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host", "mpi-processes"),
-    ("another world size", put("Environment.LAUNCH_WORLD_SIZE", "4"), "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host", "world-size"),
+    (
+        "a key for local disks",
+        put("ResourceConfig.VolumeKmsKeyId", "k"),
+        "$.ResourceConfig.VolumeKmsKeyId",
+        "volume-key-nvme",
+    ),
+    (
+        "31 retries",
+        put("RetryStrategy", {"MaximumRetryAttempts": 31}),
+        "$.RetryStrategy.MaximumRetryAttempts",
+        "model-range",
+    ),
+    (
+        "MPI off",
+        hyper("sagemaker_mpi_enabled", None),
+        "$.HyperParameters.sagemaker_mpi_enabled",
+        "world-size",
+    ),
+    (
+        "MPI 'false'",
+        hyper("sagemaker_mpi_enabled", '"false"'),
+        "$.HyperParameters.sagemaker_mpi_enabled",
+        "mpi-enabled",
+    ),
+    (
+        "MPI True",
+        hyper("sagemaker_mpi_enabled", "True"),
+        "$.HyperParameters.sagemaker_mpi_enabled",
+        "mpi-enabled",
+    ),
+    (
+        "num_processes",
+        hyper("sagemaker_mpi_num_processes", "1"),
+        "$.HyperParameters.sagemaker_mpi_num_processes",
+        "mpi-processes",
+    ),
+    (
+        "too few ranks",
+        hyper("sagemaker_mpi_num_of_processes_per_host", "1"),
+        "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+        "world-size",
+    ),
+    (
+        "too many ranks",
+        hyper("sagemaker_mpi_num_of_processes_per_host", "8"),
+        "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+        "ranks-above-gpus",
+    ),
+    (
+        "ranks that are no number",
+        hyper("sagemaker_mpi_num_of_processes_per_host", '"x"'),
+        "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+        "mpi-processes",
+    ),
+    (
+        "another world size",
+        put("Environment.LAUNCH_WORLD_SIZE", "4"),
+        "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+        "world-size",
+    ),
     ("-host", hyper(OPTIONS, '"-host a"'), f"$.HyperParameters.{OPTIONS}", "mpi-option"),
-    ("a variable not carried", put("Environment.EXTRA", "1"), "$.Environment.EXTRA", "start-environment"),
-    ("another program", hyper("sagemaker_program", '"train.py"'), "$.HyperParameters.sagemaker_program", "start-guard"),
-    ("no script", hyper("sagemaker_launch_script", None), "$.HyperParameters.sagemaker_launch_script", "start-script"),
-    ("arguments that are no list", hyper("sagemaker_launch_args", '"x"'), "$.HyperParameters.sagemaker_launch_args", "start-script"),
+    (
+        "a variable not carried",
+        put("Environment.EXTRA", "1"),
+        "$.Environment.EXTRA",
+        "start-environment",
+    ),
+    (
+        "another program",
+        hyper("sagemaker_program", '"train.py"'),
+        "$.HyperParameters.sagemaker_program",
+        "start-guard",
+    ),
+    (
+        "no script",
+        hyper("sagemaker_launch_script", None),
+        "$.HyperParameters.sagemaker_launch_script",
+        "start-script",
+    ),
+    (
+        "arguments that are no list",
+        hyper("sagemaker_launch_args", '"x"'),
+        "$.HyperParameters.sagemaker_launch_args",
+        "start-script",
+    ),
     ("no code channel", put("InputDataConfig", []), "$.InputDataConfig", "start-guard"),
-    ("model_dir", hyper("model_dir", '"/opt/ml/model"'), "$.HyperParameters.model_dir", "start-model-dir"),
-    ("a key in the environment", put("Environment.AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzzzz"), "$.Environment.AWS_SECRET_ACCESS_KEY", "credential"),
-    ("an image without Horovod", put("AlgorithmSpecification.TrainingImage", "763104351884.dkr.ecr.us-east-1.amazonaws.com/tensorflow-training:2.14.1-gpu-py310"), "$.AlgorithmSpecification.TrainingImage", "image-horovod"),
+    (
+        "model_dir",
+        hyper("model_dir", '"/opt/ml/model"'),
+        "$.HyperParameters.model_dir",
+        "start-model-dir",
+    ),
+    (
+        "a key in the environment",
+        put("Environment.AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzzzz"),
+        "$.Environment.AWS_SECRET_ACCESS_KEY",
+        "credential",
+    ),
+    (
+        "an image without Horovod",
+        put(
+            "AlgorithmSpecification.TrainingImage",
+            "763104351884.dkr.ecr.us-east-1.amazonaws.com/tensorflow-training:2.14.1-gpu-py310",
+        ),
+        "$.AlgorithmSpecification.TrainingImage",
+        "image-horovod",
+    ),
 ]
 
 
@@ -110,8 +257,15 @@ def test_a_broken_rule_is_told_with_its_path(
 
 def test_all_problems_are_told_at_once():
     document = plain()
-    together = ("a misspelt key", "a misspelt inner key", "spot without a wait", "-host", "model_dir",
-                "no such machine", "a variable not carried")
+    together = (
+        "a misspelt key",
+        "a misspelt inner key",
+        "spot without a wait",
+        "-host",
+        "model_dir",
+        "no such machine",
+        "a variable not carried",
+    )
     chosen = [case for case in BROKEN if case[0] in together]
     for _, change, _, _ in chosen:
         change(document)
@@ -155,14 +309,26 @@ def test_one_instance_without_mpi_is_a_job_of_world_size_1():
 
 def test_the_callers_world_size_must_agree_with_the_documents_own():
     problems = errors(check(plain(), 4))
-    assert [(problem.path, problem.rule) for problem in problems] == [("--world-size", "world-size")]
+    assert [(problem.path, problem.rule) for problem in problems] == [
+        ("--world-size", "world-size")
+    ]
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], {}, [None], {"a": None}])
-@pytest.mark.parametrize("key", [
-    "AlgorithmSpecification", "ResourceConfig", "StoppingCondition", "HyperParameters",
-    "Environment", "InputDataConfig", "Tags", "VpcConfig", "CheckpointConfig",
-])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "AlgorithmSpecification",
+        "ResourceConfig",
+        "StoppingCondition",
+        "HyperParameters",
+        "Environment",
+        "InputDataConfig",
+        "Tags",
+        "VpcConfig",
+        "CheckpointConfig",
+    ],
+)
 def test_no_malformed_document_makes_a_rule_fail(key: str, value: Any):
     document = plain()
     document[key] = value
