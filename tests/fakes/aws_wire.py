@@ -23,6 +23,7 @@ TARGETS = {
     "ServiceQuotasV20190624": "servicequotas",
     "TrentService": "kms",
     "AmazonEC2ContainerRegistry_V20150921": "ecr",
+    "com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101": "cloudtrail",
 }
 # The services that speak Query, by the service of the signature -> the XML namespace.
 QUERY = {
@@ -138,7 +139,8 @@ def read_head(number: int, method: str, target: str, headers: Message) -> Reques
     scope = _SCOPE.search(str(headers.get("Authorization") or ""))
     access_key, region, signed_for = scope.groups() if scope else ("", "", "")
     prefix, _, operation = str(headers.get("X-Amz-Target") or "").rpartition(".")
-    service = TARGETS.get(prefix) or (signed_for if signed_for in QUERY else "s3")
+    # What is neither S3 nor known here is named by its signature, and refused by that name.
+    service = TARGETS.get(prefix) or (signed_for if prefix or signed_for in QUERY else "s3")
     return Request(number, method, target, headers, service, operation, region, access_key, query)
 
 

@@ -10,12 +10,12 @@ class Clock:
     """Seconds since the epoch.
 
     Args:
-        stopped: The time moves only by :meth:`advance`.
+        stopped: The time moves only by :meth:`advance`, from a whole second on.
     """
 
     def __init__(self, stopped: bool = False):
         self._lock = threading.Lock()
-        self._start = time.time() if stopped else None
+        self._start = float(int(time.time())) if stopped else None
         self._offset = 0.0
 
     def now(self) -> float:

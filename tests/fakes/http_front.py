@@ -11,7 +11,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol, cast
 
 from tests.fakes.aws_wire import Answer, Request
-from tests.fakes.faults import ANSWERED, ARRIVED, CLOSED, HALF_BODY, HANDLED, READ, RESET
+from tests.fakes.faults import (
+    ANSWERED,
+    ARRIVED,
+    CLOSED,
+    HALF_BODY,
+    HALF_BODY_RESET,
+    HANDLED,
+    READ,
+    RESET,
+)
 from tests.fakes.faults import ConnectionLostError as ConnectionLost
 
 
@@ -20,6 +29,9 @@ class Service(Protocol):
 
     def arrived(self, method: str, target: str, headers: Message) -> Request:
         """A request's head is here."""
+
+    def read(self, request: Request) -> Answer | None:
+        """Its body is here too; an answer if it makes no sense."""
 
     def strike(self, request: Request, point: str) -> Answer | None:
         """Let the faults strike; an answer instead of what would have come, or None.
@@ -37,7 +49,10 @@ class Front:
 
     def __init__(self, service: Service, port: int = 0):
         self._server = _Server(service, port)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        # The interval is how long close() may take.
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
         self._thread.start()
         self.port = int(self._server.server_address[1])
         self.url = f"http://127.0.0.1:{self.port}"
@@ -111,13 +126,26 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
 
-    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = serve
+    def do_GET(self) -> None:
+        self.serve()
+
+    def do_HEAD(self) -> None:
+        self.serve()
+
+    def do_PUT(self) -> None:
+        self.serve()
+
+    def do_POST(self) -> None:
+        self.serve()
+
+    def do_DELETE(self) -> None:
+        self.serve()
 
     def _serve(self, service: Service) -> None:
-        request = service.arrived(self.command, self.path, cast(Message, self.headers))
+        request = service.arrived(self.command, self.path, self.headers)
         refusal = service.strike(request, ARRIVED)
         request.body = self._read_body()
-        refusal = refusal or service.strike(request, READ)
+        refusal = refusal or service.read(request) or service.strike(request, READ)
         self._answered = answer = refusal or service.handle(request)
         refusal = service.strike(request, HANDLED)
         self._write(refusal or answer)
@@ -150,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
             pass
         return bytes(body)
 
-    def _write(self, answer: Answer, cut: str = "") -> None:
+    def _write(self, answer: Answer, half: bool = False) -> None:
         head = f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('',))[0]}\r\n"
         headers = {"x-amzn-RequestId": "0", **answer.headers}
         # A HEAD's answer says how long the body would be.
@@ -159,7 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{head}\r\n".encode("latin-1"))
         if self.command != "HEAD" and answer.status != 204:
             body = answer.chunks()
-            if cut == HALF_BODY:
+            if half:
                 whole = b"".join(body)
                 self.wfile.write(whole[: len(whole) // 2])
             else:
@@ -171,12 +199,12 @@ class _Handler(BaseHTTPRequestHandler):
         """End the connection now, in that way."""
         self.close_connection = True
         with contextlib.suppress(OSError):
-            if way == HALF_BODY and self._answered:
-                self._write(self._answered, cut=HALF_BODY)
+            if way in (HALF_BODY, HALF_BODY_RESET) and self._answered and self._answered.length:
+                self._write(self._answered, half=True)
             elif way not in (RESET, CLOSED):
                 self.wfile.write(b"HTTP/1.1 20")
                 self.wfile.flush()
-            if way == RESET:
+            if way in (RESET, HALF_BODY_RESET):
                 # Close without waiting, and say RST.
                 linger = struct.pack("ii", 1, 0)
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -185,5 +213,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Requests are kept, not printed."""
-
-

@@ -161,6 +161,8 @@ class TrainingJob:
     def _next(self, now: float) -> None:
         """Enter the next state."""
         secondary, message = self._waiting.pop(0)
+        # The service tells milliseconds.
+        now = round(now, 3)
         self._entered, self._described = now, 0
         last = self.transitions[-1] if self.transitions else None
         if last is not None and last.status == secondary:

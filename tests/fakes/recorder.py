@@ -40,11 +40,11 @@ class Recorder:
                 self.end_headers()
                 self.wfile.write(text)
 
-            do_GET = do_PUT = do_POST = do_HEAD = answer
-
             def log_message(self, *_: object) -> None:
                 pass
 
+        for method in ("GET", "HEAD", "POST", "PUT"):
+            setattr(Handler, f"do_{method}", Handler.answer)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 

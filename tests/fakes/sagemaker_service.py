@@ -1,7 +1,7 @@
 """A loopback AWS for training jobs: real HTTP, which unmodified boto3 reaches by an endpoint URL.
 
-One port speaks for SageMaker, CloudWatch Logs, S3, STS, IAM, Service Quotas, EC2, KMS and ECR. In
-a test::
+One port speaks for SageMaker, CloudWatch Logs, S3, STS, IAM, Service Quotas, EC2, KMS, ECR
+and CloudTrail. In a test::
 
     with SageMakerService() as aws:
         aws.jobs.scenario = Scenario(lines={"algo-1": ["hello"]})
@@ -21,7 +21,7 @@ import hashlib
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
@@ -43,8 +43,9 @@ from tests.fakes.aws_wire import (
     write_result,
 )
 from tests.fakes.clock import Clock
+from tests.fakes.cloudtrail import Trail
 from tests.fakes.cloudwatch_logs import LogService
-from tests.fakes.faults import ARRIVED, READ, Faults
+from tests.fakes.faults import ARRIVED, Faults
 from tests.fakes.http_front import Front
 from tests.fakes.object_store import DEFAULT_REGION, ObjectStore
 from tests.fakes.training_jobs import TrainingJobs
@@ -81,6 +82,7 @@ class SageMakerService:
             :attr:`bucket`.
         jobs: The training jobs, and how they go.
         logs: How their logs are given out.
+        trail: Who created them, as CloudTrail tells it.
         objects: S3's buckets and objects.
         faults: What goes wrong.
         clock: The time that all of it goes by.
@@ -96,12 +98,14 @@ class SageMakerService:
         self.objects = ObjectStore(self.account, self.clock, self._folder)
         self.jobs = TrainingJobs(self.account, self.clock, self.objects)
         self.logs = LogService(self.account, self.clock, self.jobs)
+        self.trail = Trail(self.clock, self.jobs)
         self.checks_signatures = True
         self.requests: list[Received] = []
         self._lock = threading.Lock()
-        self._operations = {
+        self._operations: dict[str, Mapping[str, Callable[..., Any]]] = {
             "sagemaker": self.jobs.operations,
             "logs": self.logs.operations,
+            "cloudtrail": self.trail.operations,
             **AccountServices(self.account).operations,
         }
         self.role_arn, self.bucket = "", ""
@@ -174,16 +178,30 @@ class SageMakerService:
             request.record = self.requests[-1]
         return request
 
+    def read(self, request: Request) -> Answer | None:
+        """Keep the body; a Query request says there what it asks."""
+        record: Received = request.record
+        record.length = len(request.body)
+        record.sha256 = hashlib.sha256(request.body).hexdigest()
+        if request.service != "s3":
+            record.body = request.body
+        if request.service in QUERY:
+            try:
+                request.parameters = read_parameters(request)
+            except ServiceError as error:
+                return self._refused(request, error)
+            record.operation = request.operation
+        return None
+
     def strike(self, request: Request, point: str) -> Answer | None:
         """See :class:`tests.fakes.http_front.Service`."""
-        if point == READ:
-            self._keep_body(request)
+        # A Query request's operation is not known yet; what names it strikes when it is read.
         if point == ARRIVED and not request.operation:
             return None
         try:
             self.faults.act(request, point)
         except ServiceError as error:
-            return write_error(request, error)
+            return self._refused(request, error)
         return None
 
     def handle(self, request: Request) -> Answer:
@@ -191,19 +209,13 @@ class SageMakerService:
         try:
             answer = self._handle(request)
         except ServiceError as error:
-            answer = write_error(request, error)
+            return self._refused(request, error)
         request.record.status = answer.status
         return answer
 
-    def _keep_body(self, request: Request) -> None:
-        record: Received = request.record
-        record.length = len(request.body)
-        record.sha256 = hashlib.sha256(request.body).hexdigest()
-        if request.service != "s3":
-            record.body = request.body
-        if request.service in QUERY:
-            request.parameters = read_parameters(request)
-            record.operation = request.operation
+    def _refused(self, request: Request, error: ServiceError) -> Answer:
+        request.record.status = error.status
+        return write_error(request, error)
 
     def _handle(self, request: Request) -> Answer:
         if self.checks_signatures:

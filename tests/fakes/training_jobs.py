@@ -11,36 +11,12 @@ from tests.fakes import training_checks
 from tests.fakes.aws_account import Account
 from tests.fakes.aws_wire import Request, ServiceError
 from tests.fakes.clock import Clock
+from tests.fakes.job_descriptions import description_of, model_uri, summary
 from tests.fakes.job_runs import JobRuns
 from tests.fakes.job_scenarios import Scenario
 from tests.fakes.job_states import TrainingJob
 from tests.fakes.object_store import ObjectStore
 
-# What DescribeTrainingJob gives back of the request as it was sent.
-_ECHOED = (
-    "TrainingJobName",
-    "HyperParameters",
-    "AlgorithmSpecification",
-    "RoleArn",
-    "InputDataConfig",
-    "OutputDataConfig",
-    "ResourceConfig",
-    "VpcConfig",
-    "StoppingCondition",
-    "CheckpointConfig",
-    "Environment",
-    "RetryStrategy",
-    "DebugHookConfig",
-    "ExperimentConfig",
-    "ProfilerConfig",
-    "RemoteDebugConfig",
-    "InfraCheckConfig",
-)
-_SWITCHES = (
-    "EnableNetworkIsolation",
-    "EnableInterContainerTrafficEncryption",
-    "EnableManagedSpotTraining",
-)
 Operation = Callable[[Request, Mapping[str, Any]], dict[str, Any] | None]
 
 
@@ -157,9 +133,7 @@ class TrainingJobs:
                 )
                 raise ServiceError("ResourceInUse", text)
             if self.checks_account:
-                training_checks.check_account(
-                    asked, self._account, self._objects, request.region
-                )
+                training_checks.check_account(asked, self._account, self._objects, request.region)
             self._check_quota(request.region, asked)
             scenario = self._scenarios.get(name) or self.scenario
             job = TrainingJob(
@@ -168,7 +142,7 @@ class TrainingJobs:
                 arn,
                 request.region,
                 request.identity.arn if request.identity else "",
-                self._clock.now(),
+                round(self._clock.now(), 3),
                 scenario(asked) if callable(scenario) else scenario,
                 {tag["Key"]: tag["Value"] for tag in asked.get("Tags", ())},
             )
@@ -180,7 +154,7 @@ class TrainingJobs:
         with self._lock:
             now = self._clock.now()
             job = self._job(request, asked)
-            description = _description(job)
+            description = description_of(job)
             job.described(now)
             self._ended(job)
         return description
@@ -189,7 +163,9 @@ class TrainingJobs:
         with self._lock:
             job = self._job(request, asked)
             if job.status != "InProgress":
-                text = f"The request was rejected because the training job is in status {job.status}."
+                text = (
+                    f"The request was rejected because the training job is in status {job.status}."
+                )
                 raise ServiceError("ValidationException", text)
             job.stop(self._clock.now())
 
@@ -212,7 +188,7 @@ class TrainingJobs:
         )
         more = {"NextToken": str(first + size)} if first + size < len(jobs) else {}
         page = jobs[first : first + size]
-        return {"TrainingJobSummaries": [_summary(job) for job in page], **more}
+        return {"TrainingJobSummaries": [summary(job) for job in page], **more}
 
     def _add_tags(self, _: Request, asked: Mapping[str, Any]) -> dict[str, Any]:
         job = self._by_arn(asked)
@@ -243,7 +219,7 @@ class TrainingJobs:
 
     def _ended(self, job: TrainingJob) -> None:
         """Leave the model where the description says, as soon as the job has completed."""
-        uri = _model_uri(job)
+        uri = model_uri(job)
         bucket = uri.removeprefix("s3://").partition("/")[0]
         if job.secondary != "Completed" or bucket not in self._objects.buckets:
             return
@@ -290,49 +266,3 @@ def _matches(job: TrainingJob, query: _Query) -> bool:
         and query.status in ("", job.status)
         and query.after < job.created < query.before
     )
-
-
-def _summary(job: TrainingJob) -> dict[str, Any]:
-    end = {"TrainingEndTime": job.training_end} if job.ended else {}
-    return {
-        "TrainingJobName": job.name,
-        "TrainingJobArn": job.arn,
-        "CreationTime": job.created,
-        "LastModifiedTime": job.transitions[-1].start,
-        "TrainingJobStatus": job.status,
-        "SecondaryStatus": job.secondary,
-        **end,
-    }
-
-
-def _model_uri(job: TrainingJob) -> str:
-    place = str(job.document["OutputDataConfig"]["S3OutputPath"]).rstrip("/")
-    return f"{place}/{job.name}/output/model.tar.gz"
-
-
-def _description(job: TrainingJob) -> dict[str, Any]:
-    """What DescribeTrainingJob says. It names no creator; the model's place is said always."""
-    description = {key: job.document[key] for key in _ECHOED if key in job.document}
-    description |= {key: bool(job.document.get(key)) for key in _SWITCHES}
-    description |= {
-        **_summary(job),
-        "ModelArtifacts": {"S3ModelArtifacts": _model_uri(job)},
-        "SecondaryStatusTransitions": [
-            {
-                "Status": one.status,
-                "StartTime": one.start,
-                **({"EndTime": one.end} if one.end is not None else {}),
-                "StatusMessage": one.message,
-            }
-            for one in job.transitions
-        ],
-    }
-    if job.training_start is not None:
-        description["TrainingStartTime"] = job.training_start
-    if job.ended and job.reason:
-        description["FailureReason"] = job.reason
-    if seconds := job.seconds():
-        description["TrainingTimeInSeconds"], description["BillableTimeInSeconds"] = seconds
-    return description
-
-
