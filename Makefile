@@ -8,6 +8,13 @@ unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH PYTHONHOME
 VENV := .venv/bin
 BOOTSTRAP = $(PYTHON) -m infra.bootstrap
 
+# Tests that start containers need an engine and our image (`launch image build`, 6 minutes): they
+# run in CI, and where somebody asks for them.
+ifeq ($(CI)$(DOCKER),)
+SELECTION := -m "not docker"
+WITHOUT_DOCKER := echo "make test: without the tests that start containers; DOCKER=1 runs them too";
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help check demo environment tools test lint format types benchmark clean python
 
@@ -17,8 +24,8 @@ help:  ## this list
 demo: environment  ## make .venv, then train on two hosts of one rank each on this machine
 	@$(VENV)/python -m infra.bootstrap.demo
 
-test: tools  ## the whole test suite; ARGS="-k name" for a part of it
-	@$(VENV)/python -m pytest $(ARGS)
+test: tools  ## the whole test suite; ARGS="-k name" for a part, DOCKER=1 with containers
+	@$(WITHOUT_DOCKER)$(VENV)/python -m pytest $(SELECTION) $(ARGS)
 
 check: python  ## name what this machine lacks, download nothing
 	@$(BOOTSTRAP) check

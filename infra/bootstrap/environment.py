@@ -178,18 +178,19 @@ class Environment:
 
     def _install_packages(self) -> None:
         key = self.key()
+        # Horovod is compiled against the TensorFlow that is installed.
+        without_horovod = self.folder / "without-horovod.txt"
+        lines = requirements.lines(self.root / requirements.REQUIREMENTS)
+        kept = [line for line in lines if requirements.name(line) != "horovod"]
+        without_horovod.write_text("\n".join(kept) + "\n")
+        self._pip(
+            f"Installing TensorFlow {key.tensorflow} and the launcher's packages",
+            ["--requirement", str(without_horovod)],
+            "packages.log",
+            expected="a download of about 700 MB",
+        )
         wheel = horovod_wheel.cached(self.cache, key)
         if wheel is None:
-            without_horovod = self.folder / "without-horovod.txt"
-            lines = requirements.lines(self.root / requirements.REQUIREMENTS)
-            kept = [line for line in lines if requirements.name(line) != "horovod"]
-            without_horovod.write_text("\n".join(kept) + "\n")
-            self._pip(
-                f"Installing TensorFlow {key.tensorflow} and the launcher's packages",
-                ["--requirement", str(without_horovod)],
-                "packages.log",
-                expected="a download of about 700 MB",
-            )
             scratch = self.folder / "scratch"
             wheel = horovod_wheel.build(self.python, key, self.cache, self.logs, scratch)
         else:
@@ -203,6 +204,8 @@ class Environment:
         self._try_horovod()
 
     def _try_horovod(self) -> None:
+        users = pip_environment().items()
+        kept = {name: value for name, value in users if not name.startswith("HOROVOD_")}
         question = (
             "import horovod.tensorflow.keras as hvd; hvd.init(); assert hvd.size() == 1;"
             "assert hvd.gloo_built(); hvd.shutdown()"
@@ -212,7 +215,7 @@ class Environment:
             "Trying Horovod",
             [str(self.python), "-c", question],
             self.logs / "horovod-tried.log",
-            environment=pip_environment() | settings,
+            environment=kept | settings,
             telling=NO_LINE,
         )
 

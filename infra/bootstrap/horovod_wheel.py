@@ -106,7 +106,7 @@ def build(python: Path, key: WheelKey, cache: Path, logs: Path, scratch: Path) -
             [*command, f"horovod=={key.horovod}"],
             logs / "horovod.log",
             environment=environment,
-            expected="about 5 minutes on 2 cores",
+            expected="2 to 5 minutes on 2 cores",
             telling=r"\[ *\d+%\] ",
         )
         (wheel,) = scratch.glob("horovod-*.whl")

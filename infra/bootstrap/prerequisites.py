@@ -8,6 +8,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -130,6 +131,31 @@ def folder_problem(root: str) -> str:
     return ""
 
 
+def host_name_problem(name: str) -> str:
+    """One line when ``name``, this machine's own, leads to no address of this machine, else "".
+
+    Horovod 0.28.1 opens a socket for each process set at the address of the machine's own name,
+    whatever HOROVOD_GLOO_IFACE says (gloo_context.cc, InitializeForProcessSet), and aborts where
+    there is none. May block while a name server is asked.
+    """
+    try:
+        found = socket.getaddrinfo(name, None, 0, socket.SOCK_STREAM)
+    except OSError:
+        found = []
+    for family, kind, _, _, address in found:
+        try:
+            with socket.socket(family, kind) as probe:
+                probe.bind(address)
+            return ""
+        except OSError:
+            continue
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    return (
+        f"host name: {name!r}, this machine's own, has no address of this machine, and Horovod "
+        f"opens its sockets there; add it: echo '127.0.1.1 {name}' | {sudo}tee -a /etc/hosts"
+    )
+
+
 def disk_problems(needs: "list[tuple[str, str, int]]") -> "list[str]":
     """One line for each file system that has too little room.
 
@@ -170,6 +196,7 @@ def missing(root: str, environment_bytes: int, must_compile: bool) -> "list[str]
         python_problem(version, sys.executable, others),
         *module_problems({name: importlib.util.find_spec(name) is not None for name in modules}),
         folder_problem(root),
+        host_name_problem(socket.gethostname()),
     ]
     if must_compile:
         candidates = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]

@@ -6,7 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,11 @@ class Installer:
     clone: Path
     steps: list[str] = field(default_factory=list)
     failing: str = ""
+    environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def __call__(self, title: str, command: Sequence[str], log: Path, **_: Any) -> float:
+    def __call__(self, title: str, command: Sequence[str], log: Path, **how: Any) -> float:
         self.steps.append(log.stem)
+        self.environments[log.stem] = how.get("environment") or {}
         if log.stem == self.failing:
             raise KeyboardInterrupt
         if log.stem == "venv":
@@ -90,6 +92,28 @@ def test_a_fresh_one_gets_tensorflow_before_horovod_is_compiled(
     order = ["venv", "pip", "packages", "horovod", "launcher", "horovod-tried"]
     assert installer.steps == order
     assert "horovod" not in (clone / ".venv" / "without-horovod.txt").read_text()
+
+
+def test_a_wheel_that_was_compiled_before_is_used_again(
+    clone: Path, installer: Installer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(horovod_wheel, "cached", lambda cache, key: cache / "horovod.whl")
+
+    assert not made(clone).must_compile()
+
+    assert "horovod" not in installer.steps
+    assert installer.steps[-2:] == ["launcher", "horovod-tried"]
+
+
+def test_horovod_is_tried_without_the_users_settings_of_it(
+    clone: Path, installer: Installer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOROVOD_CONTROLLER", "mpi")
+
+    made(clone)
+
+    given = installer.environments["horovod-tried"]
+    assert [name for name in given if name.startswith("HOROVOD_")] == []
 
 
 def test_a_second_make_does_nothing(clone: Path, installer: Installer) -> None:

@@ -12,10 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# Set by make or by CI for what runs below them.
+BELOW_MAKE = ("MAKE", "MFLAGS", "CI", "DOCKER", "PYTHON")
+
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     # These tests may themselves run below `make test`.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(BELOW_MAKE)}
     return subprocess.run(
         ["make", *arguments],
         cwd=folder,
@@ -66,3 +69,16 @@ def test_the_python_of_the_first_goal_is_used_again(
     said = make(clone, "--just-print", "environment").stdout
 
     assert f"{expected} -m infra.bootstrap environment" in said.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "selected"),
+    [([], True), (["DOCKER=1"], False), (["CI=true"], False)],
+)
+def test_containers_are_left_out_only_where_nobody_asked_and_it_is_said(
+    words: list[str], selected: bool, clone: Path
+) -> None:
+    said = make(clone, "--just-print", "test", *words).stdout.splitlines()[-1]
+
+    assert ('-m "not docker"' in said) == selected
+    assert ("without the tests that start containers" in said) == selected

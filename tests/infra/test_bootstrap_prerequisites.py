@@ -146,6 +146,18 @@ def test_a_working_compiler_passes() -> None:
     assert prerequisites.compiler_problem(["c++"]) == ""
 
 
+@pytest.mark.parametrize("name", ["no-such-machine.invalid", "192.0.2.1"])
+def test_a_host_name_that_is_not_this_machines_is_named_with_the_line_to_add(name: str) -> None:
+    line = prerequisites.host_name_problem(name)
+
+    assert f"echo '127.0.1.1 {name}'" in line
+    assert "tee -a /etc/hosts" in line
+
+
+def test_a_host_name_with_an_address_of_this_machine_passes() -> None:
+    assert prerequisites.host_name_problem("localhost") == ""
+
+
 def test_too_little_room_names_the_place_and_how_much_is_short(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
 
