@@ -104,8 +104,8 @@ def of_exit(host: str, rank: int, status: int, phase: str, world_size: int) -> F
         rank=rank,
         exit_code=exit_code,
         signal=name,
-        # Horovod's background thread aborts when a peer is gone.
-        consequence=name == "SIGABRT",
+        # Horovod aborts where a peer goes while they all meet; later it raises.
+        consequence=name == "SIGABRT" and phase == STARTING,
         code=leaving_code(exit_code, phase),
     )
 

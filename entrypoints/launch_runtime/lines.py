@@ -10,7 +10,7 @@ import json
 import os
 
 PREFIX = "launch: "
-REASON_LIMIT = 600  # characters; a line of a pipe is atomic below 4096 bytes
+REASON_LIMIT = 400  # characters; a line of a pipe is atomic below 4096 bytes
 
 
 def message(text: str) -> str:

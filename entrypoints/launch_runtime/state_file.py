@@ -8,8 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 
 INITIALISED, REFUSED = "initialised", "refused"
+
+
+def create() -> str:
+    """The path of a new record, which on Linux is gone with this process, however it goes."""
+    if hasattr(os, "memfd_create"):
+        # No MFD_CLOEXEC: it stays when the script replaces this process by another program.
+        return f"/proc/{os.getpid()}/fd/{os.memfd_create('launch-rank', 0)}"
+    descriptor, path = tempfile.mkstemp(prefix="launch-rank-")
+    os.close(descriptor)
+    return path
 
 
 def record(path: str, event: str, reason: str = "") -> None:

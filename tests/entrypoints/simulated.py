@@ -23,6 +23,13 @@ STANDIN = Path(__file__).parent / "standin"
 # The stand-in's framework, for scripts that need a Horovod and no training.
 HVD = "import horovod.anyframework as hvd\n"
 
+# What a careless script does to its environment.
+WIPE_HOROVOD = """
+import os
+for name in [name for name in os.environ if name.startswith("HOROVOD")]:
+    del os.environ[name]
+"""
+
 _OURS = ("LAUNCH_", "HOROVOD_", "OMPI_", "SM_", "CUDA_", "TF_CONFIG", "PYTHON", "CLUSTER_SPEC")
 
 
@@ -85,6 +92,7 @@ class SimulatedJob:
         self.environment = environment
         self.python = sys.executable
         self.entrypoints = ENTRYPOINTS
+        self.before: Callable[[int], list[str]] = lambda index: []  # a command before an agent's
         self.agents: dict[int, subprocess.Popen[bytes]] = {}
         self._files: list[Any] = []
 
@@ -114,7 +122,13 @@ class SimulatedJob:
         output = (self.folder / f"agent-{index}.log").open("ab")
         self._files.append(output)
         agent = subprocess.Popen(
-            [self.python, str(self.entrypoints / "agent.py"), script, *arguments],
+            [
+                *self.before(index),
+                self.python,
+                str(self.entrypoints / "agent.py"),
+                script,
+                *arguments,
+            ],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -188,12 +202,14 @@ class SimulatedJob:
         return int(until(find, seconds, f"rank {rank}"))
 
     def until_said(self, pattern: str, seconds: float = 60, count: int = 1) -> list[str]:
-        try:
-            return list(
-                until(lambda: len(self.said(pattern)) >= count and self.said(pattern), seconds)
-            )
-        except AssertionError:
-            raise AssertionError(f"nobody said {pattern!r}:\n{self.text()}") from None
+        def look() -> list[str] | bool:
+            ended = all(agent.poll() is not None for agent in self.agents.values())
+            said = self.said(pattern)
+            return said if len(said) >= count else ended
+
+        found = until(look, seconds, f"{pattern!r} in\n{self.text()}")
+        assert found is not True, f"all agents ended before {pattern!r} was said:\n{self.text()}"
+        return list(found)
 
     def clean_up(self) -> None:
         for agent in self.agents.values():

@@ -134,7 +134,9 @@ def test_a_signal_reaches_all_ranks_and_all_hosts(
     number: signal.Signals, code: int, index: int, make_job: MakeJob
 ) -> None:
     job = make_job(hosts=2, LAUNCH_STOP_SECONDS="20")
-    job.script(HVD + f"""
+    job.script(
+        HVD
+        + f"""
 import signal, sys, time
 hvd.init()
 def stop(*_):
@@ -145,7 +147,8 @@ def stop(*_):
 signal.signal({int(number)}, stop)
 print("training", hvd.rank())
 time.sleep(1000)
-""")
+"""
+    )
     job.start_all()
     job.until_said("training", count=2)
     job.agents[index].send_signal(number)
@@ -292,10 +295,8 @@ def test_a_port_that_is_taken_is_one_line_and_code_2(make_job: MakeJob) -> None:
     job.script("print('the script ran')")
     with socket.create_server(("127.0.0.1", job.port)):
         assert job.run() == [2]
-    assert job.lines() == [
-        f"[host-1/agent] launch: port {job.port} of 127.0.0.1 cannot be used for the rendezvous: "
-        "another process listens on it"
-    ]
+    taken = f"port {job.port} of 127.0.0.1 cannot be used for the rendezvous"
+    assert job.lines() == [f"[host-1/agent] launch: {taken}: another process listens on it"]
 
 
 # environment (a value of "" takes the variable out), arguments; words
@@ -354,8 +355,14 @@ def test_the_agent_of_another_job_on_the_port_is_named(make_job: MakeJob) -> Non
 def test_a_single_replica_needs_no_cluster_and_no_port(make_job: MakeJob) -> None:
     job = make_job(hosts=1, processes=2, LAUNCH_CLUSTER="", TF_CONFIG="{}", RANK="0")
     job.port = free_port()
-    job.script(HVD + "import os\nhvd.init()\nprint('left', "
-               "[n for n in ('TF_CONFIG', 'RANK', 'CLUSTER_SPEC') if n in os.environ])")  # fmt: skip
+    job.script(
+        HVD
+        + """
+import os
+hvd.init()
+print("left", [name for name in ("TF_CONFIG", "RANK", "CLUSTER_SPEC") if name in os.environ])
+"""
+    )
     with socket.create_server(("127.0.0.1", job.port)):
         job.start(0)
         assert job.wait() == [0]

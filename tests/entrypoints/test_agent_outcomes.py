@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.entrypoints.simulated import HVD, SimulatedJob, until
+from tests.entrypoints.simulated import HVD, WIPE_HOROVOD, SimulatedJob, until
 
 MakeJob = Callable[..., SimulatedJob]
 
@@ -20,9 +20,7 @@ def test_a_job_whose_ranks_all_end_well_succeeds_and_is_proven(make_job: MakeJob
     job = make_job(hosts=2, processes=2)
     job.script(INIT + "print('trained', rank, sys.argv[1:])")
     assert job.run("--epochs", "3") == [0, 0]
-    assert job.said("proof") == [
-        "[host-1/0] launch: proof: world size 4: 2 hosts x 2 ranks, Gloo"
-    ]
+    assert job.said("proof") == ["[host-1/0] launch: proof: world size 4: 2 hosts x 2 ranks, Gloo"]
     assert sorted(job.said("trained")) == [
         f"[host-{1 + rank // 2}/{rank}] trained {rank} ['--epochs', '3']" for rank in range(4)
     ]
@@ -41,11 +39,15 @@ def test_all_ranks_of_all_hosts_are_gone_soon_after_one_is_killed(
     os.kill(job.guard(victim), signal.SIGKILL)
     until(lambda: not job.processes_of_ranks(), 20, "the end of all ranks")
     assert job.wait() == [137, 137]
+    how = "killed by SIGKILL (by hand, or by the kernel when memory ran out)"
     assert job.failure() == {
-        "rank": victim, "host": f"host-{1 + victim // 2}", "exit_code": 137, "signal": "SIGKILL",
+        "rank": victim,
+        "host": f"host-{1 + victim // 2}",
+        "exit_code": 137,
+        "signal": "SIGKILL",
         "phase": "training",
-        "reason": f"rank {victim} killed by SIGKILL (by hand, or by the kernel when memory ran out)",
-    }  # fmt: skip
+        "reason": f"rank {victim} {how}",
+    }
 
 
 @pytest.mark.parametrize("rank", [0, 3])
@@ -126,9 +128,7 @@ def test_the_failing_ranks_code_is_every_agents_code(end: str, make_job: MakeJob
 
 
 @pytest.mark.parametrize("code", [6, 11, 134, 139])
-def test_a_crash_before_init_returned_is_no_transient_failure(
-    code: int, make_job: MakeJob
-) -> None:
+def test_a_crash_before_init_returned_is_no_transient_failure(code: int, make_job: MakeJob) -> None:
     job = make_job(hosts=2)
     crash = f"os.kill(os.getpid(), {code - 128})" if code > 128 else f"os._exit({code})"
     job.script(f"import os, time\nif os.environ['HOROVOD_RANK'] == '1': {crash}\ntime.sleep(1000)")
@@ -177,15 +177,17 @@ def test_a_job_of_one_rank_is_proven_once_however_it_ends(end: str, make_job: Ma
     job.script("print('alone')\n" + ALONE[end])
     assert job.run() == [0]
     used = "Gloo" if end == "Horovod" else "Horovod not used"
-    assert job.said("proof") == [
-        f"[host-1/0] launch: proof: world size 1: 1 host x 1 rank, {used}"
-    ]
+    assert job.said("proof") == [f"[host-1/0] launch: proof: world size 1: 1 host x 1 rank, {used}"]
 
 
 def test_every_variable_of_horovods_wiped_by_the_script_is_named(make_job: MakeJob) -> None:
     job = make_job(hosts=2)
-    wipe = "import os\nfor n in [n for n in os.environ if n.startswith('HOROVOD')]: del os.environ[n]\n"
-    job.script(wipe + "try:\n    " + INIT.replace("\n", "\n    ") + "\nexcept BaseException: pass\n")
+    job.script(
+        WIPE_HOROVOD
+        + "try:\n    "
+        + INIT.replace("\n", "\n    ")
+        + "\nexcept BaseException: pass\n"
+    )
     assert job.run() == [1, 1]
     reason = job.failure()["reason"]
     assert "expected world size 2" in reason
@@ -227,8 +229,9 @@ def test_hosts_with_different_numbers_of_ranks_are_named(make_job: MakeJob) -> N
     job.start(0)
     job.start(1, LAUNCH_PROCESSES="2")
     assert job.wait() == [1, 1]
-    assert "LAUNCH_PROCESSES differs between hosts: 1 on host-1, 2 on host-2" in (
-        job.failure()["reason"]
+    assert (
+        "LAUNCH_PROCESSES differs between hosts: 1 on host-1, 2 on host-2"
+        in (job.failure()["reason"])
     )
     assert not job.said("the script ran")
 

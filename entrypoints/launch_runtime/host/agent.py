@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
-import shutil
 import signal
-import tempfile
 import threading
 import time
 from typing import Any, Sequence
@@ -15,7 +13,7 @@ from launch_runtime import environment as env
 from launch_runtime import failures, lines
 from launch_runtime.failures import Failure
 from launch_runtime.host import cluster as clusters
-from launch_runtime.host import processes
+from launch_runtime.host import network, processes
 from launch_runtime.host import settings as agent_settings
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.console import Console
@@ -48,15 +46,11 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
         console.say(lines.message(str(error)))
         console.flush(_FLUSH_SECONDS)
         return BAD_REQUEST
-    folder = ""
     try:
         source, command = prepare(arguments, entrypoints, cluster, settings)
-        folder = tempfile.mkdtemp(prefix="launch-")
-        return agent.run(command, source, folder)
-    except (env.SettingError, OSError) as error:
+    except env.SettingError as error:
         return agent.refuse(str(error))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return agent.run(command, source)
 
 
 def prepare(
@@ -105,13 +99,12 @@ class HostAgent:
         self._stops = 0
         self._job = Job(cluster, settings, self._say, self._wake)
 
-    def run(self, command: Sequence[str], source: str, folder: str) -> int:
+    def run(self, command: Sequence[str], source: str) -> int:
         """From the first report to the last; blocks as long as the job lives.
 
         Args:
             command: Of the ranks, after the interpreter.
             source: Their working folder.
-            folder: For the ranks' own records.
 
         Returns:
             The exit code.
@@ -121,10 +114,9 @@ class HostAgent:
         self._job.start()
         verdict = self._join()
         if verdict is None:
-            self._ranks = LocalRanks(
-                self._cluster, self._settings, self._console, folder, self._on_event
-            )
+            self._ranks = LocalRanks(self._cluster, self._settings, self._console, self._on_event)
             self._job.tell(began=True)
+            self._warn_of_own_name()
             self._claim(self._ranks.start(command, source, self._job.port))
             verdict = self._watch(self._ranks)
         return self._leave(verdict)
@@ -158,6 +150,13 @@ class HostAgent:
                 trouble = f" ({self._job.trouble})" if self._job.trouble else ""
                 self._say(f"waiting for {lines.and_list(self._job.missing)}{trouble}")
         return None
+
+    def _warn_of_own_name(self) -> None:
+        if len(self._cluster.hosts) > 1 and not network.is_loopback(self._cluster.first.address):
+            trouble = network.trouble_with_own_name()
+            if trouble:
+                self._say(f"warning: {trouble}, where Horovod's ranks on other hosts will look for "
+                          "it; give it its own address in /etc/hosts")  # fmt: skip
 
     def _watch(self, ranks: LocalRanks) -> Failure | None:
         """Blocks until the job's end is known; None for a good one."""

@@ -138,7 +138,16 @@ class Coordinator:
             self._look_for_silence(now)
         self._verdict = next((claim for _, claim in self._claims if not claim.consequence), None)
         if not self._verdict and self._claims and now - self._claims[0][0] >= CONSEQUENCE_SECONDS:
-            self._verdict = self._claims[0][1]
+            self._verdict = self._lost_meanwhile(now) or self._claims[0][1]
+
+    def _lost_meanwhile(self, now: float) -> Failure | None:
+        """The host that says nothing any more since a rank met what another rank's end causes."""
+        claimed, consequence = self._claims[0]
+        for index, member in self._members.items():
+            if member.seen < claimed:
+                failure = lost(self._cluster, index, now - member.seen)
+                return failure._replace(reason=f"{failure.reason}; then {consequence.reason:.150}")
+        return None
 
     def _begin(self, now: float) -> None:
         missing = self._missing(now)
@@ -219,7 +228,7 @@ def never_came(missing: Sequence[str], timeout: float) -> Failure:
 
 def lost(cluster: Cluster, index: int, silence: float) -> Failure:
     """The failure of a host that says nothing any more; ``silence`` in seconds."""
-    what = f"was silent for {silence:.0f} s: its machine or the network to it is gone"
+    what = f"was silent for {silence:.0f} s: its agent, its machine or the network to it is gone"
     return _lost_host(cluster, index, what)
 
 

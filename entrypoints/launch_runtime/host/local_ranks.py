@@ -25,7 +25,6 @@ class LocalRanks:
         cluster: The hosts.
         settings: This host's.
         console: Where the ranks' lines go.
-        folder: For the files in which ranks record what happened.
         on_event: See :class:`RankOutput`.
     """
 
@@ -34,13 +33,12 @@ class LocalRanks:
         cluster: Cluster,
         settings: Settings,
         console: Console,
-        folder: str,
         on_event: Callable[[int, dict[str, Any]], None],
     ):
         self._cluster, self._settings, self._console = cluster, settings, console
         self._on_event = on_event
         self._ranks = [
-            Rank(number, cluster.own.name, settings.world_size, f"{folder}/rank-{number}")
+            Rank(number, cluster.own.name, settings.world_size)
             for number in numbers(cluster, settings)
         ]
         self._exited: set[int] = set()

@@ -9,6 +9,7 @@ import time
 from typing import Any, Callable
 
 from launch_runtime.failures import Failure, from_fields
+from launch_runtime.host import network
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.coordinator import lost, never_came, restarted
 from launch_runtime.host.rendezvous import REPORT_PATH
@@ -25,12 +26,19 @@ def over_http(address: str, port: int) -> Exchange:
     """How all hosts but the first one speak with it. An exchange blocks for seconds at most,
     and raises OSError, http.client.HTTPException or ValueError when it fails."""
 
+    resolved = ""  # a name server that fails for a while is no lost host
+
     def exchange(report: dict[str, Any]) -> dict[str, Any]:
-        connection = http.client.HTTPConnection(address, port, timeout=_REQUEST_SECONDS)
+        nonlocal resolved
+        resolved = resolved or network.resolve(address)
+        connection = http.client.HTTPConnection(resolved, port, timeout=_REQUEST_SECONDS)
         try:
             connection.request("POST", REPORT_PATH, json.dumps(report))
             response = connection.getresponse()
             body = response.read()
+        except OSError:
+            resolved = ""
+            raise
         finally:
             connection.close()
         if response.status != 200:

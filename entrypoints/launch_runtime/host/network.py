@@ -31,6 +31,22 @@ def resolve(address: str) -> str:
     return socket.gethostbyname(address)
 
 
+def trouble_with_own_name() -> str:
+    """Why other hosts could not reach this one by the address of its own name, or "".
+
+    Gloo takes that address for process sets, the set of all ranks among them, whatever
+    HOROVOD_GLOO_IFACE says (Horovod 0.28.1, GlooContext::InitializeForProcessSet).
+    """
+    name = socket.gethostname()
+    try:
+        address = resolve(name)
+    except OSError:
+        return f"this machine's own name {name} has no address"
+    if is_loopback(address):
+        return f"this machine's own name {name} has the address {address}"
+    return ""
+
+
 def interface_of(address: str) -> str | None:
     """The interface that has ``address``, or through which ``address`` is reached.
 

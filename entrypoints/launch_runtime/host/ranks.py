@@ -22,12 +22,12 @@ class Rank:
         number: The global rank.
         host: This host's name.
         world_size: Of the job.
-        state_path: The file in which the rank's processes record what happened.
     """
 
-    def __init__(self, number: int, host: str, world_size: int, state_path: str):
+    def __init__(self, number: int, host: str, world_size: int):
         self.number, self.host = number, host
-        self._world_size, self._state_path = world_size, state_path
+        self._world_size = world_size
+        self._state_path = state_file.create()  # all processes of the rank record in it
         self._process: subprocess.Popen[bytes] | None = None
         self._output: RankOutput | None = None
         self._lifeline = -1

@@ -5,12 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import tempfile
 import threading
 from typing import Sequence
 
 from launch_runtime import environment as env
-from launch_runtime import failures, lines
+from launch_runtime import failures, lines, state_file
 from launch_runtime.rank import (
     child,
     gpu_pinning,
@@ -18,6 +17,7 @@ from launch_runtime.rank import (
     identity,
     init_check,
     lifeline,
+    secret_values,
     tracebacks,
     user_script,
 )
@@ -76,6 +76,7 @@ class Guard:
             os.environ.setdefault("HOROVOD_CPU_OPERATIONS", "mpi")
         # Secrets that the job definition names are resolved here, once the rank is known to be
         # right and before anything of the user's runs.
+        secret_values.take_in(os.environ)
         given = init_check.Given(self._promise, place, init_check.variables(os.environ), self._pid)
         check = init_check.InitCheck(given, reporter)
         horovod_hook.install(check.before, check.after)
@@ -120,10 +121,7 @@ class Guard:
         """The script, its threads and what it registered for its end are through."""
         if os.getpid() != self._pid:
             return
-        initialised = self._reporter.initialised
-        if not self._reporter.has_agent:
-            self._reporter.forget()
-        if self._code or initialised:
+        if self._code or self._reporter.initialised:
             return
         if self._promise.size == 1:
             self._reporter.proof(lines.proof(1, 1, 1, "Horovod not used"))
@@ -157,9 +155,7 @@ def _reporter() -> Reporter:
         lifeline.arm(int(line))
     if status.isdigit():
         os.set_inheritable(int(status), False)
-    state = os.environ.get("LAUNCH_RANK_STATE") or os.path.join(
-        tempfile.gettempdir(), f"launch-rank-{os.getpid()}-{os.urandom(4).hex()}"
-    )
+    state = os.environ.get("LAUNCH_RANK_STATE") or state_file.create()
     return Reporter(state, int(status) if status.isdigit() else None)
 
 

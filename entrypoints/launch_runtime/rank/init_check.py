@@ -7,7 +7,14 @@ import sys
 from typing import Any, Mapping, NamedTuple, NoReturn, Sequence
 
 from launch_runtime import lines
-from launch_runtime.rank.identity import AGENT, MPIRUN, PLACE_VARIABLES, WATCHED_VARIABLES, Place, Promise
+from launch_runtime.rank.identity import (
+    AGENT,
+    MPIRUN,
+    PLACE_VARIABLES,
+    WATCHED_VARIABLES,
+    Place,
+    Promise,
+)
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.reporter import Reporter
 
@@ -40,7 +47,7 @@ class InitCheck:
         self._given, self._reporter = given, reporter
 
     def before(self, basics: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Refuses ranks that another launcher made inside this one; warns of changes."""
+        """Refuses what cannot come out right; warns of what the script has changed."""
         if self._in_child() and self._has_another_place():
             self._end(
                 RefusalError(
@@ -50,6 +57,7 @@ class InitCheck:
                     "call hvd.init() in the script itself, and let launch start the ranks",
                 )
             )
+        self._refuse_without_controller(basics)
         changed = self._changed()
         if changed:
             self._reporter.line(lines.warning(f"before hvd.init(), {self._what(changed)}"))
@@ -62,7 +70,7 @@ class InitCheck:
         expected = (self._given.promise.size, place.rank, place.local_size, place.local_rank)
         found = (basics.size(), basics.rank(), basics.local_size(), basics.local_rank())
         if found != expected:
-            cause, fix = self._why(basics, args, kwargs)
+            cause, fix = self._why(args, kwargs)
             form = "world size {}, rank {}, local size {}, local rank {}"
             self._end(
                 RefusalError(
@@ -78,7 +86,7 @@ class InitCheck:
             self._reporter.proof(lines.proof(found[0], hosts, found[2], controller))
         self._reporter.note_initialised()
 
-    def _why(self, basics: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, str]:
+    def _why(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, str]:
         """Likely cause and fix of a world that is not the promised one."""
         changed = self._changed()
         if changed:
@@ -89,16 +97,25 @@ class InitCheck:
                 f"hvd.init() was called with comm={comm!r:.80}, a part of the ranks",
                 "call hvd.init() without comm; process sets are for parts of the ranks",
             )
-        by_mpi = self._given.place.by == MPIRUN
-        wanted, built = ("MPI", basics.mpi_built) if by_mpi else ("Gloo", basics.gloo_built)
-        if not built():
-            return (
-                f"this Horovod was built without {wanted}",
-                f"build it with HOROVOD_WITH_{wanted.upper()}=1",
-            )
-        if by_mpi:
+        if self._given.place.by == MPIRUN:
             return "Horovod was built with another MPI than the mpirun that started the ranks", ""
         return "Horovod did not take the place that it was given", ""
+
+    def _refuse_without_controller(self, basics: Any) -> None:
+        """A Horovod that lacks the chosen controller starts every process alone, or crashes."""
+        chosen = os.environ.get("HOROVOD_CONTROLLER", "").lower()
+        built = {"mpi": basics.mpi_built, "gloo": basics.gloo_built}.get(chosen)
+        if built is None or built():
+            return
+        name = {"mpi": "MPI", "gloo": "Gloo"}[chosen]
+        self._end(
+            RefusalError(
+                str(self._given.promise),
+                f"a Horovod that was built without {name}, in which every process is rank 0 of 1",
+                f"{self._given.place.by} started the ranks, and Horovod needs {name} for that",
+                f"build Horovod with HOROVOD_WITH_{name.upper()}=1",
+            )
+        )
 
     def _changed(self) -> list[str]:
         """The given variables that the script has changed or taken away."""

@@ -8,6 +8,7 @@ import sys
 
 from launch_runtime import lines, state_file
 from launch_runtime.failures import STARTING, TRAINING
+from launch_runtime.rank import secret_values
 from launch_runtime.rank.refusal import RefusalError
 
 
@@ -59,7 +60,7 @@ class Reporter:
 
     def failing(self, reason: str, code: int, consequence: bool = False) -> None:
         """The rank is about to end with ``code``; said before anything else is printed of it."""
-        reason = lines.one_line(reason)
+        reason = secret_values.mask(lines.one_line(reason))
         told = self._tell(event="failing", reason=reason, code=code, consequence=consequence)
         if not told and not consequence:
             self._print_failure(reason)
@@ -83,6 +84,7 @@ class Reporter:
 
     def line(self, text: str) -> None:
         """Prints a whole line, whatever the script has left unfinished on its last one."""
+        text = secret_values.mask(text)
         if not self._tell(event="line", text=text):
             for stream in (sys.stdout, sys.stderr):
                 try:
@@ -94,13 +96,6 @@ class Reporter:
                 lines.write_all(1, (start + text + "\n").encode("utf-8", "replace"))
             except OSError:
                 return
-
-    def forget(self) -> None:
-        """Removes the record; for a guard that has no agent to do that."""
-        try:
-            os.unlink(self.state_path)
-        except OSError:
-            return
 
     def _print_failure(self, reason: str) -> None:
         phase = TRAINING if self.initialised else STARTING

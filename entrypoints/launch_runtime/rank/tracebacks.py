@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from types import TracebackType
 
@@ -20,6 +21,8 @@ _CONSEQUENCE_WORDS = (
     "Connection closed by peer",
     "Connection reset by peer",
 )
+
+_TENSORFLOW_NODE = re.compile(r"\{\{function_node [^}]*\}\} ")  # before a message; says little
 
 
 def show(error: BaseException) -> None:
@@ -41,6 +44,7 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except Exception:
         text = "(its text cannot be printed)"
+    text = _TENSORFLOW_NODE.sub("", text)
     return lines.one_line(f"{name}: {text}" if text else name)
 
 

@@ -7,13 +7,12 @@ import json
 import os
 import sys
 from importlib.machinery import SourceFileLoader
-from io import TextIOWrapper
 from types import ModuleType
 from typing import Mapping, NamedTuple, Sequence
 
 from launch_runtime import environment as env
 
-OWN_PACKAGE = __name__.partition(".")[0]
+OWN_MODULES = (__name__.partition(".")[0], "secret_references")
 
 
 class UserScript(NamedTuple):
@@ -58,7 +57,7 @@ def prepare(script: UserScript, entrypoints: str) -> None:
     our modules can be imported any more. Lines are written when they end, as to a terminal.
     """
     os.chdir(script.source)
-    if isinstance(sys.stdout, TextIOWrapper):
+    if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)
     sys.argv = [script.name, *script.arguments]
     sys.path = [entry for entry in sys.path if not _is(entry, entrypoints)]
@@ -98,7 +97,7 @@ def execute(script: UserScript) -> None:
 def hide_own_modules() -> None:
     """A module of the user's with the name of one of ours is found, and ours are not."""
     for name in list(sys.modules):
-        if name == OWN_PACKAGE or name.startswith(OWN_PACKAGE + "."):
+        if name.partition(".")[0] in OWN_MODULES:
             del sys.modules[name]
 
 

@@ -162,7 +162,21 @@ def test_a_consequence_without_a_cause_is_the_verdict_in_the_end() -> None:
     table = Table()
     table.begin()
     table.report(0, 2.0, failures=[CONSEQUENCE])
+    for host in (1, 2):
+        table.report(host, 3.0)
     assert table.report(0, 2.1 + CONSEQUENCE_SECONDS)["verdict"]["rank"] == 0
+
+
+def test_a_host_that_went_silent_is_the_cause_of_what_only_follows() -> None:
+    table = Table(managed=True)
+    table.begin()
+    for now in (2.0, 2.5, 3.0, 3.5):
+        table.report(0, now, failures=[CONSEQUENCE] if now > 2.2 else [])
+        table.report(1, now)
+    verdict = table.report(0, 4.0, failures=[CONSEQUENCE])["verdict"]
+    assert verdict["reason"].startswith("host-3 was silent for 3 s")
+    assert verdict["reason"].endswith("; then HorovodInternalError")
+    assert (verdict["host"], verdict["rank"], verdict["code"]) == ("host-3", None, 6)
 
 
 def test_the_job_is_finished_when_all_hosts_have_ended_well() -> None:

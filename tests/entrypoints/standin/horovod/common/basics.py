@@ -24,7 +24,7 @@ class HorovodBasics:
         names = ("SIZE", "RANK", "LOCAL_SIZE", "LOCAL_RANK")
         self._place = [
             int(os.environ.get(form.format(name), default))
-            for name, default in zip(names, (1, 0, 1, 0))
+            for name, default in {**dict.fromkeys(names, 0), "SIZE": 1, "LOCAL_SIZE": 1}.items()
         ]
         if comm:
             self._place[0] = len(comm)

@@ -1,0 +1,140 @@
+"""Replicas as Vertex AI has them, with real Horovod: a network of their own and CLUSTER_SPEC."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.entrypoints.namespaces import Network, network
+from tests.entrypoints.simulated import SimulatedJob, until
+from tests.entrypoints.test_agent_with_horovod import SECONDS, START
+
+pytestmark = pytest.mark.horovod
+
+NAMES = ["workerpool0-0", "workerpool1-0", "workerpool1-1"]
+TRAIN = (
+    START
+    + """
+print("training", rank)
+for step in range(100_000):
+    total(1.0)
+    time.sleep(0.01)
+"""
+)
+
+
+class Replicas:
+    """Three replicas of a custom job."""
+
+    def __init__(self, job: SimulatedJob, net: Network):
+        self.job, self.net = job, net
+        job.before = net.inside
+
+    def start(self, *indices: int, **environment: str) -> None:
+        entries = [f"{self.net.name(index)}:2222" for index in range(3)]
+        for index in indices:
+            spec = {
+                "cluster": {"workerpool0": entries[:1], "workerpool1": entries[1:],
+                            "workerpool2": ["reduction-server:2222"]},
+                "environment": "cloud", "job": "{}",
+                "task": {"type": f"workerpool{min(index, 1)}", "index": max(index - 1, 0)},
+            }  # fmt: skip
+            self.job.start(
+                index, CLUSTER_SPEC=json.dumps(spec), LAUNCH_CLUSTER="", TF_CONFIG="{}",
+                MASTER_ADDR="x", MASTER_PORT="1", RANK="0", WORLD_SIZE="3", **environment,
+            )  # fmt: skip
+
+
+@pytest.fixture
+def replicas(make_job: Callable[..., SimulatedJob]) -> Iterator[Callable[..., Replicas]]:
+    with network(3) as net:
+
+        def make(**how: object) -> Replicas:
+            how = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", **how}
+            return Replicas(make_job(hosts=3, **how), net)
+
+        yield make
+
+
+def test_three_replicas_of_two_ranks_add_up_though_one_is_late(
+    replicas: Callable[..., Replicas],
+) -> None:
+    three = replicas(processes=2, LAUNCH_REMINDER_SECONDS="0.5")
+    three.job.script(START + "print('sum', total(10.0 ** rank), os.environ['HOROVOD_GLOO_IFACE'])")
+    three.start(0, 2)
+    three.job.until_said("waiting for workerpool1-0")
+    three.start(1)
+    assert three.job.wait(SECONDS) == [0, 0, 0], three.job.text()
+    assert len(three.job.said("sum 111111.0 eth0")) == 6
+    assert three.job.said("proof") == [
+        "[workerpool0-0/0] launch: proof: world size 6: 3 hosts x 2 ranks, Gloo"
+    ]
+
+
+def test_a_replica_that_never_comes_is_named(replicas: Callable[..., Replicas]) -> None:
+    three = replicas(LAUNCH_JOIN_TIMEOUT="3")
+    three.job.script("print('the script ran')")
+    three.start(0, 2)
+    assert three.job.wait() == [1, 1]
+    assert three.job.failure()["reason"] == "workerpool1-0 did not join within 3 s"
+
+
+def test_a_rank_that_is_killed_ends_all_replicas_with_its_code(
+    replicas: Callable[..., Replicas],
+) -> None:
+    three = replicas()
+    three.job.script(TRAIN)
+    three.start(0, 1, 2)
+    three.job.until_said("training", SECONDS, count=3)
+    os.kill(three.job.guard(2), signal.SIGKILL)
+    until(lambda: not three.job.processes_of_ranks(), 20, "the end of all ranks")
+    assert three.job.wait() == [137, 137, 137]
+    assert three.job.failure()["host"] == "workerpool1-1"
+
+
+def test_a_replica_that_is_lost_ends_the_job_with_a_code_that_is_tried_again(
+    replicas: Callable[..., Replicas],
+) -> None:
+    three = replicas()
+    three.job.script(TRAIN)
+    three.start(0, 1, 2)
+    three.job.until_said("training", SECONDS, count=3)
+    three.job.agents[1].kill()
+    three.job.agents[1].wait()
+    # Its ranks' peers fail at once; the container comes back when the job has ended.
+    del three.job.agents[1]
+    assert three.job.wait() == [6, 6]
+    assert three.job.failure()["host"] == "workerpool1-0"
+    assert not three.job.processes_of_ranks()
+
+
+@pytest.mark.parametrize("cut", [[(1, 2)], [(0, 2), (1, 2)]], ids=["two workers", "one from all"])
+def test_a_network_that_drops_packets_ends_the_job_everywhere(
+    cut: list[tuple[int, int]], replicas: Callable[..., Replicas]
+) -> None:
+    three = replicas(LAUNCH_HOST_TIMEOUT="6", HOROVOD_GLOO_TIMEOUT_SECONDS="10")
+    three.job.script(TRAIN)
+    three.start(0, 1, 2)
+    three.job.until_said("training", SECONDS, count=3)
+    for one, other in cut:
+        three.net.cut(one, other)
+    codes = three.job.wait(SECONDS)
+    assert 0 not in codes
+    assert three.job.failures()
+    assert not three.job.processes_of_ranks()
+
+
+def test_a_host_whose_own_name_leads_nowhere_is_warned_of(
+    make_job: Callable[..., SimulatedJob],
+) -> None:
+    with network(3) as net:
+        three = Replicas(make_job(hosts=3), net)
+        three.job.before = lambda index: net.inside(index, own_name=False)
+        three.job.script("import horovod.anyframework as hvd\nhvd.init()\n")
+        three.start(0, 1, 2)
+        assert three.job.wait() == [0, 0, 0]
+        assert len(three.job.said("warning: this machine's own name .* has")) == 3
