@@ -8,9 +8,7 @@ from launchers.cli.output import answer, say, say_problems, styled, table
 from launchers.cli.progress import LiveProgress
 from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_OK
 from launchers.rehearsal.image_check import CheckedImage
-from launchers.rehearsal.image_needs import PROVIDERS
-
-_TITLES = {"sagemaker": "SAGEMAKER", "vertex": "VERTEX AI"}
+from launchers.rehearsal.image_needs import PROVIDERS, TITLES
 
 
 @click.group("image", help="Build, push and check the image that ranks run in.")
@@ -145,7 +143,7 @@ def _print_checked(checked: CheckedImage, providers: tuple[str, ...]) -> None:
         for row in checked.rows
         if set(row.need.providers) & set(providers)
     ]
-    table(("NEEDED", "FOUND", *(_TITLES[name] for name in providers)), rows)
+    table(("NEEDED", "FOUND", *(TITLES[name].upper() for name in providers)), rows)
     say(f"{checked.image}: {size_text(checked.size)}, {checked.id[:19]}")
     if not checked.nccl:
         say("no NCCL in its Horovod: ranks with GPUs exchange gradients over the CPU")
@@ -153,7 +151,4 @@ def _print_checked(checked: CheckedImage, providers: tuple[str, ...]) -> None:
         say(f"its ENTRYPOINT {list(checked.entrypoint)} gets the service's command as arguments")
     for name in providers:
         lacks = checked.missing([name])
-        say(
-            f"{_TITLES[name].title().replace('Ai', 'AI')}: "
-            + (f"{len(lacks)} missing" if lacks else "has everything")
-        )
+        say(f"{TITLES[name]}: " + (f"{len(lacks)} missing" if lacks else "has everything"))

@@ -30,18 +30,37 @@ _KINDS: dict[str, tuple[str, Kind]] = {
 def rehearsal_flags() -> list[click.Option]:
     """The flags that shape a rehearsal and never the document."""
     return [
-        click.Option(["--rehearsal-image", "rehearsal_image"], metavar="IMAGE",
-                     help="Rehearse in this image instead of the document's."),
-        click.Option(["--ranks-per-host", "ranks_per_host"], metavar="N",
-                     help="Rehearse with fewer ranks on each host."),
-        click.Option(["--local-channel", "local_channels"], multiple=True, metavar="NAME=DIR",
-                     help="A channel's data from a folder of this machine (repeatable)."),
-        click.Option(["--with-credentials"], is_flag=True,
-                     help="Let the containers use this machine's AWS credentials."),
-        click.Option(["--interrupt-after", "interrupt_after"], metavar="30s",
-                     help="Take spot capacity back this long after the proof line, start again."),
-        click.Option(["--memory-per-host", "memory"], metavar="8GB",
-                     help="Memory of each container. Default: an equal part."),
+        click.Option(
+            ["--rehearsal-image", "rehearsal_image"],
+            metavar="IMAGE",
+            help="Rehearse in this image instead of the document's.",
+        ),
+        click.Option(
+            ["--ranks-per-host", "ranks_per_host"],
+            metavar="N",
+            help="Rehearse with fewer ranks on each host.",
+        ),
+        click.Option(
+            ["--local-channel", "local_channels"],
+            multiple=True,
+            metavar="NAME=DIR",
+            help="A channel's data from a folder of this machine (repeatable).",
+        ),
+        click.Option(
+            ["--with-credentials"],
+            is_flag=True,
+            help="Let the containers use this machine's AWS credentials.",
+        ),
+        click.Option(
+            ["--interrupt-after", "interrupt_after"],
+            metavar="30s",
+            help="Take spot capacity back this long after the proof line, start again.",
+        ),
+        click.Option(
+            ["--memory-per-host", "memory"],
+            metavar="8GB",
+            help="Memory of each container. Default: an equal part.",
+        ),
     ]
 
 
@@ -86,7 +105,9 @@ def refuse_without_docker(values: Mapping[str, Any]) -> None:
     if given:
         raise LaunchError(
             [
-                Problem(flag, "without a rehearsal", "--dry-run=docker beside it", rule="flag-alone")
+                Problem(
+                    flag, "without a rehearsal", "--dry-run=docker beside it", rule="flag-alone"
+                )
                 for flag in given
             ]
         )
@@ -163,4 +184,3 @@ class RehearsalScreen:
     def end(self) -> None:
         """Leave the last line clean."""
         self._screen.end()
-

@@ -17,8 +17,12 @@ from launchers.core.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
     "launcher that was killed; the next rehearsal removes it, and so does --clean.",
 )
 @click.option("--clean", is_flag=True, help="Remove what is left over; running ones stay.")
-@click.option("--all", "everything", is_flag=True,
-              help="With --clean: also what launchers of other machines started in this engine.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="With --clean: also what launchers of other machines started in this engine.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(clean: bool, everything: bool, as_json: bool) -> int:
     """List, or remove what is left over."""
@@ -54,8 +58,10 @@ def _say(found: list[Any]) -> None:
             item.state,
             item.labels.job,
             time.strftime("%Y-%m-%d %H:%M", time.localtime(item.labels.started)),
-            f"{len(item.containers)} containers, {len(item.networks)} networks, "
-            f"{len(item.folders)} folders",
+            (
+                f"{len(item.containers)} containers, {len(item.networks)} networks, "
+                f"{len(item.folders)} folders"
+            ),
         ]
         for item in found
     ]

@@ -46,10 +46,14 @@ command = click.Command(
     callback=_command,
     params=[
         click.Argument(["file"], metavar="FILE"),
-        click.Option(["--source"], metavar="DIR|TAR",
-                     help="Where the document's code is on this machine."),
-        click.Option(["--world-size", "world_size"], metavar="N",
-                     help="The world size that is meant, where the document does not say."),
+        click.Option(
+            ["--source"], metavar="DIR|TAR", help="Where the document's code is on this machine."
+        ),
+        click.Option(
+            ["--world-size", "world_size"],
+            metavar="N",
+            help="The world size that is meant, where the document does not say.",
+        ),
         click.Option(["--despite-problems"], is_flag=True, help="Rehearse although rules fail."),
         *rehearsal_flags(),
         click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
@@ -65,8 +69,12 @@ def _provider_of(document: Mapping[str, Any], file: str) -> str:
         if any(key in document for key in keys):
             return name
     raise LaunchError(
-        Problem(file, "keys " + ", ".join(list(document)[:4]), "a CreateTrainingJob request",
-                rule="file-shape")
+        Problem(
+            file,
+            "keys " + ", ".join(list(document)[:4]),
+            "a CreateTrainingJob request",
+            rule="file-shape",
+        )
     )
 
 
@@ -80,8 +88,13 @@ def _checked(document: dict[str, Any], expected: int | None) -> tuple[list[Probl
     meant = carried or expected or started_world_size(document)
     if meant is None:
         raise LaunchError(
-            Problem("--world-size", "missing", "the world size that is meant",
-                    "the document does not say how many ranks it starts", rule="world-size")
+            Problem(
+                "--world-size",
+                "missing",
+                "the world size that is meant",
+                "the document does not say how many ranks it starts",
+                rule="world-size",
+            )
         )
     return check(document, expected), meant
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from launchers.core.problems import LaunchError, Problem
 from launchers.rehearsal import image_probe
-from launchers.rehearsal.image_needs import NEEDS, PROVIDERS, Facts, Need
+from launchers.rehearsal.image_needs import NEEDS, PROVIDERS, TITLES, Facts, Need
 from launchers.rehearsal.probe_container import NoAnswerError, answer_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class CheckedImage:
             Problem(
                 f"{self.image}: {row.need.title}",
                 row.found or "not there",
-                "for " + " and ".join(name for name in row.need.providers if name in providers),
+                "for "
+                + " and ".join(TITLES[name] for name in row.need.providers if name in providers),
                 row.need.fix,
                 rule=f"image-{row.need.name}",
             )

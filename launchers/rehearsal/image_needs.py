@@ -10,6 +10,7 @@ Facts = Mapping[str, Any]
 
 SAGEMAKER, VERTEX = "sagemaker", "vertex"
 PROVIDERS = (SAGEMAKER, VERTEX)
+TITLES = {SAGEMAKER: "SageMaker", VERTEX: "Vertex AI"}
 OLDEST_PYTHON = (3, 8)  # agent.py and guard.py keep to it
 KERAS_3 = (2, 16)  # TensorFlow's first release with Keras 3
 # Versions that Horovod 0.28.1 was seen to compile and run with.

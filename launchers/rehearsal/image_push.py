@@ -65,13 +65,14 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
 
 def _note(event: Mapping[str, Any], layers: dict[str, tuple[int, int]], progress: Progress) -> None:
     detail = event.get("progressDetail") or {}
-    if event.get("status") == "Pushing" and "current" in detail:
+    if "current" in detail:
         done = int(detail["current"])
         layers[event["id"]] = (done, max(done, int(detail.get("total", done))))
-    sent, total = (
-        (sum(column) for column in zip(*layers.values(), strict=True)) if layers else (0, 0)
-    )
-    progress.note(f"{size_text(sent)} of {size_text(total)}" if total else event.get("status", ""))
+        sent = sum(done for done, _ in layers.values())
+        total = sum(total for _, total in layers.values())
+        progress.note(f"{size_text(sent)} of {size_text(total)}")
+    elif "status" in event:
+        progress.note(str(event["status"]))
 
 
 def _refused(name: str, reason: str) -> LaunchError:

@@ -17,8 +17,9 @@ from launchers.rehearsal.progress import Progress
 
 FAILURE_LINES = 20
 _TITLE = re.compile(r"#\s*step:\s*(.+)")
-_ENGINE_STEP = re.compile(r"Step (\d+)/(\d+) : (.*)", re.DOTALL)
-_IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
+_ENGINE_STEP = re.compile(r"Step (\d+)/\d+ : .*", re.DOTALL)
+# The engine colours what a command writes to its stderr.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # What a failed build's last lines hold -> the way on
 _HINTS = {
     "CERTIFICATE_VERIFY_FAILED": "a proxy signs with a certificate of its own: set SSL_CERT_FILE "
@@ -98,8 +99,10 @@ class BuildStream:
                 self._line(line)
 
     def _line(self, line: str) -> None:
+        line = _COLOUR.sub("", line)
         step = _ENGINE_STEP.fullmatch(line)
         if step:
+            self._number = int(step[1])
             self._lines.clear()
             current = self._current()
             if current.title:
@@ -114,7 +117,8 @@ class BuildStream:
                 self.cached = False
             return
         # pip draws its download bars with this sign.
-        if line.strip() and "━" not in line:
+        noise = "━" in line or line.startswith("Removing intermediate container ")
+        if line.strip() and not noise:
             self._lines.append(line)
             self._progress.note("".join(sign for sign in line.strip() if sign.isprintable()))
 

@@ -87,6 +87,10 @@ def judged(
         return STOPPED, "interrupted"
     if not end.ending.well:
         return FAILED, _why_failed(end, seen, expected, containers)
+    if seen.watch.failure:
+        # The toolkit ends a container with 0 where it cannot write down a rank's failure.
+        text = seen.watch.failure.get("reason", "")
+        return FAILED, f"a rank failed, and the containers ended with 0 all the same: {text}"
     problem = _unproven(seen, expected, containers)
     if problem:
         explained = f" ({seen.causes.text})" if seen.causes.text else ""

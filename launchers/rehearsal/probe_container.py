@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 LABEL = "launch.probe"
 MEMORY = "3g"
 PROCESSES = 512
+REMOVED_SECONDS = 20
 # The first Python on PATH is the one that the service's command and our agent find.
 _SHELL = (
     'for python in python3 python; do command -v "$python" >/dev/null && exec "$python" "$@"; done;'
@@ -99,8 +100,14 @@ def _answer(output: Any) -> dict[str, Any]:
 
 
 def _end(container: Any) -> None:
+    """Have the container gone, though it may be ending and being removed by itself right now."""
     import docker.errors
 
-    # It may have ended and been removed by itself, at any moment.
-    with contextlib.suppress(docker.errors.APIError):
+    try:
         container.remove(force=True)
+    except docker.errors.NotFound:
+        return
+    except docker.errors.APIError:
+        # "removal of container ... is already in progress"
+        with contextlib.suppress(docker.errors.APIError, OSError):
+            container.wait(condition="removed", timeout=REMOVED_SECONDS)

@@ -16,6 +16,7 @@ from launchers.rehearsal import secrets
 from launchers.rehearsal.channels import fill, local_channels
 from launchers.rehearsal.cluster import Limits
 from launchers.rehearsal.code import archive_of_bundle, archive_of_source, with_code
+from launchers.rehearsal.crowding import with_room
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.outcome import Expected
 from launchers.rehearsal.resources import shares
@@ -48,7 +49,6 @@ class Stage:
     Attributes:
         objects: ``bucket/key`` -> file, for an object store beside the containers.
         deviations: What is not as in the cloud, one line each.
-        notes: What else a person should know.
         work: A folder of the rehearsal, gone with it.
     """
 
@@ -60,7 +60,6 @@ class Stage:
     work: Path
     objects: Mapping[str, Path]
     deviations: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
 def stage(
@@ -76,59 +75,133 @@ def stage(
     Raises:
         LaunchError: A flag is wrong, or something that it names is not there.
     """
-    serve = not (options.with_credentials and bundle is None and options.source is None)
-    containers = provider.contract(definition, options.ranks_per_host, serve)
-    local = local_channels(options.local_channels, containers)
-    expected = _expected(definition, containers, options)
-    deviations, objects = [], {}
-    if options.image is not None:
-        deviations.append(f"image {options.image} instead of {containers[0].image}")
-        containers = [replace(container, image=options.image) for container in containers]
-    if expected.world_size != expected.document_world_size:
-        deviations.append(
-            f"{counted(options.ranks_per_host or 0, 'rank')} a host: world size "
-            f"{expected.world_size} instead of {expected.document_world_size}"
-        )
-    given = shares(client, containers, options.memory)
-    deviations += [given.gpu_note] if given.gpu_note else []
-    guarded = provider.is_guarded(definition)
-    if containers[0].code and serve:
-        archive, note = _code(definition, bundle, options, workplace.folder, guarded)
-        deviations += [note] if note else []
-        containers = with_code(containers, archive)
-        if containers[0].code.startswith("s3://"):
-            objects[containers[0].code.removeprefix("s3://")] = archive
-            deviations.append(f"{containers[0].code} is served beside the containers")
-            containers = secrets.with_placeholder(containers)
-    if not guarded:
-        hook = workplace.folder / "hook"
-        processes = len(containers[0].ranks)
-        make_hook(hook, expected.world_size, len(containers), processes)
-        containers = watched(containers, hook)
-        deviations.append("the guard's watch on hvd.init() is mounted and put on PYTHONPATH")
-    if options.with_credentials:
-        workplace.make_memory()
-        file = secrets.write_credentials(workplace.memory)
-        containers = secrets.with_credentials(containers, file)
-        deviations.append("this machine's AWS credentials, from a read-only file in memory")
-    filled = fill(containers, local, workplace.folder, options.with_credentials)
+    staging = _Staging(provider, definition, bundle, options, workplace)
+    staging.choose_image()
+    limits = staging.share_machine(client)
+    staging.bring_code()
+    staging.bring_watch()
+    staging.bring_credentials()
+    staging.bring_channels()
     return Stage(
-        containers=filled.containers,
+        containers=tuple(staging.containers),
         conduct=provider.conduct(definition),
-        expected=expected,
-        limits=given.limits,
-        image=filled.containers[0].image,
+        expected=staging.expected,
+        limits=limits,
+        image=staging.containers[0].image,
         work=workplace.folder,
-        objects=objects,
-        deviations=(*deviations, *filled.notes),
-        notes=(),
+        objects=staging.objects,
+        deviations=tuple(staging.deviations),
     )
+
+
+class _Staging:
+    """Containers that become what can be created, step by step; each step notes its deviations."""
+
+    def __init__(
+        self,
+        provider: Rehearsable,
+        definition: JobDefinition,
+        bundle: SourceBundle | None,
+        options: RehearsalOptions,
+        workplace: Workplace,
+    ):
+        # Without code of ours, and with credentials, the containers fetch their code themselves.
+        self._serves = bundle is not None or bool(options.source) or not options.with_credentials
+        self.containers = provider.contract(definition, options.ranks_per_host, self._serves)
+        self._local = local_channels(options.local_channels, self.containers)
+        self._guarded = provider.is_guarded(definition)
+        self._bundle, self._options, self._workplace = bundle, options, workplace
+        self.expected = _expected(definition, self.containers, options)
+        self.objects: dict[str, Path] = {}
+        self.deviations: list[str] = []
+
+    def choose_image(self) -> None:
+        """``--rehearsal-image``, and fewer ranks than the document's."""
+        options, expected = self._options, self.expected
+        if options.image is not None:
+            self._note(f"image {options.image} instead of {self.containers[0].image}")
+            self._change(image=options.image)
+        if expected.world_size != expected.document_world_size:
+            self._note(
+                f"{counted(options.ranks_per_host or 0, 'rank')} a host: world size "
+                f"{expected.world_size} instead of {expected.document_world_size}"
+            )
+
+    def share_machine(self, client: Any) -> Limits:
+        """Memory, GPUs and CPU cores."""
+        given = shares(client, self.containers, self._options.memory)
+        self._note(given.gpu_note)
+        self.containers, crowded = with_room(client, self.containers)
+        self._note(crowded)
+        return given.limits
+
+    def bring_code(self) -> None:
+        """The bundle, or ``--source``, where the contract wants it."""
+        place = self.containers[0].code
+        if not place or not self._serves:
+            return
+        archive = self._archive(self._workplace.folder)
+        self.containers = with_code(self.containers, archive)
+        if place.startswith("s3://"):
+            self.objects[place.removeprefix("s3://")] = archive
+            self._note(f"{place} is served beside the containers")
+
+    def bring_watch(self) -> None:
+        """The guard's watch, where the document does not start the guard itself."""
+        if self._guarded:
+            return
+        hook, hosts = self._workplace.folder / "hook", len(self.containers)
+        make_hook(hook, self.expected.world_size, hosts, len(self.containers[0].ranks))
+        self.containers = watched(self.containers, hook)
+        self._note("the guard's watch on hvd.init() is mounted and put on PYTHONPATH")
+
+    def bring_credentials(self) -> None:
+        """This machine's on request; else ones that open nothing, where an object store is."""
+        if self._options.with_credentials:
+            self._workplace.make_memory()
+            file = secrets.write_credentials(self._workplace.memory)
+            self.containers = secrets.with_credentials(self.containers, file)
+            self._note("this machine's AWS credentials, from a read-only file in memory")
+        elif self.objects:
+            self.containers = secrets.with_placeholder(self.containers)
+
+    def bring_channels(self) -> None:
+        """The input data."""
+        filled = fill(
+            self.containers, self._local, self._workplace.folder, self._options.with_credentials
+        )
+        self.containers = list(filled.containers)
+        self.deviations += filled.notes
+
+    def _note(self, text: str) -> None:
+        if text:
+            self.deviations.append(text)
+
+    def _change(self, **values: Any) -> None:
+        self.containers = [replace(container, **values) for container in self.containers]
+
+    def _archive(self, work: Path) -> Path:
+        if self._bundle is not None:
+            return archive_of_bundle(self._bundle, work)
+        if self._options.source is None:
+            raise LaunchError(
+                Problem(
+                    "--source",
+                    "missing",
+                    "the folder or tar that the document's code comes from",
+                    "the document names only an address: --source DIR",
+                    rule="rehearsal-source",
+                )
+            )
+        self._note(f"code from {self._options.source}")
+        source = Path(self._options.source).expanduser().absolute()
+        return archive_of_source(source, work, self._guarded)
 
 
 def _expected(
     definition: JobDefinition, containers: Sequence[Container], options: RehearsalOptions
 ) -> Expected:
-    whole = options.world_size or definition.world_size
+    whole = definition.world_size
     hosts = len(containers)
     here = whole
     if options.ranks_per_host is not None:
@@ -152,28 +225,3 @@ def _expected(
                 )
             )
     return Expected(here, whole, hosts)
-
-
-def _code(
-    definition: JobDefinition,
-    bundle: SourceBundle | None,
-    options: RehearsalOptions,
-    work: Path,
-    guarded: bool,
-) -> tuple[Path, str]:
-    """The code's archive, and a deviation where it is not known to be the document's."""
-    if bundle is not None:
-        return archive_of_bundle(bundle, work), ""
-    if options.source is None:
-        raise LaunchError(
-            Problem(
-                "--source",
-                "missing",
-                "the folder or tar that the document's code comes from",
-                "the document names only an address: --source DIR",
-                rule="rehearsal-source",
-            )
-        )
-    source = Path(options.source).expanduser().absolute()
-    archive = archive_of_source(source, work, guarded)
-    return archive, f"code from {options.source}"

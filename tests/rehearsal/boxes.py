@@ -110,7 +110,9 @@ def things_of(client: Any, job: str = "") -> list[str]:
     label = f"launch.rehearsal.job={job}" if job else ID
     containers = client.api.containers(all=True, filters={"label": label})
     networks = client.api.networks(filters={"label": label})
-    return [item["Names"][0] for item in containers] + [item["Name"] for item in networks]
+    return [item["Names"][0].lstrip("/") for item in containers] + [
+        item["Name"] for item in networks
+    ]
 
 
 def seconds_since(moment: float) -> float:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from launchers.rehearsal.engine import engine
-from launchers.rehearsal.image import default_image
+from launchers.rehearsal.image import GPU_LABEL, REPOSITORY
 from tests.rehearsal.boxes import BASE
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder of this test's own."""
-    folder = tmp_path / "home"
+    folder = tmp_path / "data"
     monkeypatch.setenv("LAUNCH_HOME", str(folder))
     return folder
 
@@ -40,7 +40,9 @@ def base(client: Any) -> str:
 @pytest.fixture(scope="session")
 def toolkit_image(client: Any) -> str:
     """Our image, with AWS's toolkit and Horovod."""
-    found = default_image(client)
-    if found is None:
+    # By its name: images that other tests derive from it carry its labels, too.
+    found = client.images.list(name=REPOSITORY, filters={"label": f"{GPU_LABEL}=0"})
+    tags = [tag for image in found for tag in image.tags if tag.startswith(f"{REPOSITORY}:")]
+    if not tags:
         pytest.fail("our image is not on this machine: run `launch image build`")
-    return found
+    return str(tags[0])

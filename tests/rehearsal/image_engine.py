@@ -12,20 +12,31 @@ from typing import Any
 
 from launchers.rehearsal.engine import engine
 
+# Marks what a recipe of a test leaves in the engine's cache.
+LABEL = "launch.test"
+
 
 @contextmanager
 def own_tag() -> Iterator[tuple[Any, str]]:
-    """A client, and a tag that no other test has; what gets the tag is removed."""
-    import docker.errors
-
+    """A client, and a tag that no other test has; what got the tag is removed, by all its names."""
     client = engine(timeout=120)
     tag = f"launch-test-{uuid.uuid4().hex[:8]}:x"
     try:
         yield client, tag
     finally:
-        with contextlib.suppress(docker.errors.ImageNotFound):
-            client.images.remove(tag, force=True)
+        _remove(client, tag)
+        client.images.prune(filters={"dangling": True, "label": LABEL})
         client.close()
+
+
+def _remove(client: Any, tag: str) -> None:
+    import docker.errors
+
+    with contextlib.suppress(docker.errors.ImageNotFound):
+        # A registry of a test is on the loopback.
+        names = [name for name in client.images.get(tag).tags if name.startswith("127.0.0.1:")]
+        for name in [*names, tag]:
+            client.images.remove(name, force=True)
 
 
 def tiny_image(client: Any, tag: str) -> None:

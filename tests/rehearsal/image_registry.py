@@ -79,7 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         if self._allowed():
             self.held.uploads[self._upload()] += body
-            self._answer(202, location=self.path)
+            received = len(self.held.uploads[self._upload()])
+            self._answer(202, location=self.path, received=received)
 
     def do_PUT(self) -> None:
         body = self._body()
@@ -112,12 +113,14 @@ class _Handler(BaseHTTPRequestHandler):
         sent = self.headers.get("Authorization", "")
         if sent.startswith("Basic "):
             self.held.logins.add(base64.b64decode(sent[6:]).decode())
-        if not self.held.login or self.held.login in self.held.logins and sent:
+        if not self.held.login or (sent and self.held.login in self.held.logins):
             return True
         self._answer(401)
         return False
 
-    def _answer(self, code: int, location: str = "", size: int = 0, digest: str = "") -> None:
+    def _answer(
+        self, code: int, location: str = "", size: int = 0, digest: str = "", received: int = 0
+    ) -> None:
         self.send_response(code)
         self.send_header("Docker-Distribution-Api-Version", "registry/2.0")
         self.send_header("Content-Length", str(size))
@@ -125,6 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("WWW-Authenticate", 'Basic realm="loopback"')
         if location:
             self.send_header("Location", location)
+        if received:
+            self.send_header("Range", f"0-{received - 1}")
         if digest:
             self.send_header("Docker-Content-Digest", digest)
         self.end_headers()

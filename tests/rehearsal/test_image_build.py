@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 import tarfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +20,8 @@ from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, 
 from launchers.rehearsal import image
 from launchers.rehearsal.image_build import BuildRequest, build
 from launchers.rehearsal.image_host import HostSettings
-from tests.cli.command import Launch
-from tests.rehearsal.image_engine import own_tag
+from tests.cli.command import ROOT, Launch
+from tests.rehearsal.image_engine import LABEL, own_tag
 from tests.rehearsal.image_told import NOTHING_OF_THE_HOST, Told
 
 pytestmark = pytest.mark.docker
@@ -29,19 +35,24 @@ HOST = HostSettings(
     None,
     (),
 )
-RECIPE = """\
+# An image whose python3 answers the probe; what the engine keeps of it can be found again.
+PROBE = f"""\
+LABEL {LABEL}=1
+# step: A program for the probe
+RUN printf '%s\\n' '#!/bin/sh' "echo 'LAUNCH-PROBE {{\\"python\\": \\"9.9\\"}}'" \\
+    > /usr/bin/python3 && chmod +x /usr/bin/python3
+"""
+RECIPE = f"""\
 ARG BASE
-FROM ${BASE} AS build
+FROM ${{BASE}} AS build
+LABEL {LABEL}=1
 COPY host/ /host/
 # step: Use what the host gave
-RUN grep -q mark /host/pip.conf && grep -q mark /host/ca.pem && echo $HTTP_PROXY | grep -q mark \
-    && mkdir /made && echo built > /made/file
-FROM ${BASE}
+RUN grep -q mark /host/pip.conf && grep -q mark /host/ca.pem \\
+    && echo $HTTP_PROXY | grep -q mark && mkdir /made && echo built > /made/file
+FROM ${{BASE}}
 COPY --from=build /made /made
-# step: A program for the probe
-RUN printf '#!/bin/sh\\necho "LAUNCH-PROBE {\\\\"python\\\\": \\\\"9.9\\\\"}"\\n' > /usr/bin/python3 \
-    && chmod +x /usr/bin/python3
-"""
+{PROBE}"""
 
 
 def recipe(folder: Path, text: str) -> Path:
@@ -82,7 +93,7 @@ def test_a_second_build_takes_every_layer_from_the_first(tmp_path: Path) -> None
 
 
 def test_a_failing_step_is_named_and_its_last_lines_are_told(tmp_path: Path) -> None:
-    text = "ARG BASE\nFROM ${BASE}\n# step: Count\nRUN seq 1 50 && ls /nowhere\n"
+    text = "ARG BASE\nFROM ${BASE}\n# step: Count\nRUN seq 1 50 && ls /nowhere 2>&1\n"
     with own_tag() as (client, tag):
         before = {container.id for container in client.containers.list(all=True)}
         told = Told()
@@ -129,7 +140,7 @@ def test_a_base_that_is_there_is_not_made_again(launch: Launch) -> None:
 
 def test_our_own_image_is_found_by_its_label_and_only_where_it_has_a_name(tmp_path: Path) -> None:
     with own_tag() as (client, tag):
-        text = f"ARG BASE\nFROM ${{BASE}}\nLABEL {image.GPU_LABEL}=1\n{RECIPE[RECIPE.index('# step: A') :]}"
+        text = f"ARG BASE\nFROM ${{BASE}}\nLABEL {image.GPU_LABEL}=1\n{PROBE}"
         before = image.default_image(client, gpu=True)
 
         build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, text))
@@ -138,3 +149,43 @@ def test_our_own_image_is_found_by_its_label_and_only_where_it_has_a_name(tmp_pa
         assert image.default_image(client) != tag
         client.images.remove(tag)
         assert image.default_image(client, gpu=True) == before
+
+
+def test_an_interrupted_build_ends_in_the_engine_too(tmp_path: Path) -> None:
+    text = "ARG BASE\nFROM ${BASE}\n# step: Wait\nRUN echo begun && sleep 600\n"
+    recipe(tmp_path, text)
+    program = (
+        "import pathlib, sys; from launchers.cli.progress import LiveProgress;"
+        "from launchers.rehearsal import engine, image_build;"
+        "from tests.rehearsal.image_told import NOTHING_OF_THE_HOST as nothing\n"
+        "with LiveProgress() as told: image_build.build(engine.engine(),"
+        " image_build.BuildRequest(tag=sys.argv[1]), nothing, told, pathlib.Path(sys.argv[2]))"
+    )
+    with own_tag() as (client, tag):
+
+        def waiting() -> list[Any]:
+            return [
+                item
+                for item in client.containers.list()
+                if item.attrs["Config"]["Cmd"][-1:] == ["echo begun && sleep 600"]
+            ]
+
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, tag, str(tmp_path)],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        try:
+            assert until(lambda: bool(waiting()))
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=60)
+
+        assert until(lambda: not waiting())
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
+    """Whether ``condition`` came true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return condition()

@@ -130,8 +130,8 @@ def test_compilers_caches_and_the_hosts_files_stay_out_of_our_image(ours: str) -
     program = (
         "for file in /usr/bin/gcc /usr/bin/g++ /usr/bin/cmake /usr/bin/make /host /pins "
         "/root/.cache /etc/pip.conf; do [ ! -e $file ] || echo $file; done; "
-        "find / -xdev -name ca.pem; ls -A /var/lib/apt/lists /var/cache/apt /opt/ml/code | grep -v : ;"
-        " true"
+        "find / -xdev -name ca.pem; "
+        "find /var/lib/apt/lists /var/cache/apt /opt/ml/code -mindepth 1"
     )
     client = engine()
     said = client.containers.run(ours, ["sh", "-c", program], network_mode="none", remove=True)
@@ -139,5 +139,5 @@ def test_compilers_caches_and_the_hosts_files_stay_out_of_our_image(ours: str) -
     client.close()
 
     assert said.decode().split() == []
-    for word in ("pip", "host/", "PROXY", "Proxy", "cert"):
+    for word in ("pip", "host/", "PROXY", "Proxy", "ca.pem"):
         assert word not in history, word

@@ -17,6 +17,12 @@ class Terminal(io.StringIO):
         return True
 
 
+def fail(stream: io.StringIO, error: type[BaseException]) -> None:
+    with LiveProgress(stream) as told:
+        told.step("Compile")
+        raise error
+
+
 def without_times(text: str) -> list[str]:
     return re.sub(r"\d+:\d\d", "T", text).splitlines()
 
@@ -34,12 +40,11 @@ def test_a_pipe_gets_one_line_a_step_and_no_control_codes() -> None:
 
 
 def test_a_step_that_failed_or_was_interrupted_says_so() -> None:
-    for error, word in ((ValueError(), "failed"), (KeyboardInterrupt(), "interrupted")):
+    for error, word in ((ValueError, "failed"), (KeyboardInterrupt, "interrupted")):
         stream = io.StringIO()
 
-        with pytest.raises(type(error)), LiveProgress(stream) as told:
-            told.step("Compile")
-            raise error
+        with pytest.raises(error):
+            fail(stream, error)
 
         assert without_times(stream.getvalue()) == [f"  Compile: {word} T"]
 

@@ -34,7 +34,6 @@ def test_a_pushed_image_is_remembered_by_its_digest() -> None:
 
         assert reference == f"{registry.address}/team/image@{registry.manifests['team/image:x']}"
         assert last_pushed() == reference
-        client.images.remove(f"{registry.address}/team/image:x")
 
 
 def test_a_tag_in_the_repository_is_kept() -> None:
@@ -44,7 +43,6 @@ def test_a_tag_in_the_repository_is_kept() -> None:
         push(client, tag, f"{registry.address}/team/image:v7", Told())
 
         assert list(registry.manifests) == ["team/image:v7"]
-        client.images.remove(f"{registry.address}/team/image:v7")
 
 
 def test_credentials_come_from_dockers_own_configuration(tmp_path: Path) -> None:
@@ -59,7 +57,6 @@ def test_credentials_come_from_dockers_own_configuration(tmp_path: Path) -> None
             push(client, tag, f"{registry.address}/team/image", Told())
 
             assert registry.logins == {login}
-            client.images.remove(f"{registry.address}/team/image:x")
         assert "word" not in (tmp_path / "home" / "image.json").read_text()
 
 
@@ -73,7 +70,6 @@ def test_a_registry_that_refuses_ends_with_5_and_the_line_that_logs_in() -> None
         assert caught.value.exit_code == EXIT_PROVIDER
         assert f"docker login {registry.address}" in str(caught.value)
         assert last_pushed() is None
-        client.images.remove(f"{registry.address}/team/image:x")
 
 
 @pytest.mark.parametrize("name", ["https://a.example/x", "a.example/x@sha256:" + "0" * 64])

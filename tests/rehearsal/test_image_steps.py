@@ -76,7 +76,12 @@ def test_a_failed_step_is_named_with_its_last_20_lines() -> None:
     with pytest.raises(LaunchError) as caught:
         BuildStream(DOCKERFILE, told).follow(
             [
-                *events("Step 3/5 : RUN one\n", " ---> Running in 45\n", *lines, "the last"),
+                *events(
+                    "Step 3/5 : RUN one\n",
+                    " ---> Running in 45\n",
+                    *lines,
+                    "\x1b[91mthe last\x1b[0m",
+                ),
                 {"error": "returned a non-zero code: 7", "errorDetail": {"code": 7}},
             ]
         )

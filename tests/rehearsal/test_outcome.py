@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from launchers.core.containers import Cause
-from launchers.core.mpi_output import untangled
 from launchers.core.logs import JobWatch
+from launchers.core.mpi_output import untangled
 from launchers.rehearsal.act import ENDED, ENGINE_LOST, TIMED_OUT, ActEnd, Seen
 from launchers.rehearsal.causes import Causes
 from launchers.rehearsal.outcome import Expected, judged
@@ -47,56 +47,100 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
     [
         ("proven", GOOD, 2, [], {"algo-1": PROOF}, "succeeded", ""),
         (
-            "no proof", GOOD, 2, [], {}, "not proven",
-            "completed but not proven: no rank has shown that Horovod made one job of them (no "
-            "proof line)",
+            "no proof",
+            GOOD,
+            2,
+            [],
+            {},
+            "not proven",
+            (
+                "completed but not proven: no rank has shown that Horovod made one job of them (no "
+                "proof line)"
+            ),
         ),
         (
-            "a proof of another size", GOOD, 2, [],
-            {"algo-1": "world size 2: 1 host x 2 ranks, MPI"}, "not proven",
-            "completed but not proven: world size 2: 1 host x 2 ranks, MPI; expected world size 4 "
-            "on 2 hosts",
+            "a proof of another size",
+            GOOD,
+            2,
+            [],
+            {"algo-1": "world size 2: 1 host x 2 ranks, MPI"},
+            "not proven",
+            (
+                "completed but not proven: world size 2: 1 host x 2 ranks, MPI; expected world "
+                "size 4 on 2 hosts"
+            ),
         ),
         (
-            "the right size on one host", GOOD, 2, [],
-            {"algo-1": "world size 4: 1 host x 4 ranks, MPI"}, "not proven",
-            "completed but not proven: world size 4: 1 host x 4 ranks, MPI; expected world size 4 "
-            "on 2 hosts",
+            "the right size on one host",
+            GOOD,
+            2,
+            [],
+            {"algo-1": "world size 4: 1 host x 4 ranks, MPI"},
+            "not proven",
+            (
+                "completed but not proven: world size 4: 1 host x 4 ranks, MPI; expected world "
+                "size 4 on 2 hosts"
+            ),
         ),
         (
-            "each host proved a job of its own", GOOD, 0, [],
-            {"algo-1": "world size 1: 1 host x 1 rank, MPI",
-             "algo-2": "world size 1: 1 host x 1 rank, MPI"}, "not proven",
-            "completed but not proven: 2 jobs instead of one (algo-1: world size 1: 1 host x 1 "
-            "rank, MPI, algo-2: world size 1: 1 host x 1 rank, MPI)",
+            "each host proved a job of its own",
+            GOOD,
+            0,
+            [],
+            {
+                "algo-1": "world size 1: 1 host x 1 rank, MPI",
+                "algo-2": "world size 1: 1 host x 1 rank, MPI",
+            },
+            "not proven",
+            (
+                "completed but not proven: 2 jobs instead of one (algo-1: world size 1: 1 host x 1 "
+                "rank, MPI, algo-2: world size 1: 1 host x 1 rank, MPI)"
+            ),
         ),
         (
-            "hosts that are jobs of their own fail", Ending("algo-2", 1, "algo-2 exited with 1"), 0,
+            "hosts that are jobs of their own fail",
+            Ending("algo-2", 1, "algo-2 exited with 1"),
+            0,
             ['launch: failure: {"rank": 0, "host": "algo-2", "reason": "expected world size 4"}'],
-            {}, "failed",
-            "2 jobs of world size 1 where one of 4 was expected: algo-2 exited with 1: rank 0 on "
-            "algo-2: expected world size 4",
+            {},
+            "failed",
+            (
+                "2 jobs of world size 1 where one of 4 was expected: algo-2 exited with 1: rank 0 "
+                "on algo-2: expected world size 4"
+            ),
         ),
         (
-            "a known line explains it", Ending("algo-1", 1, "algo-1 exited with code 1"), 2,
-            ["mpirun noticed that rank 3 went"], {}, "failed",
+            "a known line explains it",
+            Ending("algo-1", 1, "algo-1 exited with code 1"),
+            2,
+            ["mpirun noticed that rank 3 went"],
+            {},
+            "failed",
             "algo-1 exited with code 1: rank 3 was killed",
         ),
         (
-            "a rank's traceback explains it", Ending("algo-1", 1, "algo-1 exited with code 1"), 2,
+            "a rank's traceback explains it",
+            Ending("algo-1", 1, "algo-1 exited with code 1"),
+            2,
             [
                 "[1,3]<stderr>:Traceback (most recent call last):",
                 '[1,3]<stderr>:  File "train.py", line 1',
                 "[1,3]<stderr>:ValueError: boom",
                 "Traceback (most recent call last):",
                 "ExecuteUserScriptError: of the toolkit",
-            ], {}, "failed",
+            ],
+            {},
+            "failed",
             "algo-1 exited with code 1: rank 3 on algo-1: ValueError: boom",
         ),
         (
             "where a host was killed the rest is a consequence",
-            Ending("algo-2", 137, "algo-2 was ended by SIGKILL"), 2,
-            ["mpirun noticed that rank 3 went"], {}, "failed", "algo-2 was ended by SIGKILL",
+            Ending("algo-2", 137, "algo-2 was ended by SIGKILL"),
+            2,
+            ["mpirun noticed that rank 3 went"],
+            {},
+            "failed",
+            "algo-2 was ended by SIGKILL",
         ),
     ],
 )

@@ -14,8 +14,16 @@ SECONDS = 1767323045.25
 @pytest.mark.parametrize(
     ("name", "entries", "expected"),
     [
-        ("an entry is a line", [AT + b"a\n", LATER + b"b\n"], [(SECONDS, "a"), (SECONDS + 0.75, "b")]),
-        ("a long line comes in parts", [AT + b"long ", LATER + b"line\n"], [(SECONDS, "long line")]),
+        (
+            "an entry is a line",
+            [AT + b"a\n", LATER + b"b\n"],
+            [(SECONDS, "a"), (SECONDS + 0.75, "b")],
+        ),
+        (
+            "a long line comes in parts",
+            [AT + b"long ", LATER + b"line\n"],
+            [(SECONDS, "long line")],
+        ),
         ("the last line may lack its end", [AT + b"half"], [(SECONDS, "half")]),
         ("an empty line is one", [AT + b"\n"], [(SECONDS, "")]),
         ("a carriage return ends no line", [AT + b"1%\r2%\r\n"], [(SECONDS, "1%\r2%")]),
@@ -25,9 +33,7 @@ SECONDS = 1767323045.25
         ("nothing", [], []),
     ],
 )
-def test_whole_lines(
-    name: str, entries: list[bytes], expected: list[tuple[float, str]]
-) -> None:
+def test_whole_lines(name: str, entries: list[bytes], expected: list[tuple[float, str]]) -> None:
     assert list(whole_lines(entries)) == expected, name
 
 

@@ -8,7 +8,9 @@ from launchers.rehearsal.output import Exit
 from launchers.rehearsal.verdict import Verdict, described
 
 
-def judge(*events: tuple[str, int, float], until: float = 0.0) -> tuple[str, int | None, str] | None:
+def judge(
+    *events: tuple[str, int, float], until: float = 0.0
+) -> tuple[str, int | None, str] | None:
     """The ending after exits (container, code, second) and then a look at second ``until``."""
     verdict = Verdict("algo-1", 60.0)
     for container, code, now in events:
@@ -25,30 +27,39 @@ def judge(*events: tuple[str, int, float], until: float = 0.0) -> tuple[str, int
         ("the leader's 0 is the job's", [("algo-1", 0, 5.0)], 0.0, ("algo-1", 0, "")),
         (
             "a worker's 0 shortly before the leader's is how a good job ends",
-            [("algo-2", 0, 5.0), ("algo-1", 0, 6.0)], 0.0, ("algo-1", 0, ""),
+            [("algo-2", 0, 5.0), ("algo-1", 0, 6.0)],
+            0.0,
+            ("algo-1", 0, ""),
         ),
         (
             "a worker's 0 without the leader's within 60 s is a fault",
-            [("algo-2", 0, 5.0)], 65.0,
+            [("algo-2", 0, 5.0)],
+            65.0,
             ("algo-2", 0, "algo-2 ended with code 0, and algo-1 has not followed in 60 s"),
         ),
         ("a worker's 0 is waited on for 60 s", [("algo-2", 0, 5.0)], 64.9, None),
         (
             "the 60 s count from the first worker",
-            [("algo-2", 0, 5.0), ("algo-3", 0, 60.0)], 65.0,
+            [("algo-2", 0, 5.0), ("algo-3", 0, 60.0)],
+            65.0,
             ("algo-2", 0, "algo-2 ended with code 0, and algo-1 has not followed in 60 s"),
         ),
         (
             "a worker's bad code is the verdict",
-            [("algo-2", 3, 5.0)], 0.0, ("algo-2", 3, "algo-2 exited with code 3"),
+            [("algo-2", 3, 5.0)],
+            0.0,
+            ("algo-2", 3, "algo-2 exited with code 3"),
         ),
         (
             "a killed worker is the verdict",
-            [("algo-2", 137, 5.0)], 0.0, ("algo-2", 137, "algo-2 was ended by SIGKILL"),
+            [("algo-2", 137, 5.0)],
+            0.0,
+            ("algo-2", 137, "algo-2 was ended by SIGKILL"),
         ),
         (
             "the leader's bad code is the verdict",
-            [("algo-2", 0, 1.0), ("algo-1", 1, 5.0)], 0.0,
+            [("algo-2", 0, 1.0), ("algo-1", 1, 5.0)],
+            0.0,
             ("algo-1", 1, "algo-1 exited with code 1"),
         ),
         ("nothing has ended", [], 1000.0, None),
