@@ -20,6 +20,7 @@ ALLOWED = "-x NAME, -x NAME=VALUE (no blanks), --mca KEY VALUE, -verbose"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What the toolkit's own parser takes for itself; argparse accepts any unique beginning of it.
 _EATEN = ("-h", "-H", "--help", "-host", "--host", "-hostfile", "--hostfile", "-n", "-np", "--np")
+_SET_BY_TOOLKIT = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONPATH")
 _REFUSED_MCA = {
     "mca_base_env_list": "it sets variables in every rank behind the launcher's back: use --env",
     "orte_abort_on_non_zero_status": "the toolkit sets it to 1, so that a failed rank ends the job",
@@ -83,6 +84,9 @@ def _options(words: list[str], path: str, problems: list[Problem]) -> Iterator[O
         elif len(values) < count:
             found = f"{word} without its {'name' if count == 1 else 'key and value'}"
             problems.append(Problem(path, found, ALLOWED, rule="mpi-option"))
+        elif any(value.startswith("-") for value in values):
+            # argparse knows no --mca: it would take such a value for a flag of its own.
+            problems.append(_refused(next(v for v in values if v.startswith("-")), path))
         else:
             yield Option(word, values)
 
@@ -106,6 +110,10 @@ def _exported(option: Option, path: str, carried: Collection[str]) -> list[Probl
     name, equals, _ = option.words[0].partition("=")
     if not _NAME.fullmatch(name):
         return [Problem(path, str(option), "-x with a variable's name", rule="mpi-option")]
+    if equals and name in _SET_BY_TOOLKIT:
+        why = "the toolkit sets it for every rank, and mpirun takes one value alone"
+        return [Problem(path, f"-x {name}=...", f"-x {name}, without a value", why,
+                        rule="mpi-option")]  # fmt: skip
     if not is_reserved(name) or (name in carried and not equals):
         return []
     return [

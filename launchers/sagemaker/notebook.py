@@ -8,6 +8,7 @@ a problem, since the SDK takes any keyword and drops what it does not know.
 from __future__ import annotations
 
 import inspect
+import json
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -66,7 +67,7 @@ def make_estimator(job: JobSpec, overrides: Mapping[str, Any]) -> Any:
 
     session = overrides.get("sagemaker_session")
     job = _in_region_of(job, session)
-    prepared = prepare(SageMakerProvider(), job)
+    prepared = prepare(SageMakerProvider(), job, again=True)
     base = CLASSES["pytorch" if _framework(prepared) == "pytorch" else "tensorflow"]
     problems = [
         *errors(prepared.problems),
@@ -194,7 +195,7 @@ def _argument_names(base: type) -> set[str]:
 
 
 def _arguments(prepared: Prepared) -> dict[str, Any]:
-    document = prepared.definition.document
+    document = json.loads(prepared.definition.text)  # a copy: the SDK adds to what it is given
     arguments = {ARGUMENTS[path]: at(document, *path.split(".")) for path in _paths(document)}
     # The SDK's hook is for scripts of its own way; overrides may ask for either.
     return {"debugger_hook_config": False, "disable_profiler": True, **arguments}

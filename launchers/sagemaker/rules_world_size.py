@@ -16,6 +16,7 @@ from launchers.sagemaker.document import (
     uses_mpi,
     whole_number,
 )
+from launchers.sagemaker.rules_entrypoint import check_entrypoint, starts_toolkit
 
 _HYPER = "$.HyperParameters"
 _LAUNCH = "$.Environment.LAUNCH_WORLD_SIZE"
@@ -23,7 +24,10 @@ _LAUNCH = "$.Environment.LAUNCH_WORLD_SIZE"
 
 def started_world_size(document: object) -> int | None:
     """Ranks that the toolkit starts in one MPI job: instances x processes per host; 1 without
-    MPI, since every host then runs a job of its own. None where the document doesn't say."""
+    MPI, since every host then runs a job of its own. None where the document doesn't say, as with
+    a ContainerEntrypoint that takes the toolkit's place."""
+    if not starts_toolkit(document):
+        return None
     if not uses_mpi(document):
         return 1
     hosts, ranks = instances(document), processes_per_host(document)
@@ -53,9 +57,9 @@ def check_world_size(document: object, expected: int | None) -> list[Problem]:
     meant = carried if carried is not None else expected
     if meant is not None and started is not None and started != meant:
         problems.append(_mismatch(document, started, meant))
-    elif meant is None and not uses_mpi(document) and (instances(document) or 1) > 1:
+    elif meant is None and started == 1 and (instances(document) or 1) > 1:
         problems.append(_mismatch(document, 1, instances(document) or 1))
-    return problems
+    return problems + check_entrypoint(document, meant)
 
 
 def _mismatch(document: object, started: int, meant: int) -> Problem:

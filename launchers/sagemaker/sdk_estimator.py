@@ -127,11 +127,15 @@ class _JobEstimator:
 
     def _channels(self, inputs: Any) -> dict[str, Any]:
         document = self.prepared.definition.document
-        channels = {channel["ChannelName"]: channel for channel in entries(document, "InputDataConfig")}
-        # With isolation the SDK adds the code's channel itself, from entry point and source_dir.
-        code = {} if at(document, "EnableNetworkIsolation") else {
-            CODE_CHANNEL: _training_input(channels[CODE_CHANNEL])
+        channels = {
+            channel["ChannelName"]: channel for channel in entries(document, "InputDataConfig")
         }
+        # With isolation the SDK adds the code's channel itself, from entry point and source_dir.
+        code = (
+            {}
+            if at(document, "EnableNetworkIsolation")
+            else {CODE_CHANNEL: _training_input(channels[CODE_CHANNEL])}
+        )
         if inputs is None:
             del channels[CODE_CHANNEL]
             inputs = {name: _training_input(channel) for name, channel in channels.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,12 +17,14 @@ from typing import Any
 import pytest
 
 import launchers.sagemaker
-from launchers.core.problems import LaunchError, errors
+from launchers.core.problems import EXIT_SDK, LaunchError, errors
 from launchers.sagemaker.rules import check
 from tests.cli.command import Launch
 from tests.fakes.recorder import Recorder
+from tests.sagemaker import released
 from tests.sagemaker.documents import rendered
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 ROLE = "arn:aws:iam::111122223333:role/SM"
 ACCOUNT = {"role": ROLE, "bucket": "my-bucket", "region": "us-east-1"}
 
@@ -174,7 +178,8 @@ def test_inputs_of_fit_stand_for_the_jobs_channels_and_the_code_stays(aws: Recor
 
 def test_a_session_of_the_users_gives_the_region(aws: Recorder):
     made = launchers.sagemaker.estimator(
-        launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4), sagemaker_session=session("eu-west-1")
+        launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4),
+        sagemaker_session=session("eu-west-1"),
     )
     assert ".eu-west-1." in made.image_uri
     assert made.prepared.definition.placeholders == ()
@@ -195,8 +200,8 @@ def test_what_the_job_does_not_decide_can_be_overridden(aws: Recorder):
 
 
 REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
-    ("a misspelt override", {}, {"use_spot_instance": True}, "use_spot_instance", "override-unknown"),
-    ("an override of the seed's bug", {}, {"distributions": {}}, "distributions", "override-unknown"),
+    ("a misspelt override", {}, {"max_runs": 1}, "max_runs", "override-unknown"),
+    ("an argument of SDK 1", {}, {"distributions": {}}, "distributions", "override-unknown"),
     ("what the job decides", {}, {"instance_count": 4}, "instance_count", "override-decided"),
     ("MPI switched off", {}, {"distribution": {}}, "distribution", "override-decided"),
     ("no role", {"role": None}, {}, "$.RoleArn", "placeholder"),
@@ -264,5 +269,76 @@ def test_importing_the_package_imports_no_sdk():
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'sagemaker', 'boto3', 'botocore', 'pydantic', 'jinja2', 'numpy'}))"
     )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert answer.stdout.strip() == "[]"
+
+
+# In a Python of its own, where the released package under test comes first on the path.
+_PROGRAM = """
+import json, os, sys
+import launchers.sagemaker
+from launchers.core.problems import LaunchError
+from tests.fakes.recorder import Recorder
+with Recorder() as recorder:
+    os.environ["AWS_ENDPOINT_URL"] = recorder.url
+    try:
+        job = launchers.sagemaker.job(**json.loads(sys.argv[1]))
+        made = launchers.sagemaker.estimator(job)
+        made.fit(wait=False)
+        answer = {"sent": recorder.sent("CreateTrainingJob")[0],
+                  "ours": json.loads(made.prepared.definition.text)}
+    except LaunchError as error:
+        answer = {"code": error.exit_code, "text": str(error), "sdk": "sagemaker" in sys.modules,
+                  "requests": len(recorder.requests)}
+print(json.dumps(answer))
+"""
+
+
+def with_released(sdk: Path, **fields: Any) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, json.dumps({**ACCOUNT, **fields})],
+        env={
+            **os.environ, "PYTHONPATH": os.pathsep.join([str(sdk), str(REPOSITORY)]),
+            "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing",
+            # An old SDK's generated code and a newer protobuf.
+            "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python",
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.pip_network
+def test_an_sdk_that_drops_the_mpi_arguments_is_refused_before_it_is_imported():
+    answer = with_released(released.installed("sagemaker==2.17.0", dependencies=False), gpus=4)
+    assert (answer["code"], answer["sdk"], answer["requests"]) == (EXIT_SDK, False, 0)
+    assert "sagemaker: 2.17.0; expected >=2.33.0,<3" in answer["text"]
+
+
+@pytest.mark.pip_network
+def test_the_oldest_sdk_that_the_gate_lets_pass_sends_the_request():
+    sdk = released.installed(
+        "sagemaker==2.33.0", "smdebug_rulesconfig==1.0.1", "protobuf3-to-dict==0.1.5",
+        "google-pasta==0.2.0", dependencies=False,
+    )  # fmt: skip
+    answer = with_released(sdk, instances=2, gpus=4, isolate=True, channels={"a": "s3://b/a"})
+    assert answer["sent"] == answer["ours"]
+    refused = with_released(sdk, gpus=4, retries=3)
+    assert refused["code"] == EXIT_SDK
+    assert ">=2.41.0" in refused["text"]
+
+
+def test_the_example_of_the_documentation_runs(
+    aws: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = (REPOSITORY / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    Path("train.py").write_text("print('x')\n")
+    exec(compile(example, "docs/notebooks.md", "exec"), {})
+    (sent,) = aws.sent("CreateTrainingJob")
+    assert sent["Environment"]["LAUNCH_WORLD_SIZE"] == "8"

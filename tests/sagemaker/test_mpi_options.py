@@ -16,6 +16,13 @@ ALLOWED = [
     "-x A=",
 ]
 REFUSED = [
+    "--mca a -h",
+    "--mca a --help",
+    "--mca -h x",
+    "-x -h",
+    "-x LD_PRELOAD=x",
+    "-x PATH=/x",
+    "-x PYTHONPATH=/x",
     "-h",
     "--h",
     "--help",
