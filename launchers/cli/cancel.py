@@ -6,8 +6,8 @@ import time
 
 import click
 
-from launchers.cli.follow import summary
-from launchers.cli.jobs import found_job
+from launchers.cli.follow import summary, wait_for_end
+from launchers.cli.jobs import found_job, region_flag
 from launchers.cli.output import answer, say
 
 _WAIT_SECONDS = 15.0
@@ -16,19 +16,17 @@ _WAIT_SECONDS = 15.0
 @click.command("cancel", help="End a job and all its processes.")
 @click.argument("job", metavar="JOB")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
-def command(job: str, as_json: bool) -> int:
+@region_flag
+def command(job: str, region: str | None, as_json: bool) -> int:
     """Ask for the end and wait shortly for it; a job that has ended stays as it is."""
-    chosen, entry = found_job(job)
+    chosen, entry = found_job(job, region)
     before = chosen.describe(entry.handle)
     status = before
     if before.final:
         say(f"{entry.name} had already ended: {before.state}")
     else:
         chosen.cancel(entry.handle)
-        deadline = time.monotonic() + _WAIT_SECONDS
-        while not status.final and time.monotonic() < deadline:
-            time.sleep(0.1)
-            status = chosen.describe(entry.handle)
+        status = wait_for_end(chosen, entry.handle, time.monotonic() + _WAIT_SECONDS)
         say(f"{entry.name}: {status.state}")
     if as_json:
         answer(summary(entry.handle, status))

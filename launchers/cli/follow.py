@@ -9,10 +9,17 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from launchers.cli.output import answer, rank_style, say, styled
-from launchers.core.ledger import Ledger
+from launchers.cli.output import answer, rank_style, say, say_problems, styled
+from launchers.core.ledger import INTENT, Ledger
 from launchers.core.logs import TAIL_LINES, JobWatch, Progress, TracebackFolder, is_progress, tag
-from launchers.core.problems import EXIT_INTERRUPTED, EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
+from launchers.core.problems import (
+    EXIT_INTERRUPTED,
+    EXIT_JOB_DID_NOT_SUCCEED,
+    EXIT_OK,
+    LaunchError,
+    LogsUnreadableError,
+    PassingError,
+)
 from launchers.core.provider import SUCCEEDED, JobHandle, JobStatus, LogLine, Provider
 
 _BAR_WIDTH = 24
@@ -38,8 +45,16 @@ def follow_to_end(chosen: Provider, handle: JobHandle, as_json: bool, owner: boo
     except KeyboardInterrupt:
         screen.end()
         if not owner:
-            raise
+            return _goes_on(handle)
         return _interrupted(chosen, handle, as_json)
+    except LogsUnreadableError as error:
+        screen.end()
+        say_problems(error.problems)
+        say("the job goes on; its logs cannot be read, so this waits for its end")
+        try:
+            wait_for_end(chosen, handle)
+        except KeyboardInterrupt:
+            return _interrupted(chosen, handle, as_json) if owner else _goes_on(handle)
     status = chosen.describe(handle)
     say_end(chosen, handle, status, watch)
     if as_json:
@@ -111,6 +126,7 @@ def say_end(
         watch: What saw the job's lines; without it the failing rank's are asked for.
     """
     details = status.details
+    name = _word_for(handle)
     if status.state == SUCCEEDED:
         say(f"{styled('succeeded', 'green')}  {handle.name}: {status.proof}")
         if details.get("result"):
@@ -118,6 +134,12 @@ def say_end(
     else:
         say(f"{styled(status.state, 'red')}  {handle.name}: {status.reason}")
         _say_failure(chosen, handle, details.get("failure") or {}, watch)
+    if details.get("billable_seconds") is not None:
+        say(f"  billable  {details['billable_seconds']} s")
+    if details.get("region"):
+        if details.get("model"):
+            say(f"  model  {details['model']}")
+        say(f"  logs   launch logs {name}")
     if details.get("folder"):
         say(f"  model  {details['folder']}/model")
         say(f"  logs   {details['folder']}/logs   (launch logs {handle.name})")
@@ -135,21 +157,63 @@ def _say_failure(
     # A traceback that has just been shown is not shown again.
     if watch is None or not any(text.startswith("Traceback (most recent") for text in lines):
         if not lines:
-            lines = [line.text for line in deque(chosen.logs(handle, rank=rank), TAIL_LINES)]
+            lines = _last_lines(chosen, handle, rank)
         say(f"  the last lines of rank {rank}:")
         for text in lines:
             say(f"    {text}")
-    say(f"  the rest: launch logs {handle.name} --rank {rank}")
+    say(f"  the rest: launch logs {_word_for(handle)} --rank {rank}")
+
+
+def _last_lines(chosen: Provider, handle: JobHandle, rank: int) -> list[str]:
+    try:
+        return [line.text for line in deque(chosen.logs(handle, rank=rank), TAIL_LINES)]
+    except LaunchError as error:
+        say_problems(error.problems)
+        return []
+
+
+def _goes_on(handle: JobHandle) -> int:
+    """Interrupted, and the job is not this command's to end."""
+    name = _word_for(handle)
+    say(f"interrupted: {handle.name} goes on, and is paid for until it ends")
+    say(f"  to follow it again: launch logs {name} --follow")
+    say(f"  to stop it: launch cancel {name}")
+    return EXIT_INTERRUPTED
+
+
+def wait_for_end(chosen: Provider, handle: JobHandle, deadline: float | None = None) -> JobStatus:
+    """Ask until the job has ended, or until ``deadline`` (monotonic seconds).
+
+    A provider that gives no good answer for a while is asked again. A job that was begun and not
+    sent does not end, and is not waited for.
+    """
+    while True:
+        status, wait = None, chosen.poll_seconds
+        try:
+            status = chosen.describe(handle)
+        except PassingError:
+            wait = max(wait, 1.0)
+            if deadline is not None and time.monotonic() + wait > deadline:
+                raise
+        if status is not None and (status.final or status.state == INTENT):
+            return status
+        if status is not None and deadline is not None and time.monotonic() >= deadline:
+            return status
+        time.sleep(wait)
+
+
+def _word_for(handle: JobHandle) -> str:
+    """How a command names the job."""
+    if Ledger().get(handle.provider, handle.name) is not None:
+        return handle.name
+    region = handle.details.get("region")
+    return f"{handle.provider}:{handle.name}" + (f" --region {region}" if region else "")
 
 
 def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:
     say("interrupted: ending the job")
     chosen.cancel(handle)
-    deadline = time.monotonic() + _CANCEL_SECONDS
-    status = chosen.describe(handle)
-    while not status.final and time.monotonic() < deadline:
-        time.sleep(0.1)
-        status = chosen.describe(handle)
+    status = wait_for_end(chosen, handle, time.monotonic() + _CANCEL_SECONDS)
     say_end(chosen, handle, status)
     if as_json:
         answer(summary(handle, status))
@@ -166,8 +230,8 @@ def summary(handle: JobHandle, status: JobStatus) -> dict[str, Any]:
         "state": status.state,
         "reason": status.reason,
         "world_size": entry.world_size if entry else None,
-        "proof": status.proof,
         **details,
+        "proof": status.proof,
     }
 
 

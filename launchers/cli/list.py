@@ -6,7 +6,7 @@ import time
 
 import click
 
-from launchers.cli.jobs import status_of
+from launchers.cli.jobs import statuses_of
 from launchers.cli.output import answer, say, table
 from launchers.core.kinds import format_duration
 from launchers.core.ledger import Entry, Ledger
@@ -17,7 +17,8 @@ from launchers.core.provider import JobStatus
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(as_json: bool) -> int:
     """Ask each unfinished job's provider, then print the table."""
-    jobs = [(entry, status_of(entry)) for entry in Ledger().jobs()]
+    entries = Ledger().jobs()
+    jobs = list(zip(entries, statuses_of(entries), strict=True))
     if as_json:
         answer([_as_json(entry, status) for entry, status in jobs])
     elif jobs:

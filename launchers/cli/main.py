@@ -26,7 +26,7 @@ from launchers.core.problems import (
 # verb -> (module under launchers.cli, line of help); the order is the help's order
 VERBS = {
     "local": ("local", "Run a job's ranks on this machine."),
-    "sagemaker": ("sagemaker", "Render, check and rehearse a SageMaker training job."),
+    "sagemaker": ("sagemaker", "Run a SageMaker training job, or rehearse it."),
     "check": ("check", "Run every rule on a document that something else made."),
     "rehearse": ("rehearse", "Run such a document in containers on this machine."),
     "rehearsals": ("rehearsals", "Show what rehearsals have on this machine, remove leftovers."),

@@ -30,10 +30,12 @@ class Given:
     Attributes:
         job: Both merged, flags over the file.
         read_from: ``launch.yaml and flags``, for the plan's first line.
+        sweep: The jobs of ``sweep:``, one each; empty where the file has none.
     """
 
     job: JobSpec
     read_from: str
+    sweep: tuple[JobSpec, ...] = ()
 
 
 def job_flags(provider: Provider) -> list[click.Option]:
@@ -83,6 +85,13 @@ def given_job(
         flags["script"] = words[0]
     if arguments is not None:
         flags["arguments"] = arguments
+    entries = from_file.pop("sweep", None)
+    jobs = [_job(provider, values, flags) for values in (entries or [from_file])]
+    return Given(jobs[0], read_from, tuple(jobs) if entries else ())
+
+
+def _job(provider: Provider, from_file: dict[str, Any], flags: Mapping[str, Any]) -> JobSpec:
+    """A file's values with the flags on top."""
     sections = from_file.pop(provider.name, {})
     from_file = {
         name: value for name, value in from_file.items() if not isinstance(value, _Section)
@@ -91,7 +100,7 @@ def given_job(
     common = merged(from_file, {name: value for name, value in flags.items() if name not in own})
     special = merged(sections, {name: value for name, value in flags.items() if name in own})
     job = JobSpec(provider=provider.name, options=provider.options(**special), **common)
-    return Given(_without_foreign(job, provider), read_from)
+    return _without_foreign(job, provider)
 
 
 class _Section(dict):  # type: ignore[type-arg]
@@ -131,12 +140,13 @@ def _from_file(file: str | None, no_file: bool) -> tuple[dict[str, Any], str]:
 
     values = read(path)
     folder = path.parent
-    for name in _PATHS:
-        if values.get(name) and folder != Path("."):
-            values[name] = os.path.join(folder, os.path.expanduser(values[name]))
-    for name in PROVIDERS:
-        if name in values:
-            values[name] = _Section(values[name])
+    for job in values.get("sweep", [values]):
+        for name in _PATHS:
+            if job.get(name) and folder != Path("."):
+                job[name] = os.path.join(folder, os.path.expanduser(job[name]))
+        for name in PROVIDERS:
+            if name in job:
+                job[name] = _Section(job[name])
     return values, f"from {path} and flags"
 
 

@@ -49,6 +49,7 @@ def say_problems(problems: Iterable[Problem]) -> None:
             "error": ("error", "red"),
             "warning": ("warning", "yellow"),
             "unknown": ("unknown", "yellow"),
+            "ok": ("ok", "green"),
         }[problem.severity]
         say(f"{styled(word, style)}: {problem}")
 
@@ -63,6 +64,20 @@ def say_plan(plan: Plan, title: str, read_from: str) -> None:
     for placeholder in plan.placeholders:
         say(f"  placeholder  {placeholder.path} = {placeholder.value}: {placeholder.fill}")
     say_problems(problem for problem in plan.problems if problem.severity != "error")
+
+
+def say_answers(answers: Sequence[Problem]) -> None:
+    """The preflight's table: each check, how it went, what was found, what to do."""
+    if not answers:
+        return
+    say(styled("preflight", "bold"))
+    names = max(len(one.path) for one in answers)
+    for one in answers:
+        word = {"ok": "ok", "unknown": "unknown", "warning": "warning", "error": "refused"}
+        style = {"ok": "green", "error": "red"}.get(one.severity, "yellow")
+        state = styled(word[one.severity].ljust(7), style)
+        found = one.found if one.severity == "ok" else str(one).partition(": ")[2]
+        say(f"  {one.path.ljust(names)}  {state}  {found}")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

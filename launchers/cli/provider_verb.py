@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from launchers.cli.options import given_job, job_flags
-from launchers.cli.output import answer, say, say_plan, say_problems
+from launchers.cli.output import say, say_plan, say_problems
 from launchers.cli.rehearsal import (
     given_options,
     refuse_without_docker,
     rehearsal_flags,
     rehearse_and_say,
 )
+from launchers.cli.submission import start, submission_flags
 from launchers.core import pipeline
 from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
 from launchers.core.provider import Provider, provider
@@ -37,7 +38,7 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
             help="The document's form in a dry run.",
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
-        *_sdk_flags(chosen),
+        *submission_flags(chosen),
         *(rehearsal_flags() if "rehearsal" in chosen.capabilities else []),
         click.Option(["--detach"], is_flag=True, help="Start the job and return."),
     ]
@@ -57,13 +58,6 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
     )
 
 
-def _sdk_flags(chosen: Provider) -> list[click.Option]:
-    if "bundle" not in chosen.capabilities:
-        return []
-    text = "Go on although this SDK is too old or too new (repeatable)."
-    return [click.Option(["--ignore-sdk"], metavar="NAME", multiple=True, help=text)]
-
-
 def _dry_run_help(chosen: Provider) -> str:
     printed = "Print the job definition and stop"
     if "rehearsal" not in chosen.capabilities:
@@ -76,7 +70,15 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
     mode = _mode(values["dry_run"])
     if mode != "docker":
         refuse_without_docker(values)
-    prepared = pipeline.prepare(chosen, given.job)
+    again, ignored = bool(values.get("again")), tuple(values.get("ignore_sdk") or ())
+    if given.sweep:
+        from launchers.cli.sweep import run_sweep
+
+        return run_sweep(chosen, given, values, mode)
+    job, online = given.job, mode == "run" and chosen.once
+    if online:
+        job = pipeline.resolve(chosen, job, ignored)
+    prepared = pipeline.prepare(chosen, job, again, online)
     say_plan(prepared.plan, chosen.title, given.read_from)
     if "bundle" in chosen.capabilities:
         for line in prepared.bundle.left_out_summary():
@@ -88,7 +90,7 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         if "bundle" in chosen.capabilities:
             size = f"{len(prepared.bundle.files)} files, {prepared.bundle.size / 1e6:.1f} MB"
             say(f"  not uploaded  the bundle ({size}): a dry run uploads nothing")
-        _say_gate(prepared.plan.features, values.get("ignore_sdk", ()))
+        _say_gate(prepared.plan.features, ignored)
         _print_document(prepared, values["form"])
         return EXIT_OK
     if mode == "docker":
@@ -96,29 +98,7 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         return rehearse_and_say(
             chosen, prepared.definition, prepared.bundle, options, values["as_json"]
         )
-    handle = pipeline.submit(
-        chosen,
-        prepared,
-        tuple(values.get("ignore_sdk", ())),
-        warn=lambda problem: say_problems([problem]),
-    )
-    from launchers.cli.follow import follow_to_end
-
-    if values["detach"]:
-        _detach(chosen, handle)
-        say(f"started {handle.name}; follow it with: launch logs {handle.name} --follow")
-        if values["as_json"]:
-            answer(
-                {
-                    "name": handle.name,
-                    "provider": chosen.name,
-                    "state": "running",
-                    "world_size": prepared.definition.world_size,
-                    **handle.details,
-                }
-            )
-        return EXIT_OK
-    return follow_to_end(chosen, handle, as_json=values["as_json"], owner=True)
+    return start(chosen, prepared, values)
 
 
 def _own_flags() -> list[str]:
@@ -143,12 +123,6 @@ def _mode(dry_run: str | None) -> str:
     raise LaunchError(
         Problem("--dry-run", dry_run, "--dry-run or --dry-run=docker", rule="flag-value")
     )
-
-
-def _detach(chosen: Provider, handle: Any) -> None:
-    detach = getattr(chosen, "detach", None)
-    if detach is not None:
-        detach(handle)
 
 
 def _print_document(prepared: pipeline.Prepared, form: str) -> None:

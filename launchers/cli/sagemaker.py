@@ -4,6 +4,6 @@ from launchers.cli.provider_verb import provider_command
 
 command = provider_command(
     "sagemaker",
-    "Render, check and rehearse an Amazon SageMaker training job: Horovod ranks by SageMaker's "
+    "Run an Amazon SageMaker training job and follow it: Horovod ranks by SageMaker's "
     "own MPI distribution.\n\n--dry-run prints the exact CreateTrainingJob request, offline.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from launchers.cli.follow import say_end, summary
-from launchers.cli.jobs import found_job
+from launchers.cli.jobs import found_job, region_flag
 from launchers.cli.output import answer
 from launchers.core.plan import counted
 
@@ -13,9 +13,10 @@ from launchers.core.plan import counted
 @click.command("status", help="Show where a job stands.")
 @click.argument("job", metavar="JOB")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
-def command(job: str, as_json: bool) -> int:
+@region_flag
+def command(job: str, region: str | None, as_json: bool) -> int:
     """Ask the job's provider; 0 when it could answer, whatever the state."""
-    chosen, entry = found_job(job)
+    chosen, entry = found_job(job, region)
     status = chosen.describe(entry.handle)
     if as_json:
         answer(summary(entry.handle, status))
@@ -25,5 +26,8 @@ def command(job: str, as_json: bool) -> int:
         say_end(chosen, entry.handle, status)
     else:
         proof = status.proof or "not proven yet"
-        print(f"{status.state}  {entry.name}  {counted(entry.world_size, 'rank')}, {proof}")
+        ranks = counted(status.details.get("world_size") or entry.world_size, "rank")
+        print(f"{status.state}  {entry.name}  {ranks}, {proof}")
+        for text in filter(None, (status.reason, status.details.get("doing"))):
+            print(f"  {text}")
     return 0

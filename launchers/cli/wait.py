@@ -6,29 +6,25 @@ import time
 
 import click
 
-from launchers.cli.follow import say_end, summary
-from launchers.cli.jobs import found_job
+from launchers.cli.follow import say_end, summary, wait_for_end
+from launchers.cli.jobs import found_job, region_flag
 from launchers.cli.output import answer
 from launchers.core.kinds import Duration
 from launchers.core.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK, LaunchError, Problem
 from launchers.core.provider import SUCCEEDED
-
-_POLL_SECONDS = 0.3
 
 
 @click.command("wait", help="Wait for a job's end; exit with its 0 or 1.")
 @click.argument("job", metavar="JOB")
 @click.option("--timeout", metavar="10m", help="Give up after this time (exit 1).")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
-def command(job: str, timeout: str | None, as_json: bool) -> int:
+@region_flag
+def command(job: str, region: str | None, timeout: str | None, as_json: bool) -> int:
     """Block until the job has ended; an interrupt leaves the job as it is."""
     limit = _seconds(timeout)
-    chosen, entry = found_job(job)
+    chosen, entry = found_job(job, region)
     deadline = time.monotonic() + limit if limit else None
-    status = chosen.describe(entry.handle)
-    while not status.final and (deadline is None or time.monotonic() < deadline):
-        time.sleep(_POLL_SECONDS)
-        status = chosen.describe(entry.handle)
+    status = wait_for_end(chosen, entry.handle, deadline)
     if as_json:
         answer(summary(entry.handle, status))
     else:

@@ -166,6 +166,8 @@ class JobSpec:
     run: int = field(default=1, metadata={})  # n
     checkpoint_of: str = field(default="", metadata={})  # the run whose checkpoints are kept
     checkpoint_folder: str = field(default="", metadata={})  # and where they lie
+    # Where role, bucket and region came from, once the provider has resolved them.
+    origins: Mapping[str, str] = field(default_factory=dict, metadata={})
 
 
 def option_fields(

@@ -16,6 +16,7 @@ from typing import Any
 from launchers.core.job import JobSpec, ProviderOptions, key_of, option_fields
 from launchers.core.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import PROVIDERS, provider
+from launchers.core.sweep import KEY, expand
 
 DEFAULT_FILE = "launch.yaml"
 _VERBATIM = ("args", "env")
@@ -27,7 +28,7 @@ def read(path: Path) -> dict[str, Any]:
 
     Returns:
         ``{"instances": 2, "arguments": (...), "sagemaker": {"role": ...}}`` with only the keys
-        that the file has.
+        that the file has. A sweep's jobs stand under ``sweep``, each such a mapping of its own.
 
     Raises:
         LaunchError: With every problem in the file, each with its line.
@@ -40,6 +41,29 @@ def read(path: Path) -> dict[str, Any]:
             Problem(str(path), type(tree).__name__, "a mapping of keys", rule="file-shape")
         )
     problems: list[Problem] = []
+    if KEY not in tree:
+        result = _read_tree(tree, path, lines, problems)
+    else:
+        line = lines.get((KEY,))
+        trees, problems = expand(
+            {key: value for key, value in tree.items() if key != KEY},
+            tree[KEY],
+            f"{path.name}:{line}: {KEY}" if line else KEY,
+        )
+        result = {KEY: [_read_tree(one, path, lines, problems) for one in trees]}
+    if problems:
+        # Jobs of a sweep share their mistakes.
+        raise LaunchError(dict.fromkeys(problems))
+    return result
+
+
+def _read_tree(
+    tree: dict[str, Any],
+    path: Path,
+    lines: Mapping[tuple[Any, ...], int],
+    problems: list[Problem],
+) -> dict[str, Any]:
+    """The fields of one job; what is wrong goes to ``problems``."""
     sections = {name: tree.pop(name) for name in list(tree) if name in PROVIDERS}
     result = _validated(tree, JobSpec, (), path, lines, problems)
     for name, section in sections.items():
@@ -51,8 +75,6 @@ def read(path: Path) -> dict[str, Any]:
             lines,
             problems,
         )
-    if problems:
-        raise LaunchError(problems)
     return result
 
 
@@ -64,6 +86,14 @@ def schema() -> dict[str, Any]:
         section = _object_schema(described.options)
         section["description"] = f"What only {described.title} has."
         result["properties"][name] = section
+    result["properties"][KEY] = {
+        "type": "object",
+        "properties": {"jobs": {"type": "array"}, "matrix": {"type": "object"}},
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "description": "Many jobs: this file, with each entry's keys on top.",
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "launch.yaml",
@@ -175,6 +205,13 @@ def _load(path: Path) -> tuple[Any, dict[tuple[Any, ...], int]]:
     return tree, lines
 
 
+def _is_verbatim(location: tuple[Any, ...]) -> bool:
+    """Whether a scalar reaches the script as the file has it, also as a part of a sweep."""
+    if location[:1] == (KEY,):
+        location = location[3:] if location[1:2] == ("jobs",) else location[2:]
+    return bool(location) and str(location[0]).partition(".")[0] in _VERBATIM
+
+
 class _Builder:
     """Turns YAML nodes into plain values; keeps lines, refuses a key that stands twice."""
 
@@ -195,7 +232,7 @@ class _Builder:
             return self._mapping(node, location)
         if node.id == "sequence":
             return [self.build(item, (*location, index)) for index, item in enumerate(node.value)]
-        if location[:1] and location[0] in _VERBATIM and not node.tag.endswith(":null"):
+        if _is_verbatim(location) and not node.tag.endswith(":null"):
             return node.value
         return self.constructor.construct_object(node)
 

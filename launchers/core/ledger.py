@@ -161,6 +161,14 @@ class Ledger:
                 (*changes.values(), entry.provider, entry.name),
             )
 
+    def forget(self, entry: Entry) -> None:
+        """Take an intent back of which nothing came; any other job stays."""
+        with self._connection() as connection:
+            connection.execute(
+                "DELETE FROM jobs WHERE provider = ? AND name = ? AND state = ?",
+                (entry.provider, entry.name, INTENT),
+            )
+
     def get(self, provider: str, name: str) -> Entry | None:
         """The job of exactly that name."""
         found = self._select("WHERE provider = ? AND name = ?", (provider, name))

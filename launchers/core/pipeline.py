@@ -1,20 +1,31 @@
 """The one way from a JobSpec to a started job. Every verb and every provider goes through here:
 
-plan -> name -> render -> check -> (print | rehearse | preflight -> ledger -> submit)
+gate -> resolve -> plan -> name -> render -> check
+     -> (print | rehearse | preflight -> ledger -> submit)
+
+A dry run leaves out gate and resolve, and is else the same.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from launchers.core.job import JobSpec
-from launchers.core.ledger import Entry, Ledger, inherited_checkpoint, next_run
-from launchers.core.naming import job_base, job_name
-from launchers.core.plan import Plan
-from launchers.core.problems import LaunchError, Problem, errors
+from launchers.core.ledger import INTENT, Entry, Ledger
+from launchers.core.naming import job_base
+from launchers.core.plan import Plan, Row
+from launchers.core.problems import (
+    InDoubtError,
+    LaunchError,
+    NameTakenError,
+    PassingError,
+    Problem,
+    errors,
+)
 from launchers.core.provider import PENDING, JobDefinition, JobHandle, Provider
+from launchers.core.runs import Run, numbered
 from launchers.core.source import bundle_of
 from launchers.core.source_bundle import SourceBundle
 
@@ -25,6 +36,7 @@ class Prepared:
 
     Attributes:
         problems: Everything that the request breaks, warnings included.
+        run: Which run it is, and the earlier job that stands for it, if one does.
     """
 
     job: JobSpec
@@ -32,10 +44,30 @@ class Prepared:
     definition: JobDefinition
     bundle: SourceBundle
     problems: tuple[Problem, ...]
+    run: Run = Run(1)  # noqa: RUF009 - frozen
 
 
-def prepare(provider: Provider, job: JobSpec) -> Prepared:
+def resolve(provider: Provider, job: JobSpec, ignored_sdks: tuple[str, ...] = ()) -> JobSpec:
+    """``job`` with what only the account knows, past the gate. May block on the network.
+
+    Raises:
+        LaunchError: The plan has errors, an SDK does not serve, or the provider does not say.
+    """
+    draft = provider.plan(job)
+    if errors(draft.problems):
+        raise LaunchError(draft.problems)
+    _gate(draft, ignored_sdks)
+    return provider.resolve(job)
+
+
+def prepare(
+    provider: Provider, job: JobSpec, again: bool = False, online: bool = False
+) -> Prepared:
     """Plan, name, render and check ``job``. Reads files and the ledger; sends nothing.
+
+    Args:
+        again: Take a new run although an earlier one stands.
+        online: Whether the provider may be asked where an earlier run stands.
 
     Raises:
         LaunchError: The plan itself has errors, so that there is no document; all of them.
@@ -51,20 +83,13 @@ def prepare(provider: Provider, job: JobSpec) -> Prepared:
     if errors(early):
         raise LaunchError(early)
     base = job_base(job, provider.identity(provider.render(draft)), bundle.sha256)
-    plan = provider.plan(_numbered(provider, job, base))
+    named, run = numbered(provider, job, base, again, online)
+    plan = provider.plan(named)
+    if run.why:
+        plan = replace(plan, rows=(*plan.rows, Row("run", str(run.number), run.why)))
     definition = provider.render(plan)
     problems = [*plan.problems, *bundle_problems, *provider.check(definition)]
-    return Prepared(plan.job, plan, definition, bundle, tuple(problems))
-
-
-def _numbered(provider: Provider, job: JobSpec, base: str) -> JobSpec:
-    """``job`` with its run number, and the checkpoints of the run before where that failed."""
-    runs = Ledger().runs(provider.name, base)
-    run = next_run(runs)
-    previous = inherited_checkpoint(runs)
-    if previous is not None and not job.checkpoint and previous.checkpoint:
-        job = replace(job, checkpoint_of=previous.name, checkpoint_folder=previous.checkpoint)
-    return replace(job, run=run, full_name=job_name(base, run))
+    return Prepared(plan.job, plan, definition, bundle, tuple(problems), run)
 
 
 def submit(
@@ -72,30 +97,70 @@ def submit(
     prepared: Prepared,
     ignored_sdks: tuple[str, ...] = (),
     warn: Callable[[Problem], None] = lambda problem: None,
+    answered: Callable[[list[Problem]], None] | None = None,
 ) -> JobHandle:
     """Gate, preflight, write the intent into the ledger, start. May block.
 
     Args:
         ignored_sdks: Packages of ``--ignore-sdk``; the ledger keeps them.
         warn: Takes what does not stop the job.
+        answered: Takes all answers of the preflight; without it ``warn`` takes them.
 
     Raises:
-        LaunchError: A rule is broken, an SDK does not serve, preflight refused, or the provider did.
+        LaunchError: A rule is broken, an SDK does not serve, preflight or the provider refused.
+        InDoubtError: It is not known whether the provider took the job; the intent stays open.
     """
     if errors(prepared.problems):
         raise LaunchError(prepared.problems)
-    if prepared.plan.features:
-        from launchers.core.sdk_gate import require
-
-        for finding in require(prepared.plan.features, ignore=ignored_sdks):
-            warn(finding.as_problem())
-    answers = provider.preflight(prepared.definition)
-    if errors(answers):
-        raise LaunchError(answers)
-    for problem in answers:
+    if prepared.definition.placeholders:
+        raise LaunchError(_unfilled(prepared.definition))
+    for problem in _gate(prepared.plan, ignored_sdks):
         warn(problem)
+    answers = provider.preflight(prepared.definition)
+    if answered is not None:
+        answered(answers)
+    else:
+        for problem in answers:
+            if problem.severity in ("warning", "unknown"):
+                warn(problem)
+    if errors(answers):
+        raise LaunchError(errors(answers), provider.preflight_exit)
     ledger = Ledger()
+    entry = _intended(provider, prepared, ledger, ignored_sdks)
+    try:
+        handle = provider.submit(prepared.definition, prepared.bundle)
+    except (InDoubtError, PassingError):
+        # The same command again takes the intent up.
+        raise
+    except NameTakenError:
+        # Not a run of ours that failed: the same command must not take the next number by itself.
+        ledger.forget(entry)
+        raise
+    except LaunchError as error:
+        ledger.update(entry, state="failed", reason=str(error).splitlines()[0])
+        raise
+    if provider.once:
+        ledger.update(entry, state=PENDING)
+    return handle
+
+
+def _gate(plan: Plan, ignored: tuple[str, ...]) -> Iterable[Problem]:
+    """What ``--ignore-sdk`` lets pass."""
+    if not plan.features:
+        return ()
+    from launchers.core.sdk_gate import require
+
+    return [finding.as_problem() for finding in require(plan.features, ignore=ignored)]
+
+
+def _intended(
+    provider: Provider, prepared: Prepared, ledger: Ledger, ignored_sdks: tuple[str, ...]
+) -> Entry:
+    """The ledger's entry of the job that is about to be sent; written now, unless it is there."""
     definition = prepared.definition
+    details: dict[str, object] = {"ignored_sdks": list(ignored_sdks)} if ignored_sdks else {}
+    if prepared.job.region:
+        details["region"] = prepared.job.region
     entry = Entry(
         name=definition.name,
         provider=provider.name,
@@ -103,14 +168,22 @@ def submit(
         run=prepared.job.run,
         world_size=definition.world_size,
         definition=definition.text,
-        state=PENDING,
+        state=INTENT if provider.once else PENDING,
         created=time.time(),
-        checkpoint=prepared.plan.environment["LAUNCH_CHECKPOINT_DIR"],
-        details={"ignored_sdks": list(ignored_sdks)} if ignored_sdks else {},
+        checkpoint=prepared.plan.checkpoint_place,
+        details=details,
     )
+    begun = ledger.get(provider.name, definition.name) if provider.once else None
+    if begun is not None and begun.state == INTENT:
+        # Role and bucket may be others than at the first attempt.
+        ledger.update(begun, definition=definition.text, checkpoint=entry.checkpoint)
+        return begun
     ledger.add(entry)
-    try:
-        return provider.submit(definition, prepared.bundle)
-    except LaunchError as error:
-        ledger.update(entry, state="failed", reason=str(error).splitlines()[0])
-        raise
+    return entry
+
+
+def _unfilled(definition: JobDefinition) -> list[Problem]:
+    return [
+        Problem(item.path, f"the placeholder {item.value}", item.fill, rule="placeholder-left")
+        for item in definition.placeholders
+    ]

@@ -56,6 +56,11 @@ class Plan:
         """Ranks in the whole job: instances x processes per instance."""
         return self.instances * self.processes
 
+    @property
+    def checkpoint_place(self) -> str:
+        """Where the checkpoints lie, for a later run that goes on from them."""
+        return self.environment["LAUNCH_CHECKPOINT_DIR"]
+
 
 def counted(number: int, noun: str) -> str:
     """``1 host``, ``2 hosts``."""

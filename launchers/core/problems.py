@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-Severity = Literal["error", "warning", "unknown"]
+Severity = Literal["error", "warning", "unknown", "ok"]
 
 # Exit codes of the command (docs/exit-codes.md).
 EXIT_OK = 0
@@ -34,7 +34,7 @@ class Problem:
         expected: What is allowed there.
         fix: What to write or run instead; empty where ``expected`` says it all.
         severity: ``error`` stops the request, ``warning`` does not, ``unknown`` is a check
-            that could not be made (the caller may not ask).
+            that could not be made (the caller may not ask), ``ok`` one that was made and is well.
         rule: A stable identifier of the rule, for ``--json`` and for tests.
     """
 
@@ -65,6 +65,23 @@ class LaunchError(Exception):
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.exit_code = exit_code
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class InDoubtError(LaunchError):
+    """The provider may or may not have taken the job: the intent stays open, and the same command
+    again finds out."""
+
+
+class PassingError(LaunchError):
+    """The provider gives no good answer now; the same request may well do later."""
+
+
+class NameTakenError(LaunchError):
+    """Somebody else's job has the name: nothing of ours was made."""
+
+
+class LogsUnreadableError(LaunchError):
+    """The job may be well, but its logs may not be read."""
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

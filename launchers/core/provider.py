@@ -16,7 +16,7 @@ from launchers.core.containers import Conduct as Conduct
 from launchers.core.containers import Container as Container
 from launchers.core.job import JobSpec, ProviderOptions
 from launchers.core.plan import Placeholder, Plan
-from launchers.core.problems import LaunchError, Problem, did_you_mean
+from launchers.core.problems import EXIT_PREFLIGHT, LaunchError, Problem, did_you_mean
 
 # name -> dotted path of its Provider, imported on use
 PROVIDERS = {
@@ -96,6 +96,16 @@ class LogLine:
     text: str
 
 
+class Listener:
+    """What a provider tells while it works; the command line shows it. This one is silent."""
+
+    def say(self, text: str) -> None:
+        """One line for a person."""
+
+    def progress(self, label: str, done: int, total: int) -> None:
+        """So many bytes of ``total`` have arrived."""
+
+
 class Provider(ABC):
     """One place where jobs run.
 
@@ -107,6 +117,13 @@ class Provider(ABC):
     title: ClassVar[str]
     options: ClassVar[type[ProviderOptions]]
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    # Whether the same request again means the same job, until that has failed (see pipeline).
+    once: ClassVar[bool] = False
+    # What a refused preflight exits with: the request's own fault, or the account's.
+    preflight_exit: ClassVar[int] = EXIT_PREFLIGHT
+    # Seconds between two looks at a job that somebody waits for.
+    poll_seconds: float = 0.3
+    listener: Listener = Listener()
 
     @abstractmethod
     def resolve(self, job: JobSpec) -> JobSpec:
@@ -175,6 +192,20 @@ class Provider(ABC):
             serve_code: Whether code that the document leaves in an object store is served beside
                 the containers; without it they ask the cloud.
         """
+
+    def is_taken(self, job: JobSpec, name: str) -> bool:
+        """Whether the provider already has a job of that name. May block; safe to repeat."""
+        return False
+
+    def from_elsewhere(self, name: str, region: str | None) -> JobHandle:
+        """The handle of a job that this ledger does not know.
+
+        Raises:
+            LaunchError: The provider has no such jobs.
+        """
+        raise LaunchError(
+            Problem("JOB", f"{self.name}:{name}", "a job of `launch list`", rule="job-unknown")
+        )
 
     def conduct(self, definition: JobDefinition) -> Conduct:
         """How the service treats the job's containers while they run and when they end. Pure."""

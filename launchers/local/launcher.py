@@ -18,7 +18,7 @@ from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger, data_folder
 from launchers.core.logs import parse_tagged
 from launchers.core.plan import Plan
-from launchers.core.problems import LaunchError, Problem
+from launchers.core.problems import EXIT_BAD_REQUEST, LaunchError, Problem
 from launchers.core.provider import (
     LOST,
     STOPPED,
@@ -54,7 +54,8 @@ class LocalProvider(Provider):
     name = "local"
     title = "this machine"
     options = LocalOptions
-    capabilities = frozenset({"detach"})
+    capabilities = frozenset({"detach", "secrets"})
+    preflight_exit = EXIT_BAD_REQUEST
 
     def __init__(self) -> None:
         self._lifelines: dict[str, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from launchers.core.kinds import format_duration
 from launchers.core.ledger import data_folder
 from launchers.core.plan import Plan, Row, counted, layout
 from launchers.core.problems import Problem
+from launchers.core.secret_rules import AWS, HERE, problems_in_secrets, with_whole_paths
 from launchers.core.source import Source, bundle_of, locate, requirements_file, user_files
 from launchers.local.devices import share_of, visible_gpus
 from launchers.local.job_folder import JobFolder
@@ -70,6 +72,9 @@ def make_plan(job: JobSpec) -> LocalPlan:
         "LAUNCH_CHECKPOINT_DIR": os.path.abspath(os.path.expanduser(checkpoints)),
         "LAUNCH_MODEL_DIR": str(folder.model),
     }
+    if job.secrets:
+        environment["LAUNCH_SECRETS"] = json.dumps(with_whole_paths(job.secrets), sort_keys=True)
+        problems += problems_in_secrets(job.secrets, HERE, AWS)
     return LocalPlan(
         job=job,
         name=job.full_name or "NAME",

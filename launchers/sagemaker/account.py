@@ -16,6 +16,8 @@ from launchers.core.job import JobSpec
 PLACEHOLDER_ROLE = "arn:aws:iam::000000000000:role/PLACEHOLDER"
 PLACEHOLDER_BUCKET = "placeholder-bucket"
 ASSUMED_REGION = "us-east-1"
+ROLE_VARIABLE = "LAUNCH_SAGEMAKER_ROLE"
+BUCKET_VARIABLE = "LAUNCH_SAGEMAKER_BUCKET"
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,25 @@ class Account:
 def account_of(job: JobSpec) -> Account:
     """What ``job``, the environment and the profile file say; placeholders for the rest."""
     region, region_origin = _region(job)
-    role = job.options.role
-    bucket = (job.bucket or "").removeprefix("s3://").rstrip("/")
+    role, role_origin = _given(job.options.role, "--role", ROLE_VARIABLE)
+    bucket, bucket_origin = _given(job.bucket, "--bucket", BUCKET_VARIABLE)
+    bucket = bucket.removeprefix("s3://").rstrip("/")
     return Account(
         role=role or PLACEHOLDER_ROLE,
-        role_origin="--role" if role else "placeholder",
+        role_origin=job.origins.get("role", role_origin),
         bucket=bucket or PLACEHOLDER_BUCKET,
-        bucket_origin="--bucket" if bucket else "placeholder",
+        bucket_origin=job.origins.get("bucket", bucket_origin),
         region=region,
-        region_origin=region_origin,
+        region_origin=job.origins.get("region", region_origin),
     )
+
+
+def _given(value: str | None, flag: str, variable: str) -> tuple[str, str]:
+    if value:
+        return value, flag
+    if os.environ.get(variable):
+        return os.environ[variable], variable
+    return "", "placeholder"
 
 
 def _region(job: JobSpec) -> tuple[str, str]:

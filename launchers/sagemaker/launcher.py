@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from launchers.core.job import JobSpec
+from launchers.core.ledger import Ledger
 from launchers.core.plan import Plan
 from launchers.core.problems import LaunchError, Problem
 from launchers.core.provider import (
@@ -19,15 +21,31 @@ from launchers.core.provider import (
     Provider,
 )
 from launchers.core.render import render
-from launchers.sagemaker.document import GUARD, PROGRAM, at, entries, hyperparameter, mapping
+from launchers.core.source_bundle import SourceBundle
+from launchers.sagemaker.account import account_of
+from launchers.sagemaker.document import (
+    CODE_CHANNEL,
+    GUARD,
+    PROGRAM,
+    at,
+    entries,
+    hyperparameter,
+    mapping,
+)
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.plan import make_plan
+from launchers.sagemaker.poll import poll_seconds
 from launchers.sagemaker.rules import check
+
+if TYPE_CHECKING:
+    from launchers.sagemaker.session import Session
 
 
 class SageMakerProvider(Provider):
-    """Renders, checks and rehearses CreateTrainingJob requests. Sending them is not built yet:
-    the methods that would go online refuse, and say what to run instead."""
+    """Renders, checks, rehearses, sends and follows CreateTrainingJob requests.
+
+    botocore is imported by the methods that go online, and by nothing on the way to a dry run.
+    """
 
     name = "sagemaker"
     title = "Amazon SageMaker"
@@ -46,10 +64,16 @@ class SageMakerProvider(Provider):
             "bundle",
         }
     )
+    once = True
+
+    def __init__(self) -> None:
+        self.poll_seconds = poll_seconds()
 
     def resolve(self, job: JobSpec) -> JobSpec:
-        """Refuses: nothing is looked up online yet."""
-        raise LaunchError(_NOT_BUILT)
+        """See :mod:`launchers.sagemaker.resolve`. May ask STS and IAM."""
+        from launchers.sagemaker.resolve import resolve
+
+        return resolve(job)
 
     def plan(self, job: JobSpec) -> Plan:
         """See :func:`launchers.sagemaker.plan.make_plan`."""
@@ -77,26 +101,121 @@ class SageMakerProvider(Provider):
         return check(definition.document)
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
-        """Refuses: nothing is asked of the account yet."""
-        raise LaunchError(_NOT_BUILT)
+        """See :mod:`launchers.sagemaker.preflight`."""
+        from launchers.sagemaker.preflight import preflight
+        from launchers.sagemaker.session import session_for
 
-    def submit(self, definition: JobDefinition, bundle: Any) -> JobHandle:
-        """Refuses: nothing is sent yet."""
-        raise LaunchError(_NOT_BUILT)
+        return preflight(session_for(_region_of(definition)), definition.document)
+
+    def submit(self, definition: JobDefinition, bundle: SourceBundle) -> JobHandle:
+        """Upload the bundle, then one CreateTrainingJob; the ledger holds the intent.
+
+        Raises:
+            LaunchError: S3 or SageMaker refused.
+            InDoubtError: It is not known whether the job was taken.
+        """
+        from launchers.sagemaker.session import session_for
+        from launchers.sagemaker.submission import submit_once
+        from launchers.sagemaker.upload import upload
+
+        region = _region_of(definition)
+        session, ledger = session_for(region), Ledger()
+        entry = ledger.get(self.name, definition.name)
+        details = {**(entry.details if entry else {}), "region": region}
+
+        def note_sent() -> None:
+            if entry is not None:
+                ledger.update(entry, details={**details, "sent": time.time()})
+
+        upload(
+            session,
+            bundle,
+            _code_place(definition.document),
+            lambda done, total: self.listener.progress("uploading the source", done, total),
+        )
+        submit_once(
+            session,
+            definition,
+            intended=entry.created if entry else time.time(),
+            may_be_sent="sent" in details,
+            before_send=note_sent,
+            tell=self.listener.say,
+        )
+        return JobHandle(self.name, definition.name, {"region": region})
+
+    def is_taken(self, job: JobSpec, name: str) -> bool:
+        """Whether the account's region has a training job of that name."""
+        from launchers.sagemaker.session import AWS_ERRORS, refused, session_for
+        from launchers.sagemaker.submission import describe_job
+
+        try:
+            return describe_job(session_for(account_of(job).region), name) is not None
+        except AWS_ERRORS as error:
+            raise refused(error, f"SageMaker, {name}") from None
+
+    def from_elsewhere(self, name: str, region: str | None) -> JobHandle:
+        """A job that another machine or another tool submitted."""
+        where = account_of(JobSpec(options=SageMakerOptions(), region=region))
+        if where.region_origin == "assumed":
+            raise LaunchError(
+                Problem(
+                    "--region",
+                    "none",
+                    "the region that the job runs in",
+                    f"launch ... sagemaker:{name} --region REGION, or set AWS_REGION",
+                    rule="region-missing",
+                )
+            )
+        return JobHandle(self.name, name, {"region": where.region})
 
     def describe(self, handle: JobHandle) -> JobStatus:
-        """Refuses: no job was sent."""
-        raise LaunchError(_NOT_BUILT)
+        """See :func:`launchers.sagemaker.following.status`. Asks the ledger alone for a job whose
+        end it holds."""
+        entry = Ledger().get(self.name, handle.name)
+        if entry is not None and entry.final:
+            return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
+        from launchers.sagemaker.following import status
+
+        return status(self._session(handle), handle)
 
     def logs(
         self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
     ) -> Iterator[LogLine]:
-        """Refuses: no job was sent."""
-        raise LaunchError(_NOT_BUILT)
+        """The job's lines from CloudWatch Logs, also of a job that has ended.
+
+        Raises:
+            LaunchError: There is no such job, or its logs may not be read.
+        """
+        from launchers.sagemaker.following import follow as following
+
+        lines = following(self._session(handle), handle, self.listener, since, follow)
+        return (line for line in lines if rank is None or line.rank == rank)
 
     def cancel(self, handle: JobHandle) -> None:
-        """Refuses: no job was sent."""
-        raise LaunchError(_NOT_BUILT)
+        """StopTrainingJob. Returns quietly for a job that has already ended.
+
+        Raises:
+            LaunchError: The service refused.
+        """
+        from launchers.sagemaker.session import AWS_ERRORS, refused
+        from launchers.sagemaker.states import has_ended
+        from launchers.sagemaker.submission import describe_job
+
+        session = self._session(handle)
+        try:
+            session.client("sagemaker").stop_training_job(TrainingJobName=handle.name)
+        except AWS_ERRORS as error:
+            try:
+                found = describe_job(session, handle.name)
+            except AWS_ERRORS:
+                found = None
+            if found is None or not (has_ended(found) or found["TrainingJobStatus"] == "Stopping"):
+                raise refused(error, f"SageMaker, {handle.name}") from None
+
+    def _session(self, handle: JobHandle) -> Session:
+        from launchers.sagemaker.session import session_for
+
+        return session_for(handle.details["region"])
 
     def contract(
         self,
@@ -120,19 +239,17 @@ class SageMakerProvider(Provider):
         return bool(hyperparameter(definition.document, PROGRAM) == GUARD)
 
 
-_NOT_BUILT = Problem(
-    "launch sagemaker",
-    "a submission",
-    "--dry-run, --dry-run=docker (this version sends nothing to SageMaker)",
-    "print the request, fill in its placeholders, upload the bundle, and pipe it into "
-    "`aws sagemaker create-training-job --cli-input-json file:///dev/stdin`",
-    rule="not-built",
-)
+def _region_of(definition: JobDefinition) -> str:
+    return str(hyperparameter(definition.document, "sagemaker_region"))
 
 
 def _code_bucket(document: Mapping[str, Any]) -> str:
+    return _code_place(document).removeprefix("s3://").partition("/")[0]
+
+
+def _code_place(document: Mapping[str, Any]) -> str:
+    """Where the request expects the bundle."""
     for channel in entries(document, "InputDataConfig"):
-        if channel.get("ChannelName") == "code":
-            place = at(mapping(channel, "DataSource"), "S3DataSource", "S3Uri") or ""
-            return str(place).removeprefix("s3://").partition("/")[0]
+        if channel.get("ChannelName") == CODE_CHANNEL:
+            return str(at(mapping(channel, "DataSource"), "S3DataSource", "S3Uri") or "")
     return ""

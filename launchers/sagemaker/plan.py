@@ -14,6 +14,7 @@ from launchers.core.gpu_pinning import NONE, who_pins
 from launchers.core.job import JobSpec
 from launchers.core.plan import Placeholder, Plan
 from launchers.core.problems import Problem
+from launchers.core.secret_rules import AWS, problems_in_secrets
 from launchers.core.source import bundle_of, locate, requirements_file, user_files
 from launchers.sagemaker.account import Account, account_of
 from launchers.sagemaker.document import CHECKPOINT_PATH
@@ -42,6 +43,11 @@ class SageMakerPlan(Plan):
     max_runtime: int
     hyperparameters: Mapping[str, str]
     channels: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+
+    @property
+    def checkpoint_place(self) -> str:
+        """The S3 prefix that SageMaker keeps in step with the hosts' folder."""
+        return self.checkpoints
 
 
 def make_plan(job: JobSpec) -> SageMakerPlan:
@@ -123,6 +129,7 @@ def _problems(job: JobSpec, processes: int, machine: MachineChoice) -> list[Prob
     allowed = frozenset(job.allow_values)
     problems += problems_in_arguments(job.arguments, "--", allowed)
     problems += shown_arguments_problems(job.arguments)
+    problems += problems_in_secrets(job.secrets, AWS)
     problems += _isolation(job)
     if machine.gpus and processes > machine.gpus:
         problems.append(

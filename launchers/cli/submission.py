@@ -1,0 +1,107 @@
+"""From a prepared job to a started and followed one, on every provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from launchers.cli.output import answer, say, say_answers, say_problems
+from launchers.core import pipeline
+from launchers.core.ledger import Entry
+from launchers.core.problems import EXIT_OK
+from launchers.core.provider import JobHandle, Provider
+
+
+def submission_flags(chosen: Provider) -> list[click.Option]:
+    """What only a submission to a cloud has: it costs money and outlives the command."""
+    if not chosen.once:
+        return []
+    return [
+        click.Option(
+            ["--ignore-sdk"],
+            metavar="NAME",
+            multiple=True,
+            help="Go on although this SDK is too old or too new (repeatable).",
+        ),
+        click.Option(
+            ["--again"],
+            is_flag=True,
+            help="Run once more although the same job is in progress or has succeeded.",
+        ),
+        click.Option(
+            ["--cancel-on-interrupt"],
+            is_flag=True,
+            help="End the job when this command is interrupted. Default: it goes on.",
+        ),
+        click.Option(
+            ["--max-parallel"],
+            metavar="N",
+            help="Of the jobs of a sweep, so many at once. Default: all.",
+        ),
+    ]
+
+
+def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, Any]) -> int:
+    """Start the job unless an earlier run stands for it, then follow it.
+
+    Returns:
+        The exit code of the command.
+    """
+    if chosen.once:
+        from launchers.cli.narrator import Narrator
+
+        chosen.listener = Narrator()
+    standing = prepared.run.standing
+    if standing is not None and standing.final:
+        return _show(chosen, standing, values["as_json"])
+    if standing is not None:
+        say(f"{standing.name} is in progress: nothing is sent, this follows it")
+        handle = standing.handle
+    else:
+        handle = pipeline.submit(
+            chosen,
+            prepared,
+            tuple(values.get("ignore_sdk") or ()),
+            warn=lambda problem: say_problems([problem]),
+            answered=say_answers,
+        )
+    if values["detach"]:
+        return _leave(chosen, handle, prepared, values["as_json"])
+    from launchers.cli.follow import follow_to_end
+
+    # A job on a cloud outlives the command that follows it.
+    owner = not chosen.once or bool(values.get("cancel_on_interrupt"))
+    return follow_to_end(chosen, handle, as_json=values["as_json"], owner=owner)
+
+
+def _leave(chosen: Provider, handle: JobHandle, prepared: pipeline.Prepared, as_json: bool) -> int:
+    """``--detach``: the job goes on without this command."""
+    detach = getattr(chosen, "detach", None)
+    if detach is not None:
+        detach(handle)
+    say(f"started {handle.name}; follow it with: launch logs {handle.name} --follow")
+    if as_json:
+        answer(
+            {
+                "name": handle.name,
+                "provider": chosen.name,
+                "state": "running",
+                "world_size": prepared.definition.world_size,
+                **handle.details,
+            }
+        )
+    return EXIT_OK
+
+
+def _show(chosen: Provider, entry: Entry, as_json: bool) -> int:
+    """The run that has succeeded already stands for this request."""
+    from launchers.cli.follow import say_end, summary
+
+    status = chosen.describe(entry.handle)
+    say(f"{entry.name} has run already: nothing is sent; --again runs it once more")
+    say_end(chosen, entry.handle, status)
+    if as_json:
+        answer(summary(entry.handle, status))
+    return EXIT_OK

@@ -1,0 +1,163 @@
+"""Submitting to a service on loopback, and following a long log, beside the SageMaker SDK 2.x."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tests.benchmarks.measure import (
+    Cost,
+    cost_of,
+    interleaved,
+    median,
+    print_table,
+    quiet_environment,
+)
+from tests.fakes.job_scenarios import BY_HAND, Scenario
+from tests.fakes.log_lines import Generated
+from tests.fakes.sagemaker_service import SageMakerService
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSTS, LINES = 20, 10_000
+_JOB = "followed"
+_SDK_SUBMIT = """\
+import sys
+from sagemaker.tensorflow import TensorFlow
+role, bucket, name = sys.argv[1:]
+TensorFlow(
+    entry_point="train.py", source_dir=".", role=role, instance_count=2,
+    instance_type="ml.g5.12xlarge", framework_version="2.12", py_version="py310",
+    code_location=f"s3://{bucket}/sdk", output_path=f"s3://{bucket}/out",
+    distribution={"mpi": {"enabled": True, "processes_per_host": 4}},
+    hyperparameters={"seed": name}, base_job_name=f"sdk-{name}", disable_profiler=True,
+).fit(wait=False)
+"""
+_FOLLOW = {
+    "launch logs": """\
+import resource, sys, time
+sys.stdout = open("/dev/null", "w")
+from launchers.cli.main import run
+start = time.perf_counter()
+run(["logs", "sagemaker:%(job)s", "--region", "us-east-1"])
+""",
+    "SageMaker SDK 2.x logs_for_job": """\
+import resource, sys, time
+from sagemaker.session import Session
+sys.stdout = open("/dev/null", "w")
+start = time.perf_counter()
+Session().logs_for_job("%(job)s", wait=False)
+""",
+}
+_FIGURES = """
+wall = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+open(sys.argv[1], "w").write(f"{wall} {peak}")
+"""
+
+
+def run(runs: int) -> None:
+    """Print both tables."""
+    with tempfile.TemporaryDirectory() as name, SageMakerService() as aws:
+        folder = Path(name)
+        (folder / "train.py").write_text("import horovod.tensorflow as hvd\nhvd.init()\n")
+        environment = quiet_environment(
+            **{**aws.environment(), "PYTHONPATH": str(ROOT), "LAUNCH_HOME": str(folder / "home")}
+        )
+        aws.account.limit("ml.g5.12xlarge", 100_000)
+        _submission(aws, folder, environment, runs)
+        _following(aws, folder, environment, runs)
+
+
+def _submission(
+    aws: SageMakerService, folder: Path, environment: dict[str, str], runs: int
+) -> None:
+    aws.jobs.scenario = Scenario(pace=BY_HAND)
+    script = folder / "submit_by_sdk.py"
+    script.write_text(_SDK_SUBMIT)
+    number = iter(range(1_000_000))
+
+    def ours() -> list[str]:
+        where = ["--role", aws.role_arn, "--bucket", aws.bucket]
+        job = ["sagemaker", "train.py", "--instances", "2", "--gpus", "4", "--detach"]
+        command = [sys.executable, "-m", "launchers.cli.main", *job, *where]
+        return [*command, "--", "--seed", str(next(number))]
+
+    def sdk() -> list[str]:
+        return [sys.executable, str(script), aws.role_arn, aws.bucket, str(next(number))]
+
+    def cost(words: Callable[[], list[str]]) -> Cost:
+        return cost_of(words(), folder, environment)
+
+    measures = {
+        "launch sagemaker --detach, with preflight": partial(cost, ours),
+        "SageMaker SDK 2.x, fit(wait=False)": partial(cost, sdk),
+    }
+    costs = interleaved(measures, runs)
+    budgets = {"launch sagemaker --detach, with preflight": "0.8"}
+    rows = [
+        [
+            label,
+            f"{median([one.cpu for one in found]):.2f}",
+            f"{median([one.wall for one in found]):.2f}",
+            budgets.get(label, ""),
+        ]
+        for label, found in costs.items()
+    ]
+    print_table(
+        f"Submitting a job of 2 hosts to a service on loopback, median of {runs} runs",
+        ["command", "CPU s", "wall s", "budget, CPU s"],
+        rows,
+    )
+
+
+def _following(aws: SageMakerService, folder: Path, environment: dict[str, str], runs: int) -> None:
+    aws.jobs.checks_account = False
+    lines = {
+        f"algo-{host}": Generated(LINES, lambda index, host=host: (index, f"{host}: line {index}"))
+        for host in range(1, HOSTS + 1)
+    }
+    aws.jobs.scenario = Scenario(lines=lines)
+    _create(aws)
+    aws.jobs.run_to(_JOB, "Completed")
+    result = folder / "figures"
+    rows = []
+    for label, program in _FOLLOW.items():
+        script = folder / "follow.py"
+        script.write_text(program % {"job": _JOB} + _FIGURES)
+        found = []
+        for _ in range(runs):
+            cost_of([sys.executable, str(script), str(result)], folder, environment)
+            found.append([float(word) for word in result.read_text().split()])
+        wall = median([one[0] for one in found])
+        peak = median([one[1] for one in found])
+        rows.append([label, f"{HOSTS * LINES / wall:,.0f}", f"{wall:.1f}", f"{peak:.0f}"])
+    print_table(
+        f"Printing a log of {HOSTS * LINES:,} lines of {HOSTS} hosts, median of {runs} runs",
+        ["command", "lines/s", "wall s", "peak memory, MB"],
+        rows,
+    )
+
+
+def _create(aws: SageMakerService) -> None:
+    """The job whose log is read, made without either of the two."""
+    import botocore.session
+
+    for name, value in aws.environment().items():
+        os.environ[name] = value
+    client = botocore.session.get_session().create_client("sagemaker", region_name="us-east-1")
+    client.create_training_job(
+        TrainingJobName=_JOB,
+        AlgorithmSpecification={"TrainingImage": "image", "TrainingInputMode": "File"},
+        RoleArn=aws.role_arn,
+        OutputDataConfig={"S3OutputPath": f"s3://{aws.bucket}/out"},
+        ResourceConfig={
+            "InstanceType": "ml.g5.12xlarge",
+            "InstanceCount": HOSTS,
+            "VolumeSizeInGB": 30,
+        },
+        StoppingCondition={"MaxRuntimeInSeconds": 60},
+    )

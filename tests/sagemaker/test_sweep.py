@@ -1,0 +1,109 @@
+"""Many jobs of one launch.yaml."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from launchers.core.sweep import expand
+from tests.cli.command import Answer, Launch
+from tests.fakes.job_scenarios import Scenario
+from tests.sagemaker.submitting import Bench, bench, proven_job
+
+BASE = {"args": {"lr": "1", "epochs": "3"}, "env": {"A": "1"}, "sagemaker": {"retries": 2}}
+
+
+@pytest.fixture
+def tried(launch: Launch) -> Iterator[Bench]:
+    yield from bench(launch)
+
+
+def sweep(tried: Bench, text: str, *words: str) -> Answer:
+    (tried.launch.folder / "sweep.yaml").write_text(text)
+    return tried.submit("-f", "sweep.yaml", *words)
+
+
+def test_a_matrix_is_every_combination_with_the_files_other_keys():
+    trees, problems = expand(
+        BASE, {"matrix": {"args.lr": ["0.1", "0.2"], "env.B": ["x", "y"]}}, "sweep"
+    )
+    assert not problems
+    told = [(tree["args"], tree["env"]) for tree in trees]
+    assert told[0] == ({"lr": "0.1", "epochs": "3"}, {"A": "1", "B": "x"})
+    assert [(args["lr"], env["B"]) for args, env in told] == [
+        ("0.1", "x"),
+        ("0.1", "y"),
+        ("0.2", "x"),
+        ("0.2", "y"),
+    ]
+
+
+def test_jobs_stand_on_top_of_the_file():
+    trees, _ = expand(
+        BASE, {"jobs": [{"instances": 2}, {"sagemaker": {"keep_alive": "30m"}}]}, "sweep"
+    )
+    assert trees[0] == {**BASE, "instances": 2}
+    assert trees[1]["sagemaker"] == {"retries": 2, "keep_alive": "30m"}
+
+
+def test_an_argument_gives_way_in_a_list_of_words():
+    tree = {"args": ["--lr", "1", "in.csv", "--lr=2"]}
+    trees, _ = expand(tree, {"matrix": {"args.lr": ["3"]}}, "sweep")
+    assert trees[0]["args"] == ["in.csv", "--lr", "3"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"jobs": [{"instances": 2}, {"instances": 2}]}, "the same as [0]"),
+        ({"matrix": {"args.lr": ["1", "1"]}}, "the same as [0]"),
+        ({"matrix": {"args.lr": []}}, "no list of values"),
+        ({"jobs": []}, "no list of jobs"),
+        ({"matrx": {}}, "matrx"),
+        ({"matrix": {"instances": list(range(99)), "gpus": list(range(99))}}, "9801 jobs"),
+    ],
+)
+def test_a_sweep_that_makes_no_sense_is_an_error(content: object, words: str):
+    _, problems = expand(BASE, content, "sweep")
+    assert words in " ".join(map(str, problems))
+
+
+def test_numbers_reach_the_script_as_the_file_has_them(tried: Bench):
+    answer = sweep(tried, "sweep: {matrix: {args.lr: [1.10, 1e-3]}}\n", "--dry-run")
+    assert answer.code == 0, answer.err
+    assert '\\"1.10\\"' in answer.out
+    assert '\\"1e-3\\"' in answer.out
+
+
+def test_50_jobs_at_once_under_a_service_that_throttles_are_50_jobs(tried: Bench):
+    tried.aws.account.limit("ml.g5.12xlarge", 1000)
+    tried.aws.faults.limit(20, "sagemaker", burst=20)
+    answer = sweep(
+        tried, f"sweep: {{matrix: {{args.seed: {list(range(50))}}}}}\n", "--max-parallel", "16"
+    )
+    assert answer.code == 0, answer.err
+    assert len(tried.aws.jobs) == 50
+    seeds = {json.dumps(job.document["HyperParameters"]["seed"]) for job in tried.aws.jobs}
+    assert len(seeds) == 50
+    assert answer.out.count("succeeded") == 50
+    assert "JOB" in answer.out.splitlines()[0]
+
+
+def test_one_job_that_fails_fails_the_sweep_and_no_other_job(tried: Bench):
+    def how(document):
+        seed = document["HyperParameters"]["seed"]
+        return Scenario(outcome="Failed", reason="AlgorithmError") if seed == "1" else proven_job()
+
+    tried.aws.jobs.scenario = how
+    answer = sweep(tried, "sweep: {jobs: [{args.seed: 0}, {args.seed: 1}, {args.seed: 2}]}\n")
+    assert answer.code == 1
+    assert answer.out.count("succeeded") == 2
+    assert answer.out.count("AlgorithmError") == 1
+
+
+def test_nothing_is_sent_while_one_job_is_wrong(tried: Bench):
+    answer = sweep(tried, "sweep: {jobs: [{args.seed: 0}, {machine: ml.nothing.large}]}\n")
+    assert answer.code == 2
+    assert not tried.aws.received("CreateTrainingJob")
