@@ -168,7 +168,9 @@ ENDS = {
     "True": "import sys\nsys.exit(True)\n",
     "an object": "import sys\nsys.exit((1, 2))\n",
     "an interrupt": "raise KeyboardInterrupt\n",
-    "a hook of its own": "import sys\nsys.excepthook = lambda *a: print('HOOK', file=sys.stderr)\n1/0\n",
+    "a hook of its own": (
+        "import sys\nsys.excepthook = lambda *a: print('HOOK', file=sys.stderr)\n1/0\n"
+    ),
     "a hook that fails": "import sys\ndef hook(*a): raise OSError\nsys.excepthook = hook\n1/0\n",
     "a signal": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n",
     "an exit past everything": "import os\nos._exit(7)\n",
