@@ -191,6 +191,7 @@ def test_closing_it_leaves_no_port_no_file_and_no_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = set(threading.enumerate())
     with SageMakerService() as aws:
         aws.objects.put(f"s3://{aws.bucket}/key", b"data")
         idle = client(aws, "s3")
@@ -199,8 +200,7 @@ def test_closing_it_leaves_no_port_no_file_and_no_thread(
         port = int(aws.url.rpartition(":")[2])
 
     assert not list(tmp_path.iterdir())
-    names = "serve_forever", "process_request_thread"
-    until(lambda: not [one for one in threading.enumerate() if any(x in one.name for x in names)])
+    until(lambda: not set(threading.enumerate()) - before)
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 

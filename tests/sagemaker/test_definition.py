@@ -309,9 +309,9 @@ def test_check_tells_what_is_no_document(launch: Launch, text: str, part: str):
     assert (answer.code, part in answer.err, "Traceback" in answer.err) == (2, True, False)
 
 
-def test_a_submission_says_that_it_is_not_built_and_sends_nothing(launch: Launch):
+def test_a_submission_without_a_region_is_refused_and_leaves_no_job(launch: Launch):
     launch.write("train.py", "print('x')\n")
     answer = launch("sagemaker", "train.py", "--gpus", "4")
-    assert answer.code != 0
-    assert "--dry-run" in answer.err
+    assert answer.code == 2
+    assert "--region" in answer.err
     assert launch("list").err.startswith("no jobs yet")
