@@ -241,13 +241,14 @@ class Cluster:
                 done.result()
 
     def _quietly(self, action: Callable[[str], None], hosts: Iterable[str]) -> None:
-        """Do it for all that are still there; one that has ended meanwhile is fine."""
+        """Do it for all that are still there; one that has ended meanwhile is fine, and an engine
+        that has gone is told by :attr:`events`."""
         from docker.errors import APIError
 
         def attempt(host: str) -> None:
             try:
                 action(host)
-            except (APIError, KeyError):
+            except (APIError, KeyError, OSError):
                 return
 
         with ThreadPoolExecutor(max_workers=16) as pool:

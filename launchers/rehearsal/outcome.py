@@ -80,7 +80,7 @@ def judged(
         limit: The document's time limit in seconds, for the reason.
     """
     if end.kind == act.ENGINE_LOST:
-        return LOST, f"the Docker engine went away: {end.error}"
+        return LOST, f"the Docker engine went away ({end.error})"
     if end.kind == act.TIMED_OUT:
         return TIMED_OUT, f"the document's time limit of {limit} s was reached"
     if end.ending is None:

@@ -49,7 +49,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class EngineLost:
-    """The engine answers no more; ``error`` is its last word."""
+    """The engine answers no more; ``error`` names how that showed."""
 
     container: str
     error: str
@@ -97,7 +97,7 @@ def _follow(api: Any, container: str, container_id: str, events: SimpleQueue[Eve
         events.put(Exit(container, None, error="it was removed"))
         return
     except (RequestException, DockerException, HTTPError, OSError, ValueError) as error:
-        events.put(EngineLost(container, str(error).splitlines()[0][:200] if str(error) else ""))
+        events.put(EngineLost(container, type(error).__name__))
         return
     events.put(Exit(container, state["ExitCode"], state["OOMKilled"], state.get("Error", "")))
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from launchers.core.problems import EXIT_PREFLIGHT, LaunchError, Problem
 from launchers.core.provider import JobDefinition
 from launchers.core.source_bundle import SourceBundle
 from launchers.rehearsal import leftovers
@@ -44,6 +45,8 @@ def rehearse(
         LaunchError: It cannot start: no engine, no image, no source, a flag that is wrong.
         KeyboardInterrupt: Asked to stop; everything was removed.
     """
+    from requests.exceptions import RequestException
+
     began = time.monotonic()
     definition = replace(definition, document=json.loads(definition.text))
     client = engine()
@@ -67,10 +70,22 @@ def rehearse(
                 options.interrupt_after,
             )
             result = play.run()
+    except RequestException as error:
+        raise LaunchError(_engine_gone(error), EXIT_PREFLIGHT) from None
     finally:
         client.close()
     seconds = {"total": time.monotonic() - began, **result.seconds}
     return replace(result, seconds=seconds)
+
+
+def _engine_gone(error: Exception) -> Problem:
+    return Problem(
+        "Docker engine",
+        f"it went away before the job ran ({type(error).__name__})",
+        "an engine that stays",
+        "look into its log, and start again",
+        rule="docker-engine",
+    )
 
 
 @contextmanager

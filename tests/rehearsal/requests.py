@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,9 @@ def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tu
     return words[:at], ("--",), words[at + 1 :]
 
 
-def foreign(image: str, hosts: int = 2, ranks: int = 1, **hyperparameters: str) -> dict[str, Any]:
+def foreign(
+    image: str, ranks: int = 1, hyperparameters: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """A request as the SageMaker SDK 2.x sends it: the code in S3, the user's script started."""
     return {
         "TrainingJobName": "from-elsewhere",
@@ -88,7 +91,7 @@ def foreign(image: str, hosts: int = 2, ranks: int = 1, **hyperparameters: str) 
         "OutputDataConfig": {"S3OutputPath": "s3://my-bucket/out"},
         "ResourceConfig": {
             "InstanceType": "ml.c5.xlarge",
-            "InstanceCount": hosts,
+            "InstanceCount": 2,
             "VolumeSizeInGB": 30,
         },
         "StoppingCondition": {"MaxRuntimeInSeconds": 3600},
@@ -100,7 +103,7 @@ def foreign(image: str, hosts: int = 2, ranks: int = 1, **hyperparameters: str) 
             "sagemaker_region": '"us-east-1"',
             "sagemaker_mpi_enabled": "true",
             "sagemaker_mpi_num_of_processes_per_host": str(ranks),
-            **hyperparameters,
+            **(hyperparameters or {}),
         },
     }
 

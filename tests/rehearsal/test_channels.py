@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 
 from launchers.core.containers import Channel, Container
 from launchers.core.problems import LaunchError
@@ -95,3 +99,36 @@ def test_an_object_lies_where_file_mode_puts_it(
 def test_an_object_whose_name_leads_out_is_refused(key: str, tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match="a name that stays in its folder"):
         place_of(key, "data", [key], tmp_path)
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A bucket on a loopback S3 endpoint that the environment names."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://{host}:{port}")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    made = boto3.resource("s3").create_bucket(Bucket="bucket")
+    yield made
+    server.stop()
+
+
+def test_a_channel_comes_from_the_s3_endpoint_that_the_environment_names(
+    bucket: Any, tmp_path: Path
+) -> None:
+    for key in ("train/a", "train/deep/b", "training/other", "train/"):
+        bucket.put_object(Key=key, Body=key.encode())
+    filled = fill(hosts(channel()), {}, tmp_path, False)
+    folder = Path(filled.containers[0].mounts[f"{DATA}/train"])
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert {"a", "deep/b"} <= files
+    assert (folder / "deep/b").read_text() == "train/deep/b"
+    assert "copied from http://127.0.0.1" in filled.notes[0]
+
+
+def test_an_endpoint_without_the_data_is_told_with_the_way_on(bucket: Any, tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match=r"no object begins with it.*--local-channel"):
+        fill(hosts(channel()), {}, tmp_path, False)

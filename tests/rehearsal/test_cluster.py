@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from launchers.core.containers import Cause, Conduct
+from launchers.rehearsal.workplace import MEMORY
 from tests.rehearsal.boxes import PROOF, Heard, box, run, seconds_since, things_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base", "home")]
@@ -250,3 +251,39 @@ def test_the_document_that_ran_lies_beside_its_outcome() -> None:
     assert result.folder is not None
     assert json.loads((result.folder / "document.json").read_text()) == {}
     assert "launch: proof: " in (result.folder / "rehearsal.log").read_text()
+
+
+def test_credentials_come_on_request_from_memory_and_go_with_the_rehearsal(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, secret = "-".join(["some", "key"]), "-".join(["some", "secret"])
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
+    configs: list[Any] = []
+    modes: list[int] = []
+
+    class Inspector(Heard):
+        def line(self, line: Any, watch: Any) -> None:
+            super().line(line, watch)
+            if not configs:
+                name = next(n for n in things_of(client, "secret") if n.endswith("algo-1"))
+                configs.append(client.api.inspect_container(name))
+                (file,) = MEMORY.glob("launch-rehearsal-*/credentials")
+                modes.extend(path.stat().st_mode & 0o777 for path in (file, file.parent))
+
+    heard = Inspector()
+    script = (
+        "echo begin; sleep 1; cat $AWS_SHARED_CREDENTIALS_FILE > /tmp/seen; "
+        "grep -q some.secret /tmp/seen && echo found; "
+        f"echo x >> $AWS_SHARED_CREDENTIALS_FILE || echo read-only; {PROOF}"
+    )
+    result = run(script, FOREVER, heard=heard, name="secret", with_credentials=True)
+    assert result.state == "succeeded"
+    assert {"found", "read-only"} <= set(heard.of("algo-1"))
+    assert modes == [0o600, 0o700]
+    assert secret not in json.dumps(configs), "the engine keeps a container's settings on disk"
+    assert list(MEMORY.glob("launch-rehearsal-*")) == []
+    assert any("credentials" in text for text in result.deviations)
+    assert result.folder is not None
+    for path in result.folder.rglob("*"):
+        assert not path.is_file() or secret not in path.read_text()

@@ -164,6 +164,6 @@ def test_a_time_limit_is_named() -> None:
 
 def test_an_engine_that_went_away_is_named() -> None:
     state, reason = judged(
-        ActEnd(ENGINE_LOST, error="connection refused"), seen([], {}), FOUR, hosts(), None
+        ActEnd(ENGINE_LOST, error="ConnectionError"), seen([], {}), FOUR, hosts(), None
     )
-    assert (state, reason) == ("lost", "the Docker engine went away: connection refused")
+    assert (state, reason) == ("lost", "the Docker engine went away (ConnectionError)")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from launchers.core.containers import Conduct
+from launchers.core.containers import Conduct, Container
 from launchers.core.provider import JobDefinition
 from launchers.core.render import document_text
 from launchers.rehearsal.options import RehearsalOptions
@@ -125,7 +125,7 @@ def test_a_document_that_starts_fewer_ranks_than_meant_fails(
     launch: Launch, toolkit_image: str
 ) -> None:
     folder = source(launch, TELLS)
-    document = foreign(toolkit_image, sagemaker_mpi_num_processes="1")
+    document = foreign(toolkit_image, hyperparameters={"sagemaker_mpi_num_processes": "1"})
     words = ("--source", str(folder), "--despite-problems")
     answer = rehearse(launch, document, *words)
     assert (answer.code, answer.json["state"]) == (1, "failed")
@@ -136,7 +136,7 @@ def test_an_mpi_option_that_makes_the_toolkit_leave_is_not_proven(
     launch: Launch, toolkit_image: str
 ) -> None:
     folder = source(launch, TELLS)
-    document = foreign(toolkit_image, **{MPI_OPTIONS: '"-host algo-1"'})
+    document = foreign(toolkit_image, hyperparameters={MPI_OPTIONS: '"-host algo-1"'})
     refused = rehearse(launch, document, "--source", str(folder))
     assert refused.code == 2
     answer = rehearse(launch, document, "--source", str(folder), "--despite-problems")
@@ -145,14 +145,52 @@ def test_an_mpi_option_that_makes_the_toolkit_leave_is_not_proven(
     assert "mpirun never started" in answer.json["reason"]
 
 
-def test_a_wrong_network_interface_is_named(launch: Launch, toolkit_image: str) -> None:
+class WithAnotherInterface(SageMakerProvider):
+    """SageMaker's contract with the interface name that the SDK 3's local mode writes."""
+
+    def contract(
+        self,
+        definition: JobDefinition,
+        ranks_per_host: int | None = None,
+        serve_code: bool = True,
+    ) -> list[Container]:
+        path = "/opt/ml/input/config/resourceconfig.json"
+        return [
+            replace(host, files={**host.files, path: _renamed(host.files[path])})
+            for host in super().contract(definition, ranks_per_host, serve_code)
+        ]
+
+
+def _renamed(content: object) -> bytes:
+    assert isinstance(content, bytes)
+    return content.replace(b"eth0", b"ethwe")
+
+
+def test_a_wrong_network_interface_is_named(
+    launch: Launch, toolkit_image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = source(launch, TELLS)
-    options = json.dumps("--mca oob_tcp_if_include ethwe")
-    answer = rehearse(
-        launch, foreign(toolkit_image, **{MPI_OPTIONS: options}), "--source", str(folder)
+    document = foreign(toolkit_image)
+    definition = JobDefinition("sagemaker", "ethwe", 2, document_text(document), document)
+    monkeypatch.setenv("LAUNCH_HOME", str(launch.home))
+    options = RehearsalOptions(source=str(folder))
+    result = run_rehearsal(WithAnotherInterface(), definition, None, options, Heard())
+    assert result.state == "failed"
+    assert result.reason == (
+        "algo-1 exited with code 1: mpirun was told to use the network interface ethwe, which the "
+        "container does not have; its own is eth0"
     )
+
+
+def test_an_mpi_parameter_that_the_toolkit_sets_itself_is_named(
+    launch: Launch, toolkit_image: str
+) -> None:
+    options = json.dumps("--mca oob_tcp_if_include eth0")
+    document = foreign(toolkit_image, hyperparameters={MPI_OPTIONS: options})
+    words = ("--source", str(source(launch, TELLS)), "--despite-problems")
+    answer = rehearse(launch, document, *words)
     assert (answer.code, answer.json["state"]) == (1, "failed")
-    assert "a network interface that the container does not have" in answer.json["reason"]
+    assert "--mca oob_tcp_if_include stands in" in answer.json["reason"]
 
 
 @pytest.fixture
