@@ -35,7 +35,7 @@ def rows(
         Row("script", source.script, "the shared script" if source.shared else str(source.folder)),
         Row("arguments", " ".join(shlex.quote(word) for word in job.arguments) or "none"),
         Row("environment", ", ".join(job.environment) or "none"),
-        Row("GPUs", f"pinned by {pin[0]}", pin[1]),
+        Row("GPUs", f"pinned by {pin[0]}" if machine.gpus else "none", pin[1]),
         Row("region", account.region, account.region_origin),
         Row("role", account.role, account.role_origin),
         Row("bucket", account.bucket, account.bucket_origin),

@@ -155,7 +155,7 @@ def test_a_host_name_that_is_not_this_machines_is_named_with_the_line_to_add(nam
 
 
 def test_a_host_name_with_an_address_of_this_machine_passes() -> None:
-    assert prerequisites.host_name_problem("localhost") == ""
+    assert prerequisites.host_name_problem("127.0.0.1") == ""
 
 
 def test_too_little_room_names_the_place_and_how_much_is_short(tmp_path: Path) -> None:
