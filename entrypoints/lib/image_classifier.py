@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import random
 import time
 from typing import Any, Mapping
 
 import horovod
+import numpy as np
 import tensorflow as tf
 
 from . import (
@@ -64,7 +66,7 @@ class _Run:
         )
         if ranks.first:
             self._say_data()
-        tf.keras.utils.set_random_seed(settings.seed)
+        _set_seeds(settings.seed)
         self._model = self._build()
         training.compile_distributed(
             self._model, models.optimizer(settings.optimizer, settings.learning_rate)
@@ -274,3 +276,11 @@ class _Run:
                 accuracy, loss, self._epochs_done, self._ranks.size, model_path, folder, kept
             )
         )
+
+
+def _set_seeds(seed: int) -> None:
+    """What tf.keras.utils.set_random_seed does, but for its own generator: once that has a seed,
+    tf-keras 2.18 asks it for ``randint(1, 1e9)``, which Python 3.12 refuses."""
+    random.seed(seed)
+    np.random.seed(seed)
+    tf.random.set_seed(seed)

@@ -205,7 +205,9 @@ def test_gnu_tar_and_the_strict_filter_of_python_extract_it(
     by_tar.mkdir()
     subprocess.run(["tar", "-xzf", str(archive), "-C", str(by_tar)], check=True)
     with tarfile.open(archive) as opened:
-        opened.extractall(by_python, filter="data")
+        # Debian 12's Python 3.11.2 has no filters yet.
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        opened.extractall(by_python, **safe)
     for folder in (by_tar, by_python):
         for path, content in tree.items():
             assert (folder / "src" / path).read_text() == content
