@@ -93,6 +93,8 @@ class LocalProvider(Provider):
         document = definition.document
         folders = [document["folder"], document["environment"]["LAUNCH_CHECKPOINT_DIR"]]
         problems = [problem for folder in folders for problem in _folder_problems(Path(folder))]
+        if document["world_size"] > 1:
+            problems += _host_name_problems()
         return problems + _port_problems(document["port"])
 
     def submit(self, definition: JobDefinition, bundle: Any = None) -> JobHandle:
@@ -314,6 +316,25 @@ def _unwritable(folder: Path, error: OSError) -> Problem:
         "name another with --output-path (or LAUNCH_HOME for all jobs)",
         rule="folder-unwritable",
     )
+
+
+def _host_name_problems() -> list[Problem]:
+    """Horovod 0.28.1 looks this machine's own name up for the context of its process sets
+    (gloo_context.cc), whatever HOROVOD_GLOO_IFACE says, and aborts where it has no address."""
+    name = socket.gethostname()
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError:
+        return [
+            Problem(
+                "this machine's host name",
+                f"{name} has no address",
+                "a name that resolves, which Horovod needs",
+                f"add a line to /etc/hosts: 127.0.1.1 {name}",
+                rule="host-name",
+            )
+        ]
+    return []
 
 
 def _port_problems(port: int) -> list[Problem]:

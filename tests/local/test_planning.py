@@ -177,3 +177,12 @@ def test_the_plan_says_all_that_decides_the_run(launch: Launch):
     ):
         assert part in answer.err
     json.loads(answer.out)
+
+
+def test_a_host_name_without_an_address_is_told_before_any_rank(monkeypatch: pytest.MonkeyPatch):
+    from launchers.local import launcher
+
+    assert launcher._host_name_problems() == []
+    monkeypatch.setattr("socket.gethostname", lambda: "no-such-host.invalid")
+    (problem,) = launcher._host_name_problems()
+    assert "/etc/hosts: 127.0.1.1 no-such-host.invalid" in problem.fix
