@@ -116,7 +116,9 @@ class SimulatedJob:
             **self.environment,
         }
 
-    def start(self, index: int, *arguments: str, script: str = "train.py", **environment: str):
+    def start(
+        self, index: int, *arguments: str, script: str = "train.py", **environment: str
+    ) -> subprocess.Popen[bytes]:
         """Starts one host's agent. An environment value of "" takes the variable out."""
         merged = {**self.agent_environment(index), **environment}
         output = (self.folder / f"agent-{index}.log").open("ab")

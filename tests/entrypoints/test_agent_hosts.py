@@ -337,7 +337,7 @@ def test_a_host_that_cannot_start_its_ranks_is_not_waited_for(make_job: MakeJob)
     job.script("print('the script ran')")
     job.start(0)
     job.start(1, script="other.py")
-    assert job.wait() == [2, 2]
+    assert job.wait() == [2, 2], job.text()
     assert job.failure()["host"] == "host-2"
     assert "no such file" in job.failure()["reason"]
     assert not job.said("the script ran")

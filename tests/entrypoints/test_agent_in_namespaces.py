@@ -137,4 +137,16 @@ def test_a_host_whose_own_name_leads_nowhere_is_warned_of(
         three.job.script("import horovod.anyframework as hvd\nhvd.init()\n")
         three.start(0, 1, 2)
         assert three.job.wait() == [0, 0, 0]
-        assert len(three.job.said("warning: this machine's own name .* has")) == 3
+        assert len(three.job.said("warning: this machine's own name nobody has no address")) == 3
+
+
+def test_a_start_that_crashes_for_want_of_an_address_says_so(
+    make_job: Callable[..., SimulatedJob],
+) -> None:
+    with network(1) as net:
+        job = make_job(hosts=1, processes=2, PYTHONPATH="", TF_CPP_MIN_LOG_LEVEL="3")
+        job.before = lambda index: net.inside(index, own_name=False)
+        job.script(START)
+        assert job.run(seconds=SECONDS) == [1], job.text()
+        assert job.failure()["phase"] == "starting"
+        assert "own name nobody has no address" in job.failure()["reason"]

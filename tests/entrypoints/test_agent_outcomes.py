@@ -125,6 +125,8 @@ def test_the_failing_ranks_code_is_every_agents_code(end: str, make_job: MakeJob
     assert job.run() == [code, code]
     failure = job.failure()
     assert (failure["rank"], failure["exit_code"], failure["phase"]) == (1, exit_code, phase)
+    if end.startswith("sys.exit"):
+        assert failure["reason"] == f"the script called {text}"
 
 
 @pytest.mark.parametrize("code", [6, 11, 134, 139])

@@ -106,7 +106,7 @@ def test_a_rank_that_is_killed_takes_all_others_with_it_and_is_the_one_named(
 # what rank 1 does; codes; the reason
 FAILURES = {
     "raises": ("raise ValueError('boom')", [1, 1], "ValueError: boom"),
-    "exits": ("sys.exit(3)", [3, 3], "exited with code 3"),
+    "exits": ("sys.exit(3)", [3, 3], "the script called sys.exit(3)"),
     "exits past everything": ("os._exit(3)", [3, 3], "rank 1 exited with code 3"),
     "crashes": ("os.abort()", [134, 134], "rank 1 killed by SIGABRT"),
 }

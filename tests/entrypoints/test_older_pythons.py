@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -54,14 +55,21 @@ def test_what_a_rank_needs_of_ours_is_imported_before_the_script_runs(path: Path
                     assert [alias.name for alias in node.names] == ["secret_references"]
 
 
+def find_python(version: str) -> str:
+    """An interpreter on PATH or of pyenv; skips the test where there is none."""
+    managed = Path(os.environ.get("PYENV_ROOT", "/nonexistent")).glob(f"versions/{version}.*")
+    candidates = [shutil.which(f"python{version}"), *(f"{found}/bin/python" for found in managed)]
+    for python in candidates:
+        # A version manager's shim may be there without its Python.
+        if python and subprocess.run([python, "-c", ""], capture_output=True).returncode == 0:
+            return python
+    pytest.skip(f"this machine has no python{version}")
+
+
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
 def test_a_job_runs_on(version: str, make_job: Callable[..., SimulatedJob]) -> None:
-    python = shutil.which(f"python{version}")
-    # A shim of a version manager may be there without its Python.
-    if python is None or subprocess.run([python, "-c", ""], capture_output=True).returncode:
-        pytest.skip(f"this machine has no python{version}")
     job = make_job(hosts=2)
-    job.python = python
+    job.python = find_python(version)
     job.script(
         HVD
         + """

@@ -18,12 +18,15 @@ from launch_runtime.host import settings as agent_settings
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.console import Console
 from launch_runtime.host.job import Job, PortError
-from launch_runtime.host.local_ranks import LocalRanks, log_path, numbers
+from launch_runtime.host.local_ranks import LocalRanks
+from launch_runtime.host.preparation import prepare
 from launch_runtime.host.settings import ABORT_GRACE_SECONDS, Settings
 
 BAD_REQUEST = 2  # exit code: nothing was started
 _LOOK_SECONDS = 0.2  # how often the agent looks, where nothing wakes it earlier
 _FLUSH_SECONDS = 5.0
+_REFUSAL_SECONDS = 10.0  # how long a host that cannot start waits to say so to the first one
+_DRAIN_SECONDS = 60.0  # what a reader of a job that went well gets to read its last lines
 
 
 def main(arguments: Sequence[str], entrypoints: str) -> int:
@@ -53,33 +56,6 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
     return agent.run(command, source)
 
 
-def prepare(
-    arguments: Sequence[str], entrypoints: str, cluster: Cluster, settings: Settings
-) -> tuple[str, list[str]]:
-    """The ranks' working folder, and their command after the interpreter, checked.
-
-    Raises:
-        environment.SettingError: No such script, or logs cannot be written.
-    """
-    if not arguments:
-        raise env.SettingError("no script given; usage: agent.py SCRIPT [ARGUMENTS...]")
-    source = env.source_folder(os.environ, entrypoints)
-    env.script_path(source, arguments[0])
-    for number in numbers(cluster, settings):
-        path = log_path(settings, number)
-        if path:
-            _try_log(path)
-    return source, [os.path.join(entrypoints, "guard.py"), *arguments]
-
-
-def _try_log(path: str) -> None:
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644))
-    except OSError as error:
-        raise env.SettingError(f"LAUNCH_LOG_DIR: cannot write {path}: {error.strerror}") from None
-
-
 class HostAgent:
     """One host's agent.
 
@@ -97,6 +73,7 @@ class HostAgent:
         self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._ranks: LocalRanks | None = None
         self._stops = 0
+        self._trouble = ""  # with this machine's name, which makes Horovod's start crash
         self._job = Job(cluster, settings, self._say, self._wake)
 
     def run(self, command: Sequence[str], source: str) -> int:
@@ -116,7 +93,7 @@ class HostAgent:
         if verdict is None:
             self._ranks = LocalRanks(self._cluster, self._settings, self._console, self._on_event)
             self._job.tell(began=True)
-            self._warn_of_own_name()
+            self._check_own_name()
             self._claim(self._ranks.start(command, source, self._job.port))
             verdict = self._watch(self._ranks)
         return self._leave(verdict)
@@ -129,9 +106,10 @@ class HostAgent:
         """
         failure = Failure(self._cluster.own.name, problem, failures.JOINING, code=BAD_REQUEST)
         self._say(problem)
-        self._job.start()
+        # Before the first report, which would else let the job begin.
         self._job.claim(failure)
-        self._job.leave(None)
+        self._job.start()
+        self._job.deliver(_REFUSAL_SECONDS, patient=True)
         self._console.flush(_FLUSH_SECONDS)
         return BAD_REQUEST
 
@@ -149,14 +127,15 @@ class HostAgent:
                 reminder += self._settings.reminder
                 trouble = f" ({self._job.trouble})" if self._job.trouble else ""
                 self._say(f"waiting for {lines.and_list(self._job.missing)}{trouble}")
-        return None
+        return self._job.verdict()
 
-    def _warn_of_own_name(self) -> None:
-        if len(self._cluster.hosts) > 1 and not network.is_loopback(self._cluster.first.address):
-            trouble = network.trouble_with_own_name()
-            if trouble:
-                self._say(f"warning: {trouble}, where Horovod's ranks on other hosts will look for "
-                          "it; give it its own address in /etc/hosts")  # fmt: skip
+    def _check_own_name(self) -> None:
+        elsewhere = len(self._cluster.hosts) > 1
+        elsewhere = elsewhere and not network.is_loopback(self._cluster.first.address)
+        if self._settings.world_size > 1:
+            self._trouble = network.trouble_with_own_name(elsewhere)
+        if self._trouble:
+            self._say(f"warning: {self._trouble}; add a line for it to /etc/hosts")
 
     def _watch(self, ranks: LocalRanks) -> Failure | None:
         """Blocks until the job's end is known; None for a good one."""
@@ -196,7 +175,7 @@ class HostAgent:
         elif verdict:
             self._say(verdict.sentence())
         self._job.see_off(verdict)
-        self._console.flush(_FLUSH_SECONDS)
+        self._console.flush(_FLUSH_SECONDS if verdict else _DRAIN_SECONDS)
         return verdict.code if verdict else 0
 
     def _end(self, ranks: LocalRanks, verdict: Failure | None) -> None:
@@ -217,7 +196,7 @@ class HostAgent:
             self._wait()
             ranks.look()
             ranks.kill_overdue(now=self._stops > 1)
-        ranks.drain(2.0 if verdict else 30.0)
+        ranks.drain(2.0 if verdict else _DRAIN_SECONDS)
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -231,6 +210,9 @@ class HostAgent:
     def _claim(self, failure: Failure | None) -> None:
         if failure is None or self._ranks is None:
             return
+        if self._trouble and failure.signal and failure.phase == failures.STARTING:
+            reason = f"{failure.reason}; likely cause: {self._trouble}"
+            failure = failure._replace(reason=reason)
         self._console.hold()
         self._job.claim(failure)
         if not failure.consequence:

@@ -28,7 +28,7 @@ class Console:
         self._holding = False
         self._held: list[tuple[int, bytes]] = []
         self._held_bytes = 0
-        self._decided = False
+        self._decided = self._opened = False
         self._speaker: int | None = None  # after a verdict: the one rank that may speak
         self._warnings: set[bytes] = set()
         self._broken = False
@@ -56,7 +56,7 @@ class Console:
     def hold(self) -> None:
         """A rank of this host has failed: keep all ranks' lines until the verdict."""
         with self._changed:
-            self._holding = not self._decided
+            self._holding = not (self._decided or self._opened)
 
     def decide(self, speaker: int | None) -> None:
         """The job's first failure is known: from now on only lines of rank ``speaker`` pass.
@@ -71,6 +71,7 @@ class Console:
     def open(self) -> None:
         """The job ends because somebody asked for that: all ranks may go on to speak."""
         with self._changed:
+            self._opened = True
             self._release(lambda rank: True)
 
     def flush(self, seconds: float) -> None:

@@ -132,10 +132,10 @@ class Coordinator:
     def _decide(self, now: float) -> None:
         if self._verdict is not None or self._finished():
             return
-        if not self._began:
-            self._begin(now)
-        else:
+        if self._began:
             self._look_for_silence(now)
+        elif not self._claims:
+            self._begin(now)
         self._verdict = next((claim for _, claim in self._claims if not claim.consequence), None)
         if not self._verdict and self._claims and now - self._claims[0][0] >= CONSEQUENCE_SECONDS:
             self._verdict = self._lost_meanwhile(now) or self._claims[0][1]

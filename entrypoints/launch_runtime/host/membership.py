@@ -149,13 +149,15 @@ class Membership:
                 self._decide_alone(self._own_view(time.monotonic()))
             return self._verdict
 
-    def deliver(self, seconds: float) -> None:
-        """Tells the first host that this one knows the end; blocks for up to ``seconds``, and
-        not at all where the first host was never heard of."""
+    def deliver(self, seconds: float, patient: bool = False) -> None:
+        """Tells the first host that this one knows the end; blocks for up to ``seconds``.
+
+        A first host that was never heard of is waited for only if ``patient``.
+        """
         self.tell(ended=True, left=True)
         deadline = time.monotonic() + seconds
         while not self._delivered and time.monotonic() < deadline:
-            if self.trouble and not self._state:
+            if self.trouble and not self._state and not patient:
                 break
             time.sleep(0.02)
         self._closed = True

@@ -31,19 +31,26 @@ def resolve(address: str) -> str:
     return socket.gethostbyname(address)
 
 
-def trouble_with_own_name() -> str:
-    """Why other hosts could not reach this one by the address of its own name, or "".
+def trouble_with_own_name(others_elsewhere: bool) -> str:
+    """Why Gloo cannot work with this machine's own name, or "".
 
-    Gloo takes that address for process sets, the set of all ranks among them, whatever
-    HOROVOD_GLOO_IFACE says (Horovod 0.28.1, GlooContext::InitializeForProcessSet).
+    It takes the address of that name for process sets, the set of all ranks among them, whatever
+    HOROVOD_GLOO_IFACE says, and crashes where there is none (Horovod 0.28.1, run;
+    GlooContext::InitializeForProcessSet).
+
+    Args:
+        others_elsewhere: Ranks run on other machines too.
     """
     name = socket.gethostname()
     try:
         address = resolve(name)
     except OSError:
-        return f"this machine's own name {name} has no address"
-    if is_loopback(address):
-        return f"this machine's own name {name} has the address {address}"
+        return f"this machine's own name {name} has no address, and Horovod needs one"
+    if others_elsewhere and is_loopback(address):
+        return (
+            f"this machine's own name {name} has the address {address}, where other hosts "
+            "cannot reach its ranks"
+        )
     return ""
 
 

@@ -95,7 +95,7 @@ class Guard:
         except SystemExit as error:
             self._code = _exit_code(error)
             if self._code:
-                self._failing(error, f"exited with code {self._code}")
+                self._failing(error, f"the script called sys.exit({error.code!r})")
             else:
                 atexit.register(self._reporter.ended)
             raise

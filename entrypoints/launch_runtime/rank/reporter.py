@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import Sequence
 
 from launch_runtime import lines, state_file
 from launch_runtime.failures import STARTING, TRAINING
@@ -68,8 +69,7 @@ class Reporter:
     def refuse(self, refusal: RefusalError) -> None:
         """Says why the rank must not go on; the caller ends it with code 1."""
         self.failing(refusal.reason, 1)
-        for line in refusal.explanation():
-            self.line(line)
+        self._say(refusal.explanation())
 
     def refuse_in_child(self, refusal: RefusalError, agent_looks: bool) -> None:
         """The same from a process that has no agent's pipe.
@@ -79,23 +79,27 @@ class Reporter:
         state_file.record(self.state_path, state_file.REFUSED, refusal.reason)
         if not agent_looks:
             self._print_failure(refusal.reason)
-        for line in refusal.explanation():
-            self.line(line)
+        self._say(refusal.explanation())
 
     def line(self, text: str) -> None:
         """Prints a whole line, whatever the script has left unfinished on its last one."""
-        text = secret_values.mask(text)
-        if not self._tell(event="line", text=text):
-            for stream in (sys.stdout, sys.stderr):
-                try:
-                    stream.flush()
-                except (AttributeError, OSError, ValueError):
-                    continue
-            start = "\n" if self.script_runs else ""
+        self._say([text])
+
+    def _say(self, texts: Sequence[str]) -> None:
+        masked = [secret_values.mask(text) for text in texts]
+        if all(self._tell(event="line", text=text) for text in masked):
+            return
+        for stream in (sys.stdout, sys.stderr):
             try:
-                lines.write_all(1, (start + text + "\n").encode("utf-8", "replace"))
-            except OSError:
-                return
+                stream.flush()
+            except (AttributeError, OSError, ValueError):
+                continue
+        start = "\n" if self.script_runs else ""
+        try:
+            # In one go: under mpirun other ranks write to the same place.
+            lines.write_all(1, (start + "\n".join([*masked, ""])).encode("utf-8", "replace"))
+        except OSError:
+            return
 
     def _print_failure(self, reason: str) -> None:
         phase = TRAINING if self.initialised else STARTING

@@ -57,8 +57,10 @@ def prepare(script: UserScript, entrypoints: str) -> None:
     our modules can be imported any more. Lines are written when they end, as to a terminal.
     """
     os.chdir(script.source)
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(line_buffering=True)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # Also where Python is told to write every bit at once, which would tear lines apart.
+            stream.reconfigure(line_buffering=True, write_through=False)
     sys.argv = [script.name, *script.arguments]
     sys.path = [entry for entry in sys.path if not _is(entry, entrypoints)]
     if not getattr(sys.flags, "safe_path", False):

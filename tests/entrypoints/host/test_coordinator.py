@@ -141,6 +141,15 @@ def test_hosts_that_do_not_make_the_promised_job_never_begin(case: str) -> None:
     assert not state["began"]
 
 
+def test_a_host_that_comes_with_a_failure_lets_no_job_begin() -> None:
+    table = Table()
+    table.report(0, 0.0)
+    table.report(1, 0.1)
+    state = table.report(2, 0.2, failures=[CAUSE._replace(host="host-3", phase=JOINING)])
+    assert not state["began"]
+    assert state["verdict"]["host"] == "host-3"
+
+
 def test_the_first_cause_is_the_verdict_on_every_host() -> None:
     table = Table()
     table.begin()

@@ -1,0 +1,38 @@
+"""What can be known to be wrong before any host is asked: the script, and where logs go."""
+
+from __future__ import annotations
+
+import os
+from typing import Sequence
+
+from launch_runtime import environment as env
+from launch_runtime.host.cluster import Cluster
+from launch_runtime.host.local_ranks import log_path, numbers
+from launch_runtime.host.settings import Settings
+
+
+def prepare(
+    arguments: Sequence[str], entrypoints: str, cluster: Cluster, settings: Settings
+) -> tuple[str, list[str]]:
+    """The ranks' working folder, and their command after the interpreter, checked.
+
+    Raises:
+        environment.SettingError: No such script, or logs cannot be written.
+    """
+    if not arguments:
+        raise env.SettingError("no script given; usage: agent.py SCRIPT [ARGUMENTS...]")
+    source = env.source_folder(os.environ, entrypoints)
+    env.script_path(source, arguments[0])
+    for number in numbers(cluster, settings):
+        path = log_path(settings, number)
+        if path:
+            _try_log(path)
+    return source, [os.path.join(entrypoints, "guard.py"), *arguments]
+
+
+def _try_log(path: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644))
+    except OSError as error:
+        raise env.SettingError(f"LAUNCH_LOG_DIR: cannot write {path}: {error.strerror}") from None
