@@ -131,4 +131,4 @@ def test_a_channel_comes_from_the_s3_endpoint_that_the_environment_names(
 
 def test_an_endpoint_without_the_data_is_told_with_the_way_on(bucket: Any, tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match=r"no object begins with it.*--local-channel"):
-        fill(hosts(channel()), {}, tmp_path, False)
+        fill(hosts(channel("absent")), {}, tmp_path, False)
