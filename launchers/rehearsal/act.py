@@ -30,9 +30,6 @@ class Seen:
 
     Attributes:
         proofs: Container -> the proof line's text that came out of it.
-        began: When the containers had been started; clock of ``time.time``.
-        proven: When the first proof was seen, or None.
-        ended: When the end was seen.
         first_progress: The first that a rank told, or None.
         pauses: Known wait -> its seconds.
         exits: Container -> its end.
@@ -41,9 +38,6 @@ class Seen:
     watch: JobWatch
     causes: Causes
     proofs: dict[str, str] = field(default_factory=dict)
-    began: float = 0.0
-    proven: float | None = None
-    ended: float = 0.0
     first_progress: Progress | None = None
     pauses: dict[str, float] = field(default_factory=dict)
     exits: dict[str, Exit] = field(default_factory=dict)
@@ -102,12 +96,6 @@ class Act:
 
     def run(self) -> ActEnd:
         """Listen until the end. Blocks; every rule about when it ends is here or in the verdict."""
-        self.seen.began = time.time()
-        end = self._listen()
-        self.seen.ended = time.time()
-        return end
-
-    def _listen(self) -> ActEnd:
         while True:
             lost, ending = self._next(_POLL_SECONDS)
             now = time.monotonic()
@@ -150,10 +138,8 @@ class Act:
         seen.first_progress = seen.first_progress or seen.watch.progress
         if line.text.startswith("launch: proof: "):
             seen.proofs.setdefault(event.container, line.text.removeprefix("launch: proof: "))
-        if seen.watch.proof and not before:
-            seen.proven = event.time
-            if self._interrupt_after is not None:
-                self._interrupt_at = time.monotonic() + self._interrupt_after
+        if seen.watch.proof and not before and self._interrupt_after is not None:
+            self._interrupt_at = time.monotonic() + self._interrupt_after
         self._see_pause(line)
         self._on_line(line, seen.watch)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import re
 import shutil
 import tarfile
 from collections.abc import Sequence
@@ -55,6 +57,16 @@ def with_code(containers: Sequence[Container], archive: Path) -> list[Container]
         else container
         for container in containers
     ]
+
+
+def carries_digest(text: str, archive: Path) -> bool:
+    """Whether a document's text has the hash of the archive's uncompressed stream, as the
+    addresses of our bundles do; True where it has no such hash at all."""
+    digest = hashlib.sha256()
+    with gzip.open(archive) as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest() in text or not re.search(r"/[0-9a-f]{64}/", text)
 
 
 def _plain(source: Path, work: Path) -> Path:

@@ -94,9 +94,10 @@ class Labels:
 
 
 def this_machine() -> str:
-    """Where process numbers of this process mean what they mean: host name, machine and, on
-    Linux, namespace. Two launchers in two containers share an engine but no process numbers."""
-    parts = [socket.gethostname()]
+    """Where process numbers mean to this process what they mean to their owner: host name, user,
+    machine and, on Linux, namespace. Two launchers in two containers share an engine but no
+    process numbers, and some systems hide one user's processes from another."""
+    parts = [socket.gethostname(), str(os.getuid())]
     for read in (_machine_id, _namespace):
         try:
             parts.append(read())

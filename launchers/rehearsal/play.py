@@ -56,6 +56,7 @@ class Play:
         self._audience, self._interrupt_after = audience, interrupt_after
         self._cluster = self._new_cluster()
         self._log: TextIO | None = None
+        self._acted = 0.0  # seconds in which containers ran, both halves together
 
     def run(self) -> RehearsalResult:
         """Play to the end. Blocks.
@@ -100,7 +101,10 @@ class Play:
             interrupt_after,
         )
         self._cluster.start()
-        return running, running.run()
+        began = time.monotonic()
+        end = running.run()
+        self._acted += time.monotonic() - began
+        return running, end
 
     def _begin_again(self) -> None:
         """New containers with nothing but the folders that the service keeps."""
@@ -148,8 +152,8 @@ class Play:
             deviations=stage.deviations,
             warnings=tuple(seen.causes.warnings) if not reason else (),
             seconds={
-                "containers": seen.began - (time.time() - (now - began)),
-                "job": seen.ended - seen.began,
+                "containers": collecting - began - self._acted,
+                "job": self._acted,
                 **seen.pauses,
                 "collecting": now - collecting,
             },

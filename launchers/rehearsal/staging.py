@@ -15,7 +15,7 @@ from launchers.core.source_bundle import SourceBundle
 from launchers.rehearsal import secrets
 from launchers.rehearsal.channels import fill, local_channels
 from launchers.rehearsal.cluster import Limits
-from launchers.rehearsal.code import archive_of_bundle, archive_of_source, with_code
+from launchers.rehearsal.code import archive_of_bundle, archive_of_source, carries_digest, with_code
 from launchers.rehearsal.crowding import with_room
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.outcome import Expected
@@ -111,6 +111,7 @@ class _Staging:
         self._local = local_channels(options.local_channels, self.containers)
         self._guarded = provider.is_guarded(definition)
         self._bundle, self._options, self._workplace = bundle, options, workplace
+        self._text = definition.text
         self.expected = _expected(definition, self.containers, options)
         self.objects: dict[str, Path] = {}
         self.deviations: list[str] = []
@@ -141,6 +142,8 @@ class _Staging:
         if not place or not self._serves:
             return
         archive = self._archive(self._workplace.folder)
+        if self._guarded and not carries_digest(self._text, archive):
+            self._note("the code is another than the bundle whose hash the document's address has")
         self.containers = with_code(self.containers, archive)
         if place.startswith("s3://"):
             self.objects[place.removeprefix("s3://")] = archive

@@ -76,15 +76,18 @@ class Verdict:
 
 
 def described(exit_: Exit) -> str:
-    """A bad end in one line: ``algo-2 exited with code 3``, ``algo-1 was ended by SIGKILL``."""
+    """A bad end in one line: ``algo-2 ended with code 3``, ``algo-1 ended with code 137 (SIGKILL)``."""
     name = exit_.container
     if exit_.error:
         return f"{name}: {exit_.error}"
     if exit_.out_of_memory:
         return f"{name} reached its memory limit, and the kernel ended it (code {exit_.code})"
-    if exit_.code is not None and exit_.code > _SIGNAL_BASE:
-        try:
-            return f"{name} was ended by {signal.Signals(exit_.code - _SIGNAL_BASE).name}"
-        except ValueError:
-            pass
-    return f"{name} exited with code {exit_.code}"
+    return f"{name} ended with code {exit_.code}{_signal(exit_.code)}"
+
+
+def _signal(code: int | None) -> str:
+    """`` (SIGKILL)`` for 137, whether the container was killed or its program says so."""
+    try:
+        return f" ({signal.Signals((code or 0) - _SIGNAL_BASE).name})"
+    except ValueError:
+        return ""

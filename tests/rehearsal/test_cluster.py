@@ -77,13 +77,13 @@ def test_without_a_proof_a_good_end_is_not_proven() -> None:
 @pytest.mark.parametrize(
     ("name", "leader", "worker", "reason"),
     [
-        ("bad code of a worker", FOREVER, "exit 3", "algo-2 exited with code 3"),
-        ("bad code of the leader", "exit 4", FOREVER, "algo-1 exited with code 4"),
+        ("bad code of a worker", FOREVER, "exit 3", "algo-2 ended with code 3"),
+        ("bad code of the leader", "exit 4", FOREVER, "algo-1 ended with code 4"),
         (
             "a worker that kills itself",
             FOREVER,
             "exec bash -c 'kill -9 $$; sleep 1; exit 137'",
-            "algo-2 was ended by SIGKILL",
+            "algo-2 ended with code 137 (SIGKILL)",
         ),
         (
             "its program is missing",
@@ -101,7 +101,7 @@ def test_without_a_proof_a_good_end_is_not_proven() -> None:
             "a known line says why",
             "echo 'no sshd here'; exit 1",
             FOREVER,
-            "algo-1 exited with code 1: the image has no sshd",
+            "algo-1 ended with code 1: the image has no sshd",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_host_that_is_killed_from_outside_ends_the_job(client: Any) -> None:
                 client.api.kill(next(name for name in names if name.endswith("algo-2")))
 
     result = run(FOREVER, f"echo ready; {FOREVER}", heard=Killer(), name="host-killed")
-    assert (result.state, result.reason) == ("failed", "algo-2 was ended by SIGKILL")
+    assert (result.state, result.reason) == ("failed", "algo-2 ended with code 137 (SIGKILL)")
 
 
 def test_a_worker_that_ends_well_and_alone_is_a_fault() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
 import tarfile
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from launchers.core.problems import LaunchError
-from launchers.rehearsal.code import archive_of_source, with_code
+from launchers.rehearsal.code import archive_of_source, carries_digest, with_code
 from tests.rehearsal.boxes import box
 
 
@@ -112,6 +114,15 @@ def test_what_is_no_source_is_refused(
     archive(tmp_path / "a.tar.gz", member("train.py"))
     with pytest.raises(LaunchError, match=told):
         archive_of_source(tmp_path / name, work, guarded)
+
+
+def test_a_document_that_names_another_bundle_is_noticed(tmp_path: Path, work: Path) -> None:
+    made = archive_of_source(source(tmp_path), work, guarded=True)
+    with gzip.open(made) as stream:
+        digest = hashlib.sha256(stream.read()).hexdigest()
+    assert carries_digest(f"s3://bucket/code/{digest}/sourcedir.tar.gz", made)
+    assert carries_digest("s3://bucket/sourcedir.tar.gz", made)
+    assert not carries_digest(f"s3://bucket/code/{'0' * 64}/sourcedir.tar.gz", made)
 
 
 def test_an_archive_lies_where_the_contract_wants_it(tmp_path: Path) -> None:

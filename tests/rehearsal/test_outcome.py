@@ -99,28 +99,28 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
         ),
         (
             "hosts that are jobs of their own fail",
-            Ending("algo-2", 1, "algo-2 exited with 1"),
+            Ending("algo-2", 1, "algo-2 ended with 1"),
             0,
             ['launch: failure: {"rank": 0, "host": "algo-2", "reason": "expected world size 4"}'],
             {},
             "failed",
             (
-                "2 jobs of world size 1 where one of 4 was expected: algo-2 exited with 1: rank 0 "
+                "2 jobs of world size 1 where one of 4 was expected: algo-2 ended with 1: rank 0 "
                 "on algo-2: expected world size 4"
             ),
         ),
         (
             "a known line explains it",
-            Ending("algo-1", 1, "algo-1 exited with code 1"),
+            Ending("algo-1", 1, "algo-1 ended with code 1"),
             2,
             ["mpirun noticed that rank 3 went"],
             {},
             "failed",
-            "algo-1 exited with code 1: rank 3 was killed",
+            "algo-1 ended with code 1: rank 3 was killed",
         ),
         (
             "a rank's traceback explains it",
-            Ending("algo-1", 1, "algo-1 exited with code 1"),
+            Ending("algo-1", 1, "algo-1 ended with code 1"),
             2,
             [
                 "[1,3]<stderr>:Traceback (most recent call last):",
@@ -131,16 +131,16 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
             ],
             {},
             "failed",
-            "algo-1 exited with code 1: rank 3 on algo-1: ValueError: boom",
+            "algo-1 ended with code 1: rank 3 on algo-1: ValueError: boom",
         ),
         (
             "where a host was killed the rest is a consequence",
-            Ending("algo-2", 137, "algo-2 was ended by SIGKILL"),
+            Ending("algo-2", 137, "algo-2 ended with code 137 (SIGKILL)"),
             2,
             ["mpirun noticed that rank 3 went"],
             {},
             "failed",
-            "algo-2 was ended by SIGKILL",
+            "algo-2 ended with code 137 (SIGKILL)",
         ),
     ],
 )

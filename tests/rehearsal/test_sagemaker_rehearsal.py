@@ -177,7 +177,7 @@ def test_a_wrong_network_interface_is_named(
     result = run_rehearsal(WithAnotherInterface(), definition, None, options, Heard())
     assert result.state == "failed"
     assert result.reason == (
-        "algo-1 exited with code 1: mpirun was told to use the network interface ethwe, which the "
+        "algo-1 ended with code 1: mpirun was told to use the network interface ethwe, which the "
         "container does not have; its own is eth0"
     )
 
@@ -214,7 +214,7 @@ def test_a_missing_sshd_is_named(launch: Launch, image_without_sshd: str) -> Non
     ("fault", "reason"),
     [
         ("a rank", "rank 1 on algo-2 was ended by signal 9 (Killed)"),
-        ("a host", "algo-2 was ended by SIGKILL"),
+        ("a host", "algo-2 ended with code 137 (SIGKILL)"),
     ],
 )
 def test_what_is_killed_is_named(

@@ -48,19 +48,19 @@ def judge(
             "a worker's bad code is the verdict",
             [("algo-2", 3, 5.0)],
             0.0,
-            ("algo-2", 3, "algo-2 exited with code 3"),
+            ("algo-2", 3, "algo-2 ended with code 3"),
         ),
         (
             "a killed worker is the verdict",
             [("algo-2", 137, 5.0)],
             0.0,
-            ("algo-2", 137, "algo-2 was ended by SIGKILL"),
+            ("algo-2", 137, "algo-2 ended with code 137 (SIGKILL)"),
         ),
         (
             "the leader's bad code is the verdict",
             [("algo-2", 0, 1.0), ("algo-1", 1, 5.0)],
             0.0,
-            ("algo-1", 1, "algo-1 exited with code 1"),
+            ("algo-1", 1, "algo-1 ended with code 1"),
         ),
         ("nothing has ended", [], 1000.0, None),
     ],
@@ -77,8 +77,8 @@ def test_verdict(
 @pytest.mark.parametrize(
     ("exit_", "text"),
     [
-        (Exit("algo-2", 143), "algo-2 was ended by SIGTERM"),
-        (Exit("algo-2", 200), "algo-2 exited with code 200"),
+        (Exit("algo-2", 143), "algo-2 ended with code 143 (SIGTERM)"),
+        (Exit("algo-2", 200), "algo-2 ended with code 200"),
         (Exit("algo-2", None, error="it was removed"), "algo-2: it was removed"),
         (
             Exit("algo-1", 137, out_of_memory=True),
