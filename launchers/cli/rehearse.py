@@ -80,7 +80,7 @@ def _provider_of(document: Mapping[str, Any], file: str) -> str:
 
 def _checked(document: dict[str, Any], expected: int | None) -> tuple[list[Problem], int]:
     """Every rule that fails, and the world size that the ranks must prove."""
-    from launchers.sagemaker.document import at, whole_number
+    from launchers.core.document import at, whole_number
     from launchers.sagemaker.rules import check
     from launchers.sagemaker.rules_world_size import started_world_size
 

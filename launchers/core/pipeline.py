@@ -140,7 +140,8 @@ def submit(
         ledger.update(entry, state="failed", reason=str(error).splitlines()[0])
         raise
     if provider.once:
-        ledger.update(entry, state=PENDING)
+        known = ledger.get(provider.name, entry.name) or entry
+        ledger.update(entry, state=PENDING, details={**known.details, **handle.details})
     return handle
 
 
@@ -158,7 +159,9 @@ def _intended(
 ) -> Entry:
     """The ledger's entry of the job that is about to be sent; written now, unless it is there."""
     definition = prepared.definition
-    details: dict[str, object] = {"ignored_sdks": list(ignored_sdks)} if ignored_sdks else {}
+    details: dict[str, object] = {**definition.destination}
+    if ignored_sdks:
+        details["ignored_sdks"] = list(ignored_sdks)
     if prepared.job.region:
         details["region"] = prepared.job.region
     entry = Entry(

@@ -61,6 +61,11 @@ class Plan:
         """Where the checkpoints lie, for a later run that goes on from them."""
         return self.environment["LAUNCH_CHECKPOINT_DIR"]
 
+    @property
+    def destination(self) -> Mapping[str, str]:
+        """What the request's address says and its document doesn't (a project, a location)."""
+        return {}
+
 
 def counted(number: int, noun: str) -> str:
     """``1 host``, ``2 hosts``."""

@@ -38,6 +38,7 @@ class JobDefinition:
     Attributes:
         text: The document as JSON text, ending with a newline.
         document: The same, parsed.
+        destination: Where it is sent, where the document does not say so itself.
     """
 
     provider: str
@@ -46,6 +47,7 @@ class JobDefinition:
     text: str
     document: Mapping[str, Any]
     placeholders: tuple[Placeholder, ...] = ()
+    destination: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ def render(provider: str, template: str, plan: Plan) -> JobDefinition:
         text=document_text(document),
         document=document,
         placeholders=plan.placeholders,
+        destination=plan.destination,
     )
 
 

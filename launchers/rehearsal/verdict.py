@@ -76,7 +76,7 @@ class Verdict:
 
 
 def described(exit_: Exit) -> str:
-    """A bad end in one line: ``algo-2 ended with code 3``, ``algo-1 ended with code 137 (SIGKILL)``."""
+    """A bad end in one line: ``algo-2 ended with code 3``, or ``... code 137 (SIGKILL)``."""
     name = exit_.container
     if exit_.error:
         return f"{name}: {exit_.error}"

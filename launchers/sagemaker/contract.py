@@ -21,17 +21,14 @@ from launchers.core.containers import (
     Container,
     Pause,
 )
+from launchers.core.document import at, entries, mapping, whole_number
 from launchers.sagemaker.document import (
     CHECKPOINT_PATH,
     MPI_PROCESSES_PER_HOST,
     SUBMIT_DIRECTORY,
-    at,
-    entries,
     hyperparameter,
-    mapping,
     processes_per_host,
     uses_mpi,
-    whole_number,
 )
 from launchers.sagemaker.machines import machine
 

@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from launchers.core.document import at, whole_number
 from launchers.core.ledger import INTENT, Entry, Ledger
 from launchers.core.logs import JobWatch, proven
 from launchers.core.mpi_output import untangled
+from launchers.core.poll import poll_seconds
 from launchers.core.problems import EXIT_PROVIDER, LaunchError, LogsUnreadableError, Problem
 from launchers.core.provider import (
     FAILED,
@@ -21,9 +23,7 @@ from launchers.core.provider import (
     Listener,
     LogLine,
 )
-from launchers.sagemaker.document import at, whole_number
 from launchers.sagemaker.log_streams import GROUP, LogStreams, PatientCaller, RawLine
-from launchers.sagemaker.poll import poll_seconds
 from launchers.sagemaker.session import AWS_ERRORS, Session, is_missing, message_of, refused
 from launchers.sagemaker.states import has_ended, in_words, reason_of, state_of
 from launchers.sagemaker.submission import describe_job

@@ -7,9 +7,11 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from launchers.core.document import at, entries, mapping
 from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger
 from launchers.core.plan import Plan
+from launchers.core.poll import poll_seconds
 from launchers.core.problems import LaunchError, Problem
 from launchers.core.provider import (
     Conduct,
@@ -23,18 +25,9 @@ from launchers.core.provider import (
 from launchers.core.render import render
 from launchers.core.source_bundle import SourceBundle
 from launchers.sagemaker.account import account_of
-from launchers.sagemaker.document import (
-    CODE_CHANNEL,
-    GUARD,
-    PROGRAM,
-    at,
-    entries,
-    hyperparameter,
-    mapping,
-)
+from launchers.sagemaker.document import CODE_CHANNEL, GUARD, PROGRAM, hyperparameter
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.plan import make_plan
-from launchers.sagemaker.poll import poll_seconds
 from launchers.sagemaker.rules import check
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 from launchers.core import sdk_gate
+from launchers.core.document import at
 from launchers.core.job import JobSpec
 from launchers.core.pipeline import Prepared, prepare
 from launchers.core.problems import LaunchError, Problem, did_you_mean, errors
 from launchers.sagemaker import images
 from launchers.sagemaker.account import account_of
-from launchers.sagemaker.document import at
 from launchers.sagemaker.launcher import SageMakerProvider
 
 # Field of the request: argument of the SDK's estimator.

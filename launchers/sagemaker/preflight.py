@@ -13,9 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from launchers.core.document import at, entries, mapping, whole_number
 from launchers.core.plan import counted
 from launchers.core.problems import Problem, Severity
-from launchers.sagemaker.document import at, entries, instance_types, mapping, whole_number
+from launchers.sagemaker.document import instance_types
 from launchers.sagemaker.session import (
     AWS_ERRORS,
     Session,

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from launchers.core.credentials import problems_in_environment
+from launchers.core.document import at, mapping
 from launchers.core.problems import Problem
 from launchers.sagemaker import service_model
-from launchers.sagemaker.document import at, mapping
 from launchers.sagemaker.rules_fields import check_fields
 from launchers.sagemaker.rules_machines import check_machines
 from launchers.sagemaker.rules_start import check_start

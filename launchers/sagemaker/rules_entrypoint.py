@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from launchers.core.document import at, entries
 from launchers.core.plan import counted
 from launchers.core.problems import Problem
-from launchers.sagemaker.document import MPI_ENABLED, at, entries, instances, uses_mpi
+from launchers.sagemaker.document import MPI_ENABLED, instances, uses_mpi
 
 _TOOLKIT = "train"
 # SageMaker Python SDK 3.x, train/constants.py: the channel of what its ModelTrainer starts.

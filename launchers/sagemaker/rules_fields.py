@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from launchers.core.document import at, entries, mapping, whole_number
 from launchers.core.kinds import format_duration
 from launchers.core.problems import Problem
-from launchers.sagemaker.document import at, entries, mapping, whole_number
 
 _DAY = 86400
 LONGEST_RUNTIME = 28 * _DAY  # StoppingCondition.MaxRuntimeInSeconds

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from launchers.core.document import at
 from launchers.core.plan import counted
 from launchers.core.problems import Problem
 from launchers.sagemaker import images, machines
-from launchers.sagemaker.document import (
-    at,
-    instance_types,
-    processes_per_host,
-    uses_mpi,
-)
+from launchers.sagemaker.document import instance_types, processes_per_host, uses_mpi
 
 _IMAGE = "$.AlgorithmSpecification.TrainingImage"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from launchers.core.document import entries, mapping
 from launchers.core.problems import Problem
 from launchers.sagemaker import mpi_options
 from launchers.sagemaker.document import (
@@ -16,9 +17,7 @@ from launchers.sagemaker.document import (
     MPI_OPTIONS,
     PROGRAM,
     SUBMIT_DIRECTORY,
-    entries,
     hyperparameter,
-    mapping,
     uses_mpi,
 )
 

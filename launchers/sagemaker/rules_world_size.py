@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from launchers.core.document import at, mapping, whole_number
 from launchers.core.plan import counted
 from launchers.core.problems import Problem
 from launchers.sagemaker.document import (
     MPI_ENABLED,
     MPI_PROCESSES,
     MPI_PROCESSES_PER_HOST,
-    at,
     hyperparameter,
     instances,
-    mapping,
     processes_per_host,
     uses_mpi,
-    whole_number,
 )
 from launchers.sagemaker.rules_entrypoint import check_entrypoint, starts_toolkit
 

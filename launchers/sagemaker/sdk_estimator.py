@@ -16,6 +16,7 @@ from sagemaker.pytorch import PyTorch
 from sagemaker.session import Session
 from sagemaker.tensorflow import TensorFlow
 
+from launchers.core.document import at, entries
 from launchers.core.pipeline import Prepared
 from launchers.core.plan import layout
 from launchers.core.problems import LaunchError, Problem
@@ -23,8 +24,6 @@ from launchers.sagemaker.document import (
     CODE_CHANNEL,
     GUARD,
     MPI_OPTIONS,
-    at,
-    entries,
     hyperparameter,
     processes_per_host,
 )
