@@ -18,7 +18,7 @@ _LIST_SECONDS = 5.0
 
 def region_flag(function: Any) -> Any:
     """The ``--region`` of a job from elsewhere."""
-    text = "Where a job from elsewhere runs (sagemaker:NAME)."
+    text = "Where a job from elsewhere runs (sagemaker:NAME, vertex:ID)."
     return click.option("--region", "--location", metavar="REGION", help=text)(function)
 
 

@@ -7,37 +7,41 @@ import click
 from launchers.cli.output import answer, say, table
 from launchers.core.kinds import Count
 from launchers.core.problems import LaunchError, Problem, did_you_mean
-
-_PROVIDERS = ("sagemaker",)
+from launchers.core.provider import having, provider
 
 
 @click.command("machines", help="Show the machine types: GPUs, memory, vCPU, EFA.")
-@click.option("--provider", default="sagemaker", metavar="NAME", help="sagemaker.")
+@click.option(
+    "--provider",
+    "name",
+    default="sagemaker",
+    metavar="NAME",
+    help="sagemaker (the default) or vertex.",
+)
 @click.option("--gpus", metavar="G", help="Only those with exactly so many GPUs.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
-def command(provider: str, gpus: str | None, as_json: bool) -> int:
+def command(name: str, gpus: str | None, as_json: bool) -> int:
     """Print the table; the default for a GPU count is marked."""
-    if provider not in _PROVIDERS:
+    known = having("machines")
+    if name not in known:
         raise LaunchError(
             Problem(
                 "--provider",
-                provider,
-                "one of " + ", ".join(_PROVIDERS),
-                did_you_mean(provider, _PROVIDERS),
+                name,
+                "one of " + ", ".join(known),
+                did_you_mean(name, known),
                 rule="provider-unknown",
             )
         )
     count = _count(gpus)
-    from launchers.sagemaker import machines
-
-    rows = machines.table_rows(count)
+    rows = provider(name).machine_rows(count)
     if as_json:
         answer(rows)
     elif rows:
         table(
             [
-                name.upper().replace("_GIB", " GiB").replace("_GB", " GB").replace("_", " ")
-                for name in rows[0]
+                column.upper().replace("_GIB", " GiB").replace("_GB", " GB").replace("_", " ")
+                for column in rows[0]
             ],
             [[_cell(value) for value in row.values()] for row in rows],
         )

@@ -98,6 +98,25 @@ class LogLine:
     text: str
 
 
+@dataclass(frozen=True)
+class Examined:
+    """A document that something else made, as its provider reads it.
+
+    Attributes:
+        definition: Its job's name, and the document as it would be sent.
+        problems: Every rule that it breaks.
+        started: The world size that it starts; None where it does not say.
+        carried: The world size that it names itself, as ours do, or None.
+        script: The script that our own way of starting runs, or None.
+    """
+
+    definition: JobDefinition
+    problems: tuple[Problem, ...]
+    started: int | None
+    carried: int | None = None
+    script: str | None = None
+
+
 class Listener:
     """What a provider tells while it works; the command line shows it. This one is silent."""
 
@@ -118,6 +137,8 @@ class Provider(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     options: ClassVar[type[ProviderOptions]]
+    # What its documents are called; empty where no other tool makes such.
+    document_title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[str]] = frozenset()
     # Whether the same request again means the same job, until that has failed (see pipeline).
     once: ClassVar[bool] = False
@@ -209,6 +230,27 @@ class Provider(ABC):
             Problem("JOB", f"{self.name}:{name}", "a job of `launch list`", rule="job-unknown")
         )
 
+    def recognises(self, document: Mapping[str, Any]) -> bool:
+        """Whether a document from elsewhere is one of this provider's, right or wrong. Pure."""
+        return False
+
+    def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
+        """What a document from elsewhere is, and every rule that it breaks. Pure.
+
+        Args:
+            world_size: What the caller expects, where it says so.
+        """
+        raise NotImplementedError(f"{self.name} has no documents from elsewhere")
+
+    def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
+        """The rows of `launch machines`: a machine type each, the default for a GPU count marked
+        under ``default``. Pure.
+
+        Args:
+            gpus: Only those with exactly so many GPUs.
+        """
+        raise NotImplementedError(f"{self.name} has no machine types")
+
     def conduct(self, definition: JobDefinition) -> Conduct:
         """How the service treats the job's containers while they run and when they end. Pure."""
         return Conduct()
@@ -237,3 +279,14 @@ def provider(name: str) -> Provider:
     module, _, attribute = PROVIDERS[name].partition(":")
     found: type[Provider] = getattr(importlib.import_module(module), attribute)
     return found()
+
+
+def having(power: str) -> list[str]:
+    """The names of the providers that declare a capability, or have documents (``documents``)."""
+    found = []
+    for name in PROVIDERS:
+        chosen = provider(name)
+        declared = chosen.document_title if power == "documents" else power in chosen.capabilities
+        if declared:
+            found.append(name)
+    return found

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from launchers.core.document import at, entries, mapping
+from launchers.core.document import at, entries, mapping, whole_number
 from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger
 from launchers.core.plan import Plan
@@ -16,22 +16,39 @@ from launchers.core.problems import LaunchError, Problem
 from launchers.core.provider import (
     Conduct,
     Container,
+    Examined,
     JobDefinition,
     JobHandle,
     JobStatus,
     LogLine,
     Provider,
 )
-from launchers.core.render import render
+from launchers.core.render import document_text, render
 from launchers.core.source_bundle import SourceBundle
 from launchers.sagemaker.account import account_of
-from launchers.sagemaker.document import CODE_CHANNEL, GUARD, PROGRAM, hyperparameter
+from launchers.sagemaker.document import (
+    CODE_CHANNEL,
+    GUARD,
+    LAUNCH_SCRIPT,
+    PROGRAM,
+    hyperparameter,
+)
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.plan import make_plan
 from launchers.sagemaker.rules import check
 
 if TYPE_CHECKING:
     from launchers.sagemaker.session import Session
+
+# Keys that no other service's documents have.
+_SIGNS = (
+    "AlgorithmSpecification",
+    "TrainingJobName",
+    "HyperParameters",
+    "InputDataConfig",
+    "ResourceConfig",
+    "RoleArn",
+)
 
 
 class SageMakerProvider(Provider):
@@ -43,6 +60,7 @@ class SageMakerProvider(Provider):
     name = "sagemaker"
     title = "Amazon SageMaker"
     options = SageMakerOptions
+    document_title = "CreateTrainingJob request"
     capabilities = frozenset(
         {
             "machines",
@@ -92,6 +110,33 @@ class SageMakerProvider(Provider):
     def check(self, definition: JobDefinition) -> list[Problem]:
         """See :mod:`launchers.sagemaker.rules`."""
         return check(definition.document)
+
+    def recognises(self, document: Mapping[str, Any]) -> bool:
+        """Whether it has one of the keys that only a CreateTrainingJob request has."""
+        return any(key in document for key in _SIGNS)
+
+    def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
+        """See :mod:`launchers.sagemaker.rules`."""
+        from launchers.sagemaker.rules_world_size import started_world_size
+
+        started = started_world_size(document)
+        carried = whole_number(at(document, "Environment", "LAUNCH_WORLD_SIZE"))
+        script = hyperparameter(document, LAUNCH_SCRIPT)
+        definition = JobDefinition(
+            provider=self.name,
+            name=str(document.get("TrainingJobName", "job")),
+            world_size=carried or world_size or started or 0,
+            text=document_text(document),
+            document=document,
+        )
+        problems = tuple(check(document, world_size))
+        return Examined(definition, problems, started, carried, script)
+
+    def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
+        """See :mod:`launchers.sagemaker.machines`."""
+        from launchers.sagemaker.machines import table_rows
+
+        return table_rows(gpus)
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
         """See :mod:`launchers.sagemaker.preflight`."""
