@@ -4,6 +4,7 @@ The one module here that may import a cloud's client, and only when a secret is 
 
     arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME[:JSON-KEY]    AWS Secrets Manager
     arn:aws:ssm:REGION:ACCOUNT:parameter/NAME                       AWS Systems Manager
+    projects/PROJECT/secrets/NAME/versions/VERSION                  Google Secret Manager
     env:NAME                                                        a variable of this machine
     file:PATH                                                       a file, without its last newline
 """
@@ -58,7 +59,20 @@ def _value(name: str, reference: str, environment: MutableMapping[str, str]) -> 
         return _from_file(name, reference, rest)
     if reference.startswith("arn:"):
         return _from_aws(name, reference, environment)
-    raise SecretError(name, reference, "no reference of a known form", "use an ARN, env: or file:")
+    if reference.startswith("projects/"):
+        # Here, as a rank without such a secret needs neither HTTP nor TLS.
+        from launch_runtime.rank import google_secrets
+
+        try:
+            return google_secrets.value(reference, environment)
+        except google_secrets.NoValueError as error:
+            raise SecretError(name, reference, error.why, error.fix) from None
+    raise SecretError(
+        name,
+        reference,
+        "no reference of a known form",
+        "use an ARN, projects/P/secrets/NAME/versions/V, env: or file:",
+    )
 
 
 def _from_file(name: str, reference: str, path: str) -> str:

@@ -97,6 +97,8 @@ def of_exit(host: str, rank: int, status: int, phase: str, world_size: int) -> F
         reason = f"killed by {name}"
     if name == "SIGKILL":
         reason += " (by hand, or by the kernel when memory ran out)"
+    if name == "SIGABRT" and phase == STARTING:
+        reason += " (Horovod ends so where a rank cannot reach another one)"
     return Failure(
         host,
         f"rank {rank} {reason}",

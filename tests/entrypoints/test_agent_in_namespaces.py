@@ -26,6 +26,8 @@ for step in range(100_000):
 """
 )
 
+IDLE = START + "print('training', rank)\ntime.sleep(1000)\n"
+
 
 class Replicas:
     """Three replicas of a custom job."""
@@ -86,23 +88,20 @@ def test_a_replica_that_never_comes_is_named(replicas: Callable[..., Replicas]) 
 def test_a_rank_that_is_killed_ends_all_replicas_with_its_code(
     replicas: Callable[..., Replicas],
 ) -> None:
-    three = replicas()
-    three.job.script(TRAIN)
-    three.start(0, 1, 2)
-    three.job.until_said("training", SECONDS, count=3)
-    os.kill(three.job.guard(2), signal.SIGKILL)
+    three = training(replicas, processes=2)
+    os.kill(three.job.guard(4), signal.SIGKILL)
     until(lambda: not three.job.processes_of_ranks(), 20, "the end of all ranks")
     assert three.job.wait() == [137, 137, 137]
-    assert three.job.failure()["host"] == "workerpool1-1"
+    failure = three.job.failure()
+    assert (failure["rank"], failure["host"]) == (4, "workerpool1-1")
+    assert (failure["exit_code"], failure["signal"]) == (137, "SIGKILL")
+    assert failure["phase"] == "training"
 
 
 def test_a_replica_that_is_lost_ends_the_job_with_a_code_that_is_tried_again(
     replicas: Callable[..., Replicas],
 ) -> None:
-    three = replicas()
-    three.job.script(TRAIN)
-    three.start(0, 1, 2)
-    three.job.until_said("training", SECONDS, count=3)
+    three = training(replicas, processes=2)
     three.job.agents[1].kill()
     three.job.agents[1].wait()
     # Its ranks' peers fail at once; the container comes back when the job has ended.
@@ -112,20 +111,80 @@ def test_a_replica_that_is_lost_ends_the_job_with_a_code_that_is_tried_again(
     assert not three.job.processes_of_ranks()
 
 
-@pytest.mark.parametrize("cut", [[(1, 2)], [(0, 2), (1, 2)]], ids=["two workers", "one from all"])
-def test_a_network_that_drops_packets_ends_the_job_everywhere(
-    cut: list[tuple[int, int]], replicas: Callable[..., Replicas]
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_replica_that_is_restarted_ends_the_whole_job_with_a_code_that_is_tried_again(
+    index: int, replicas: Callable[..., Replicas]
 ) -> None:
-    three = replicas(LAUNCH_HOST_TIMEOUT="6", HOROVOD_GLOO_TIMEOUT_SECONDS="10")
-    three.job.script(TRAIN)
-    three.start(0, 1, 2)
-    three.job.until_said("training", SECONDS, count=3)
+    # Its peers' ranks notice their loss later than its agent is back.
+    three = training(replicas, script=IDLE, processes=2)
+    three.job.agents[index].kill()
+    three.job.agents[index].wait()
+    three.start(index)
+    assert three.job.wait() == [6, 6, 6], three.job.text()
+    for failure in three.job.failures():
+        assert failure["host"] == NAMES[index]
+        assert "was started again while the job ran" in failure["reason"]
+    assert len(three.job.said("training")) == 6, "no rank was started a second time"
+    assert not three.job.processes_of_ranks()
+
+
+# cut links; every replica's exit code; words of the reason
+PARTITIONS = {
+    "two workers": ([(1, 2)], [1, 1, 1], "or two hosts cannot reach each other"),
+    "one worker from the first": ([(0, 1)], [6, 6, 6], "workerpool1-0 was silent"),
+    "one from all": ([(0, 2), (1, 2)], [6, 6, 6], "workerpool1-1 was silent"),
+}
+
+
+@pytest.mark.parametrize("case", PARTITIONS)
+def test_a_network_that_drops_packets_ends_the_job_everywhere(
+    case: str, replicas: Callable[..., Replicas]
+) -> None:
+    cut, codes, words = PARTITIONS[case]
+    three = training(
+        replicas, processes=2, LAUNCH_HOST_TIMEOUT="5", HOROVOD_GLOO_TIMEOUT_SECONDS="8"
+    )
     for one, other in cut:
         three.net.cut(one, other)
-    codes = three.job.wait(SECONDS)
-    assert 0 not in codes
-    assert three.job.failures()
+    assert three.job.wait(SECONDS) == codes, three.job.text()
+    assert words in three.job.failures()[0]["reason"]
     assert not three.job.processes_of_ranks()
+
+
+def test_workers_that_cannot_reach_each_other_from_the_start_are_no_transient_failure(
+    replicas: Callable[..., Replicas],
+) -> None:
+    three = replicas(HOROVOD_GLOO_TIMEOUT_SECONDS="4")
+    three.job.script(TRAIN)
+    three.net.cut(1, 2)
+    three.start(0, 1, 2)
+    assert three.job.wait(SECONDS) == [1, 1, 1], three.job.text()
+    failure = three.job.failure()
+    assert (failure["phase"], failure["exit_code"]) == ("starting", 134)
+    assert "a rank cannot reach another one" in failure["reason"]
+
+
+def test_a_replica_that_is_cut_off_from_the_start_never_came(
+    replicas: Callable[..., Replicas],
+) -> None:
+    three = replicas(LAUNCH_JOIN_TIMEOUT="4")
+    three.job.script("print('the script ran')")
+    three.net.cut(0, 2)
+    three.start(0, 1, 2)
+    assert three.job.wait() == [1, 1, 1]
+    assert three.job.failures()[0]["reason"] == "workerpool1-1 did not join within 4 s"
+    assert "workerpool0-0 did not join within 4 s" in three.job.text(2)
+    assert not three.job.said("the script ran")
+
+
+def training(replicas: Callable[..., Replicas], script: str = TRAIN, **how: object) -> Replicas:
+    """Three replicas whose ranks have all begun."""
+    three = replicas(**how)
+    three.job.script(script)
+    three.start(0, 1, 2)
+    ranks = three.job.hosts * three.job.processes
+    three.job.until_said("training", SECONDS, count=ranks)
+    return three
 
 
 def test_a_host_whose_own_name_leads_nowhere_is_warned_of(

@@ -1,4 +1,8 @@
-"""An agent's way through a job: join, start the ranks, watch, end them, leave."""
+"""An agent's way through a job: join, start the ranks, watch, end them, leave.
+
+What the bundle asks to be installed is installed while the agent joins: the first host knows then
+that this one is here, and not ready.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,17 @@ from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.console import Console
 from launch_runtime.host.job import Job, PortError
 from launch_runtime.host.local_ranks import LocalRanks
-from launch_runtime.host.preparation import prepare
+from launch_runtime.host.preparation import prepare, requirements_file
+from launch_runtime.host.requirements import Requirements
 from launch_runtime.host.settings import ABORT_GRACE_SECONDS, Settings
 
 BAD_REQUEST = 2  # exit code: nothing was started
 _LOOK_SECONDS = 0.2  # how often the agent looks, where nothing wakes it earlier
 _FLUSH_SECONDS = 5.0
-_REFUSAL_SECONDS = 10.0  # how long a host that cannot start waits to say so to the first one
+# How long a host that cannot start waits to say so to the first one. A service's hosts come
+# minutes apart: there it waits as long as the first one would wait for it.
+_REFUSAL_SECONDS = 10.0
+_LAST_WORDS_SECONDS = 2.0  # and of one that failed, before the others hear that all is said
 _DRAIN_SECONDS = 60.0  # what a reader of a job that went well gets to read its last lines
 
 
@@ -39,21 +47,25 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
     Returns:
         The exit code: 0 when all ranks of all hosts ended well.
     """
-    console = Console("?")
+    console, name = Console("?"), "?"
     try:
         cluster = clusters.read(os.environ)
-        console = Console(cluster.own.name)
+        name = cluster.own.name
+        console = Console(name)
         settings = agent_settings.read(os.environ, cluster.managed)
         agent = HostAgent(cluster, settings, console)
     except (env.SettingError, PortError) as error:
-        console.say(lines.message(str(error)))
+        failure = Failure(name, str(error), failures.JOINING, code=BAD_REQUEST)
+        # On this machine the launcher has the agent's own words; of a service's it reads the line.
+        ours = os.environ.get("LAUNCH_CLUSTER")
+        console.say(lines.message(str(error)) if ours else failure.line())
         console.flush(_FLUSH_SECONDS)
         return BAD_REQUEST
     try:
         source, command = prepare(arguments, entrypoints, cluster, settings)
     except env.SettingError as error:
         return agent.refuse(str(error))
-    return agent.run(command, source)
+    return agent.run(command, source, requirements_file(entrypoints, cluster))
 
 
 class HostAgent:
@@ -72,29 +84,36 @@ class HostAgent:
         self._cluster, self._settings, self._console = cluster, settings, console
         self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._ranks: LocalRanks | None = None
+        self._requirements: Requirements | None = None
         self._stops = 0
         self._trouble = ""  # with this machine's name, which makes Horovod's start crash
         self._job = Job(cluster, settings, self._say, self._wake)
 
-    def run(self, command: Sequence[str], source: str) -> int:
+    def run(self, command: Sequence[str], source: str, requirements: str = "") -> int:
         """From the first report to the last; blocks as long as the job lives.
 
         Args:
             command: Of the ranks, after the interpreter.
             source: Their working folder.
+            requirements: A file of packages to install for them first, or "".
 
         Returns:
             The exit code.
         """
         processes.adopt_orphans()
         self._listen()
+        if requirements:
+            self._requirements = Requirements(requirements, self._say, self._on_installed)
+            self._job.tell(ready=False)
+            self._requirements.start()
         self._job.start()
         verdict = self._join()
         if verdict is None:
             self._ranks = LocalRanks(self._cluster, self._settings, self._console, self._on_event)
             self._job.tell(began=True)
             self._check_own_name()
-            self._claim(self._ranks.start(command, source, self._job.port))
+            packages = self._requirements.folder if self._requirements else ""
+            self._claim(self._ranks.start(command, source, self._job.port, packages))
             verdict = self._watch(self._ranks)
         return self._leave(verdict)
 
@@ -105,11 +124,16 @@ class HostAgent:
             The exit code.
         """
         failure = Failure(self._cluster.own.name, problem, failures.JOINING, code=BAD_REQUEST)
-        self._say(problem)
+        managed, first = self._cluster.managed, self._cluster.position == 0
+        if managed and first:
+            self._console.say(failure.line())
+        else:
+            self._say(problem)
         # Before the first report, which would else let the job begin.
         self._job.claim(failure)
         self._job.start()
-        self._job.deliver(_REFUSAL_SECONDS, patient=True)
+        patience = self._settings.join_timeout if managed else _REFUSAL_SECONDS
+        self._job.deliver(patience, patient=True)
         self._console.flush(_FLUSH_SECONDS)
         return BAD_REQUEST
 
@@ -125,9 +149,18 @@ class HostAgent:
                 return verdict
             if time.monotonic() > reminder:
                 reminder += self._settings.reminder
-                trouble = f" ({self._job.trouble})" if self._job.trouble else ""
-                self._say(f"waiting for {lines.and_list(self._job.missing)}{trouble}")
+                self._remind()
         return self._job.verdict()
+
+    def _remind(self) -> None:
+        """Says what this host waits for."""
+        trouble = f" ({self._job.trouble})" if self._job.trouble else ""
+        if self._requirements is not None and self._requirements.is_alive():
+            self._say(f"still installing: {self._requirements.doing}")
+        if self._job.missing:
+            self._say(f"waiting for {lines.and_list(self._job.missing)}{trouble}")
+        elif self._job.preparing:
+            self._say(f"waiting for {lines.and_list(self._job.preparing)} to install packages")
 
     def _check_own_name(self) -> None:
         elsewhere = len(self._cluster.hosts) > 1
@@ -169,13 +202,17 @@ class HostAgent:
         """Ends the ranks, says what there is to say, and lets the first host be the last."""
         if self._ranks is not None:
             self._end(self._ranks, verdict)
+        # Whoever has left may be killed: a service does so once the first host has ended.
+        self._console.flush(_LAST_WORDS_SECONDS if verdict else _DRAIN_SECONDS)
         self._job.leave(verdict)
         if verdict and self._job.speaks_of(verdict):
             self._console.say(verdict.line())
         elif verdict:
             self._say(verdict.sentence())
+        if self._requirements is not None:
+            self._requirements.stop()
         self._job.see_off(verdict)
-        self._console.flush(_FLUSH_SECONDS if verdict else _DRAIN_SECONDS)
+        self._console.flush(_FLUSH_SECONDS)
         return verdict.code if verdict else 0
 
     def _end(self, ranks: LocalRanks, verdict: Failure | None) -> None:
@@ -247,6 +284,9 @@ class HostAgent:
     def _on_event(self, number: int, event: dict[str, Any]) -> None:
         self._inbox.put(("rank", number, event))
 
+    def _on_installed(self, problem: str) -> None:
+        self._inbox.put(("installed", problem))
+
     def _wake(self) -> None:
         self._inbox.put(("look",))
 
@@ -273,6 +313,10 @@ class HostAgent:
         elif event[0] == "stop":
             name = failures.signal_name(event[1])
             self._stop(f"stopped by {name}", name, 128 + event[1])
+        elif event[0] == "installed" and event[1]:
+            self._job.claim(Failure(self._cluster.own.name, event[1], failures.STARTING))
+        elif event[0] == "installed":
+            self._job.tell(ready=True)
         elif event[0] == "orphaned":
             self._stop("stopped: whoever started this agent is gone", "SIGTERM", 143)
 

@@ -55,12 +55,19 @@ def read(environment: Mapping[str, str]) -> Cluster:
     """The cluster from LAUNCH_CLUSTER, else CLUSTER_SPEC, else this host alone.
 
     Raises:
-        SettingError: The variable is not what it has to be, or this replica holds no ranks.
+        SettingError: The variable is not what it has to be or missing in a job of several hosts,
+            or this replica holds no ranks.
     """
     if environment.get("LAUNCH_CLUSTER"):
         return _ours(_parse("LAUNCH_CLUSTER", environment["LAUNCH_CLUSTER"]))
     if environment.get("CLUSTER_SPEC"):
         return _vertex(_parse("CLUSTER_SPEC", environment["CLUSTER_SPEC"]))
+    promised = environment.get("LAUNCH_INSTANCES", "")
+    if _whole(promised) > 1:
+        raise SettingError(
+            f"CLUSTER_SPEC is not set, though LAUNCH_INSTANCES promises {promised} hosts; "
+            "expected the service's list of them, without which this replica is a job of its own"
+        )
     # A job of one replica may have no CLUSTER_SPEC.
     return Cluster([Host("workerpool0-0", "127.0.0.1")], 0, 0, managed=True)
 

@@ -5,8 +5,9 @@ what changed. So a report that is lost or comes twice does no harm. The answer i
 No sockets and no clock in here; whoever calls brings the time.
 
 A report: ``host`` (index), ``incarnation`` (a word that is new with every start of that agent),
-``job``, ``hosts`` (how many it was told), ``world_size``, ``processes``, ``began`` (it has started
-ranks), ``failures`` (list), ``ended`` (its ranks have ended), ``left`` (it knows the end and goes).
+``job``, ``hosts`` (how many it was told), ``world_size``, ``processes``, ``ready`` (nothing is left
+to be installed), ``began`` (it has started ranks), ``failures`` (list), ``ended`` (its ranks have
+ended), ``left`` (it knows the end and goes).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from launch_runtime.host.settings import Settings
 
 # How long a failure that looks like the consequence of another one waits for that other one.
 CONSEQUENCE_SECONDS = 1.5
+_NO_CAUSE = "a rank ended before the others, or two hosts cannot reach each other"
 
 
 class _Member(NamedTuple):
@@ -62,8 +64,9 @@ class Coordinator:
         """Takes a host's report and gives the job's state.
 
         Returns:
-            ``incarnation``, ``missing`` (names), ``began``, ``verdict`` (a failure's fields or
-            None) and ``finished`` (all ranks of all hosts ended well).
+            ``incarnation``, ``missing`` (names), ``preparing`` (names of hosts that are here and
+            not ready), ``began``, ``verdict`` (a failure's fields or None) and ``finished`` (all
+            ranks of all hosts ended well).
 
         Raises:
             KeyError, TypeError, ValueError: It is no report.
@@ -75,6 +78,7 @@ class Coordinator:
             state = {
                 "incarnation": self._incarnation,
                 "missing": self._missing(now),
+                "preparing": self._preparing(),
                 "began": self._began,
                 "verdict": self._verdict.fields() if self._verdict else None,
                 "finished": self._finished(),
@@ -138,7 +142,7 @@ class Coordinator:
             self._begin(now)
         self._verdict = next((claim for _, claim in self._claims if not claim.consequence), None)
         if not self._verdict and self._claims and now - self._claims[0][0] >= CONSEQUENCE_SECONDS:
-            self._verdict = self._lost_meanwhile(now) or self._claims[0][1]
+            self._verdict = self._lost_meanwhile(now) or self._without_cause()
 
     def _lost_meanwhile(self, now: float) -> Failure | None:
         """The host that says nothing any more since a rank met what another rank's end causes."""
@@ -149,13 +153,21 @@ class Coordinator:
                 return failure._replace(reason=f"{failure.reason}; then {consequence.reason:.150}")
         return None
 
+    def _without_cause(self) -> Failure:
+        """The first of those that only follow, where nothing that they follow was seen."""
+        failure = self._claims[0][1]
+        if len(self._cluster.hosts) < 2 or failure.signal or failure.phase != TRAINING:
+            return failure
+        return failure._replace(reason=f"{_NO_CAUSE}: {failure.reason}")
+
     def _begin(self, now: float) -> None:
         missing = self._missing(now)
         if not missing:
             problem = self._disagreement()
             if problem:
                 self._claim(Failure(self._name(0), problem, JOINING), now)
-            self._began = not problem
+            # Hosts that are here may take their time: what they install is theirs to fail at.
+            self._began = not problem and not self._preparing()
         elif now - self._started > self._settings.join_timeout:
             self._claim(never_came(missing, self._settings.join_timeout), now)
 
@@ -202,6 +214,13 @@ class Coordinator:
             for index, host in enumerate(self._cluster.hosts)
             if index not in self._members
             or now - self._members[index].seen > self._settings.host_timeout
+        ]
+
+    def _preparing(self) -> list[str]:
+        return [
+            self._name(index)
+            for index, member in sorted(self._members.items())
+            if not member.report.get("ready", True)
         ]
 
     def _stage(self) -> tuple[bool, bool, bool]:

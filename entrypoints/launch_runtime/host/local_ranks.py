@@ -44,18 +44,21 @@ class LocalRanks:
         self._exited: set[int] = set()
         self._kill_at: float | None = None
 
-    def start(self, command: Sequence[str], source: str, port: int) -> Failure | None:
+    def start(
+        self, command: Sequence[str], source: str, port: int, packages: str = ""
+    ) -> Failure | None:
         """Starts all of them; a failure where one cannot be.
 
         Args:
             command: After the interpreter: guard.py, script, arguments.
             source: The working folder.
             port: The rendezvous' own.
+            packages: A folder for the ranks' PYTHONPATH, or "".
         """
         for local_rank, rank in enumerate(self._ranks):
             try:
                 environment = rank_environment.build(
-                    os.environ, self._cluster, self._settings, port, local_rank
+                    os.environ, self._cluster, self._settings, port, local_rank, packages
                 )
                 log = log_path(self._settings, rank.number)
                 rank.start(command, source, environment, self._console, log, self._on_event)

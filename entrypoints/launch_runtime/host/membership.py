@@ -78,6 +78,7 @@ class Membership:
             "hosts": len(cluster.hosts),
             "world_size": settings.world_size,
             "processes": settings.processes,
+            "ready": True,
             "began": False,
             "failures": [],
             "ended": False,
@@ -116,12 +117,18 @@ class Membership:
         return list(self._state["missing"])
 
     @property
+    def preparing(self) -> list[str]:
+        """The hosts that are here and not ready yet."""
+        return list(self._state.get("preparing", []))
+
+    @property
     def decided_alone(self) -> bool:
         """Whether the verdict is this host's own, because the first one did not answer."""
         return self._verdict is not None and not self._state.get("verdict")
 
     def tell(self, **changes: bool) -> None:
-        """Changes this host's state (``began``, ``ended``, ``left``) and reports it now."""
+        """Changes this host's state (``ready``, ``began``, ``ended``, ``left``) and reports it
+        now."""
         with self._lock:
             self._report.update(changes)
             self._delivered = False
@@ -204,14 +211,18 @@ class Membership:
     def _own_view(self, now: float) -> Failure | None:
         """Why this host gives up on the first one, if it does."""
         first, limit = self._cluster.first, self._settings.join_timeout
-        if not self._state and now - self._started > limit:
+        if not self._state:
+            if now - self._started <= limit:
+                # A failure of its own, too, is kept until the first host has come to hear it.
+                return None
             failure = never_came([first.name], limit)
             where = f"{first.address}:{self._cluster.port}"
-            return failure._replace(reason=f"{failure.reason} ({where}: {self.trouble})")
+            failure = failure._replace(reason=f"{failure.reason} ({where}: {self.trouble})")
+            return self._own[0] if self._own else failure
         silence = now - self._answered
         if self._claimed and min(silence, now - self._claimed) > UNANSWERED_SECONDS:
             cause = next((own for own in self._own if not own.consequence), None)
             return cause or lost(self._cluster, 0, silence)
-        if self._state and silence > self._settings.host_timeout:
+        if silence > self._settings.host_timeout:
             return lost(self._cluster, 0, silence)
         return None

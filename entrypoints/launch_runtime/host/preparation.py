@@ -1,4 +1,4 @@
-"""What can be known to be wrong before any host is asked: the script, and where logs go."""
+"""What can be known before any host is asked: the script, where logs go, what to install."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import Sequence
 
 from launch_runtime import environment as env
+from launch_runtime.host import requirements
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.local_ranks import log_path, numbers
 from launch_runtime.host.settings import Settings
@@ -28,6 +29,15 @@ def prepare(
         if path:
             _try_log(path)
     return source, [os.path.join(entrypoints, "guard.py"), *arguments]
+
+
+def requirements_file(entrypoints: str, cluster: Cluster) -> str:
+    """The bundle's requirements.txt where this agent installs it, else "".
+
+    On this machine `launch local` does that itself, once for all hosts.
+    """
+    path = os.path.join(entrypoints, requirements.FILE)
+    return path if cluster.managed and os.path.isfile(path) else ""
 
 
 def _try_log(path: str) -> None:

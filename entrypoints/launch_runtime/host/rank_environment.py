@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Mapping
 
 from launch_runtime.host import network
@@ -18,11 +19,13 @@ def build(
     settings: Settings,
     port: int,
     local_rank: int,
+    packages: str = "",
 ) -> dict[str, str]:
     """The environment of this host's rank number ``local_rank``.
 
     The layout is static: the global rank is host index x processes + local rank. ``port`` is the
-    rendezvous' own, which a job of one host may have picked itself.
+    rendezvous' own, which a job of one host may have picked itself. ``packages`` is a folder of
+    packages that was installed for the ranks, or "".
     """
     hosts, processes = len(cluster.hosts), settings.processes
     given = {
@@ -45,6 +48,9 @@ def build(
     for name, value in _interfaces(cluster).items():
         built.setdefault(name, value)
     built.update({name: str(value) for name, value in given.items()})
+    if packages:
+        own = built.get("PYTHONPATH")
+        built["PYTHONPATH"] = os.pathsep.join([packages, own] if own else [packages])
     return built
 
 

@@ -62,6 +62,13 @@ SEEN_FORMS = {
     ),
     "a single replica": (spec({"workerpool0": POOL_0}, "workerpool0"), ["workerpool0-0"], 0, 0),
     "a single replica named chief": (spec({"chief": POOL_0}, "chief"), ["chief-0"], 0, 0),
+    "chief and workers by their older names": (
+        spec({"chief": POOL_0, "worker": POOL_1}, "worker", 1),
+        ["chief-0", "worker-0", "worker-1"], 2, 2222,
+    ),
+    "one replica of a promised one": (
+        {"LAUNCH_INSTANCES": "1"}, ["workerpool0-0"], 0, 0,
+    ),
     "job is a JSON string": (
         spec({"workerpool0": POOL_0, "workerpool1": ["b:2222"]}, "workerpool1",
              job='{"python_module": "", "args": []}'),
@@ -122,6 +129,10 @@ MISTAKES = {
     "two hosts with one name": (
         {"LAUNCH_CLUSTER": json.dumps({"hosts": [TWO[0], TWO[0]], "index": 0, "port": 1})},
         "different names",
+    ),
+    "missing in a job of several hosts": (
+        {"LAUNCH_INSTANCES": "3"},
+        "CLUSTER_SPEC is not set, though LAUNCH_INSTANCES promises 3 hosts",
     ),
     "no task": ({"CLUSTER_SPEC": '{"cluster": {}}'}, "expected cluster and task"),
     "a reduction server": (

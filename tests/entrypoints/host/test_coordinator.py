@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from launch_runtime.failures import JOINING, TRAINING, Failure
+from launch_runtime.failures import JOINING, STARTING, TRAINING, Failure
 from launch_runtime.host.cluster import Cluster, Host
 from launch_runtime.host.coordinator import CONSEQUENCE_SECONDS, Coordinator
 from launch_runtime.host.settings import Settings
@@ -58,6 +58,31 @@ def test_the_job_begins_when_all_hosts_are_here() -> None:
     assert table.report(0, 2.1)["began"]
     assert table.news == 1
     assert table.said[-1] == "host-2 is here, 3 of 3 hosts"
+
+
+def test_hosts_that_install_packages_are_here_however_long_it_takes() -> None:
+    table = Table()
+    for now in range(0, 300, 20):
+        for host in (0, 1, 2):
+            state = table.report(host, float(now), ready=host == 1)
+    assert (state["began"], state["verdict"], state["missing"]) == (False, None, [])
+    assert state["preparing"] == ["host-1", "host-3"]
+    assert not table.report(0, 300.0)["began"]
+    assert table.report(2, 300.0)["began"]
+
+
+def test_a_missing_host_is_named_though_another_one_still_installs() -> None:
+    table = Table()
+    table.report(1, 99.0, ready=False)
+    assert table.reason(0, 101.0) == "host-3 did not join within 100 s"
+
+
+def test_what_cannot_be_installed_ends_a_job_that_has_not_begun() -> None:
+    table = Table(managed=True)
+    table.report(0, 0.0, ready=False)
+    cause = Failure("host-2", "nosuch: no such package", STARTING)
+    verdict = table.report(1, 1.0, ready=False, failures=[cause])["verdict"]
+    assert (verdict["reason"], verdict["code"]) == ("nosuch: no such package", 1)
 
 
 def test_the_hosts_that_never_came_are_named_after_the_timeout() -> None:
@@ -173,7 +198,10 @@ def test_a_consequence_without_a_cause_is_the_verdict_in_the_end() -> None:
     table.report(0, 2.0, failures=[CONSEQUENCE])
     for host in (1, 2):
         table.report(host, 3.0)
-    assert table.report(0, 2.1 + CONSEQUENCE_SECONDS)["verdict"]["rank"] == 0
+    verdict = table.report(0, 2.1 + CONSEQUENCE_SECONDS)["verdict"]
+    assert verdict["rank"] == 0
+    assert verdict["reason"].startswith("a rank ended before the others, or two hosts cannot reach")
+    assert verdict["reason"].endswith("HorovodInternalError")
 
 
 def test_a_host_that_went_silent_is_the_cause_of_what_only_follows() -> None:
