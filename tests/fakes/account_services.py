@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.fakes.aws_account import Account, Role, access_denied
-from tests.fakes.aws_wire import Request, ServiceError
+from tests.fakes.wire import Request, ServiceError
 
 Operation = Callable[[Request, Mapping[str, Any]], dict[str, Any]]
 

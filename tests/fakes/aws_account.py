@@ -10,7 +10,7 @@ from typing import Any
 
 from launchers.sagemaker import machines
 from tests.fakes.aws_signatures import Identity, made_up
-from tests.fakes.aws_wire import Request, ServiceError
+from tests.fakes.wire import Request, ServiceError
 
 ACCOUNT = "111122223333"
 # Of a service quota, unless a test says less: nothing is ever short.

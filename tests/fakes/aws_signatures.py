@@ -13,7 +13,7 @@ import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.fakes.aws_wire import Request, ServiceError
+from tests.fakes.wire import Request, ServiceError
 
 _AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/(?P<scope>\d{8}/[^/]+/[^/]+/aws4_request), ?"

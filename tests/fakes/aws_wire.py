@@ -1,7 +1,6 @@
 """AWS's wire protocols, the server's side: JSON 1.1, Query and EC2, and the XML that S3 answers.
 
-A service of the loopback fake works on :class:`Request` and gives an :class:`Answer`, a dict, or
-raises :class:`ServiceError`; how each protocol writes them stands here alone.
+A service works on what :mod:`tests.fakes.wire` has; how each protocol writes it stands here alone.
 """
 
 from __future__ import annotations
@@ -9,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 import urllib.parse
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from email.message import Message
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
+
+from tests.fakes.wire import Answer, Request, ServiceError
 
 # The part of X-Amz-Target before the dot -> the service (botocore's metadata: targetPrefix).
 TARGETS = {
@@ -36,102 +35,6 @@ S3_NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 _SCOPE = re.compile(r"Credential=([^/\s]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
 
 
-class ServiceError(Exception):
-    """What the service refuses, in its own words.
-
-    Attributes:
-        code: ``ValidationException``, ``NoSuchKey``.
-        status: Of HTTP.
-        headers: What the answer carries besides.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        status: int = 400,
-        headers: Mapping[str, str] | None = None,
-    ):
-        super().__init__(f"{code}: {message}")
-        self.code, self.message, self.status = code, message, status
-        self.headers = dict(headers or {})
-
-
-@dataclass
-class Request:
-    """One request as it came.
-
-    Attributes:
-        number: 1 for the first that the service got.
-        service: ``sagemaker``, ``logs``, ``s3``, ...
-        operation: ``CreateTrainingJob``, ``PutObject``; empty for Query until the body is read.
-        region: Of the signature's scope.
-        access_key: The same; an empty string for an unsigned request.
-        target: Path and query as they stood in the request line.
-        query: The query's names and values.
-        body: What was sent; ``b""`` until it is read.
-        parameters: Of a Query request, once its body is read.
-        identity: Who signed it, once that is known.
-        record: What the service keeps of it.
-    """
-
-    number: int
-    method: str
-    target: str
-    headers: Message
-    service: str
-    operation: str
-    region: str
-    access_key: str
-    query: Mapping[str, str]
-    body: bytes = b""
-    parameters: Mapping[str, Any] | None = None
-    identity: Any = None
-    record: Any = None
-
-    @property
-    def path(self) -> str:
-        """The path as it was sent, without the query."""
-        return self.target.partition("?")[0]
-
-    def header(self, name: str) -> str:
-        """A header's value, or an empty string."""
-        return str(self.headers.get(name) or "")
-
-
-@dataclass
-class Answer:
-    """What goes back: bytes, or a part of a file.
-
-    Attributes:
-        file: Where the body lies, if it is no ``body``.
-        span: First byte and length within ``file``.
-    """
-
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    file: Path | None = None
-    span: tuple[int, int] = (0, 0)
-
-    @property
-    def length(self) -> int:
-        """Bytes of the body."""
-        return self.span[1] if self.file else len(self.body)
-
-    def chunks(self, size: int = 1 << 16) -> Iterator[bytes]:
-        """The body, piece by piece."""
-        if self.file is None:
-            yield self.body
-            return
-        first, left = self.span
-        with self.file.open("rb") as stream:
-            stream.seek(first)
-            while left > 0 and (data := stream.read(min(size, left))):
-                left -= len(data)
-                yield data
-
-
 def read_head(number: int, method: str, target: str, headers: Message) -> Request:
     """The request without its body: whom it is for, and what it asks, as far as that is known."""
     query_text = target.partition("?")[2]
@@ -141,7 +44,7 @@ def read_head(number: int, method: str, target: str, headers: Message) -> Reques
     prefix, _, operation = str(headers.get("X-Amz-Target") or "").rpartition(".")
     # What is neither S3 nor known here is named by its signature, and refused by that name.
     service = TARGETS.get(prefix) or (signed_for if prefix or signed_for in QUERY else "s3")
-    return Request(number, method, target, headers, service, operation, region, access_key, query)
+    return Request(number, method, target, headers, service, operation, query, region, access_key)
 
 
 def read_parameters(request: Request) -> dict[str, Any]:

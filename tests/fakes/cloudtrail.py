@@ -11,10 +11,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.fakes.aws_wire import Request, ServiceError
 from tests.fakes.clock import Clock
 from tests.fakes.job_states import TrainingJob
 from tests.fakes.training_jobs import TrainingJobs
+from tests.fakes.wire import Request, ServiceError
 
 
 class Trail:

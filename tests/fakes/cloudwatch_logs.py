@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tests.fakes.aws_account import Account
-from tests.fakes.aws_wire import Request, ServiceError
 from tests.fakes.clock import Clock
-from tests.fakes.cloudwatch_streams import Stream
 from tests.fakes.log_filters import matcher
+from tests.fakes.log_streams import Stream
 from tests.fakes.training_jobs import TrainingJobs
+from tests.fakes.wire import Request, ServiceError
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 # Counted for each event besides its text; AWS, "CloudWatch Logs quotas", of PutLogEvents.

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.fakes.aws_wire import Request, ServiceError
+from tests.fakes.wire import Request, ServiceError
 
 # Points of a request. A Query request has its operation's name in its body, so a fault that
 # names such an operation strikes at READ, where a nameless one would strike at ARRIVED.
@@ -37,6 +37,7 @@ HALF_BODY_RESET = "half body, reset"  # the same with RST
 WAYS = (RESET, CLOSED, HALF_HEAD, HALF_BODY, HALF_BODY_RESET)
 _HALVES = (HALF_HEAD, HALF_BODY, HALF_BODY_RESET)
 
+# AWS's; Google's are in google_wire.py.
 THROTTLED = ServiceError("ThrottlingException", "Rate exceeded", 400)
 SLOW_DOWN = ServiceError("SlowDown", "Please reduce your request rate.", 503)
 INTERNAL = ServiceError("InternalFailure", "An internal error has occurred.", 500)
@@ -162,9 +163,15 @@ class Faults:
             self._faults.append(fault)
         return fault
 
-    def limit(self, per_second: float, *operations: str, burst: int = 1) -> RateLimit:
-        """Throttle what comes faster than ``per_second``, as AWS's quotas do."""
-        limit = RateLimit(per_second, burst, operations)
+    def limit(
+        self,
+        per_second: float,
+        *operations: str,
+        burst: int = 1,
+        error: ServiceError = THROTTLED,
+    ) -> RateLimit:
+        """Throttle what comes faster than ``per_second``, as a cloud's quotas do."""
+        limit = RateLimit(per_second, burst, operations, error)
         with self._lock:
             self._faults.append(limit)
         return limit
@@ -202,8 +209,10 @@ class Faults:
 class RateLimit(Fault):
     """A bucket of tokens: ``burst`` at once, then ``per_second``."""
 
-    def __init__(self, per_second: float, burst: int, operations: tuple[str, ...]):
-        super().__init__(Refuse(THROTTLED), operations)
+    def __init__(
+        self, per_second: float, burst: int, operations: tuple[str, ...], error: ServiceError
+    ):
+        super().__init__(Refuse(error), operations)
         self._per_second, self._burst = per_second, burst
         self._tokens, self._filled = float(burst), time.monotonic()
 

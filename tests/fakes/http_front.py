@@ -6,11 +6,11 @@ import contextlib
 import socket
 import struct
 import threading
+from collections.abc import Mapping
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol, cast
 
-from tests.fakes.aws_wire import Answer, Request
 from tests.fakes.faults import (
     ANSWERED,
     ARRIVED,
@@ -22,6 +22,7 @@ from tests.fakes.faults import (
     RESET,
 )
 from tests.fakes.faults import ConnectionLostError as ConnectionLost
+from tests.fakes.wire import Answer, Request
 
 
 class Service(Protocol):
@@ -45,10 +46,14 @@ class Service(Protocol):
 
 
 class Front:
-    """The server. ``url`` is good from the start; :meth:`close` leaves nothing open."""
+    """The server. ``url`` is good from the start; :meth:`close` leaves nothing open.
 
-    def __init__(self, service: Service, port: int = 0):
-        self._server = _Server(service, port)
+    Args:
+        headers: What every answer carries.
+    """
+
+    def __init__(self, service: Service, port: int = 0, headers: Mapping[str, str] | None = None):
+        self._server = _Server(service, port, headers or {})
         # The interval is how long close() may take.
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True
@@ -75,8 +80,8 @@ class _Server(ThreadingHTTPServer):
     # Fifty launchers may come at once.
     request_queue_size = 256
 
-    def __init__(self, service: Service, port: int):
-        self.service = service
+    def __init__(self, service: Service, port: int, headers: Mapping[str, str]):
+        self.service, self.headers = service, headers
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(("127.0.0.1", port), _Handler)
@@ -138,6 +143,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.serve()
 
+    def do_PATCH(self) -> None:
+        self.serve()
+
+    def do_CONNECT(self) -> None:
+        self.serve()
+
     def do_DELETE(self) -> None:
         self.serve()
 
@@ -180,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _write(self, answer: Answer, half: bool = False) -> None:
         head = f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('',))[0]}\r\n"
-        headers = {"x-amzn-RequestId": "0", **answer.headers}
+        headers = {**cast(_Server, self.server).headers, **answer.headers}
         # A HEAD's answer says how long the body would be.
         headers["Content-Length"] = str(answer.length)
         head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())

@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from queue import Queue
 from typing import Any
 
 from tests.fakes.clock import Clock
+from tests.fakes.job_course import Course
 from tests.fakes.job_scenarios import Runner, Verdict
-from tests.fakes.job_states import TrainingJob
-from tests.fakes.object_store import ObjectStore
 
 # Seconds that a runner has to end once it was told to.
 _PATIENCE = 60.0
 
 
 class JobRuns:
-    """Starts the runners of jobs that have one, and takes their lines and ends."""
+    """Starts the runners of jobs that have one, and takes their lines and ends.
 
-    def __init__(self, clock: Clock, objects: ObjectStore, lock: threading.RLock):
-        self._clock, self._objects, self._lock = clock, objects, lock
+    Args:
+        verdict: What a runner that gives no verdict is taken to have said.
+    """
+
+    def __init__(self, clock: Clock, lock: threading.RLock, verdict: type[Verdict] = Verdict):
+        self._clock, self._lock, self._verdict = clock, lock, verdict
         self._threads: list[threading.Thread] = []
-        self._verdicts: dict[str, Verdict] = {}
 
-    def start(self, job: TrainingJob) -> None:
+    def start(self, job: Course) -> None:
         """Run the job, if it has a runner. The caller holds the lock."""
         if job.scenario.runner is None:
             return
         job.held = True
-        while job.secondary != "Training" and not job.ended:
-            job.step(self._clock.now())
+        job.begin(self._clock.now())
         thread = threading.Thread(target=self._run, args=(job, job.scenario.runner), daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def model_of(self, job: TrainingJob) -> bytes:
-        """The job's model.tar.gz; an empty one where nothing was trained."""
-        verdict = self._verdicts.get(job.arn)
-        if verdict and verdict.model:
-            return verdict.model.read_bytes()
-        packed = io.BytesIO()
-        tarfile.open(fileobj=packed, mode="w:gz").close()
-        return packed.getvalue()
-
-    def close(self, jobs: list[TrainingJob]) -> None:
+    def close(self, jobs: Sequence[Course]) -> None:
         """Stop every runner and wait until it has ended."""
         for job in jobs:
             if job.held:
@@ -54,24 +44,23 @@ class JobRuns:
         for thread in self._threads:
             thread.join(_PATIENCE)
 
-    def _run(self, job: TrainingJob, runner: Runner) -> None:
+    def _run(self, job: Course, runner: Runner) -> None:
         try:
             verdict = self._hear(job, runner)
         except Exception as error:
-            verdict = Verdict("Failed", f"InternalServerError: the runner failed: {error!r}")
+            reason = f"InternalServerError: the runner failed: {error!r}"
+            verdict = self._verdict(self._verdict.failure, reason)
         with self._lock:
-            outcome = "Stopped" if job.stop_asked.is_set() else verdict.outcome
-            self._verdicts[job.arn] = verdict
-            job.finish(outcome, "" if outcome == "Stopped" else verdict.reason, self._clock.now())
+            job.conclude(verdict, self._clock.now())
             job.held = False
 
-    def _hear(self, job: TrainingJob, runner: Runner) -> Verdict:
+    def _hear(self, job: Course, runner: Runner) -> Verdict:
         lines = runner(job.document, job.stop_asked)
         while True:
             try:
                 host, text = next(lines)
             except StopIteration as end:
-                return end.value if isinstance(end.value, Verdict) else Verdict()
+                return end.value if isinstance(end.value, self._verdict) else self._verdict()
             with self._lock:
                 job.line(host, text, self._clock.now())
 

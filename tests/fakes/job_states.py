@@ -8,32 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.cloudwatch_streams import Stream
-from tests.fakes.job_scenarios import ENDS, Scenario
-from tests.fakes.log_lines import Growing, lines_of
+from tests.fakes.job_course import Course, Transition
+from tests.fakes.job_scenarios import ENDS, Scenario, Verdict
+from tests.fakes.log_streams import Stream
 
 
 @dataclass
-class Transition:
-    """A secondary status that the job had or has; times in seconds since the epoch."""
-
-    status: str
-    start: float
-    message: str
-    end: float | None = None
-
-
-@dataclass
-class TrainingJob:
-    """A job that the service accepted. Its owner holds the lock around every call.
+class TrainingJob(Course):
+    """A job that the service accepted; see :class:`Course` for what every job has.
 
     Attributes:
-        document: The request, parsed.
         body: The request, byte for byte.
         creator: The ARN of who sent it.
-        streams: Its log streams, in the order they were made.
         log_requests: How often somebody asked for its logs.
-        held: It runs for real now: neither clock nor questions move it on.
     """
 
     document: Mapping[str, Any]
@@ -53,8 +40,6 @@ class TrainingJob:
     def __post_init__(self) -> None:
         self.reason = ""
         self._waiting = self.scenario.states()
-        self._described = 0
-        self._runs = 0
         self._next(self.created)
 
     @property
@@ -65,7 +50,7 @@ class TrainingJob:
     @property
     def secondary(self) -> str:
         """SecondaryStatus."""
-        return self.transitions[-1].status
+        return self.state
 
     @property
     def status(self) -> str:
@@ -76,11 +61,6 @@ class TrainingJob:
         return "Stopping" if stopping else "InProgress"
 
     @property
-    def ended(self) -> bool:
-        """Whether it is in its last state."""
-        return not self._waiting
-
-    @property
     def hosts(self) -> list[str]:
         """``algo-1``, ``algo-2``, ..."""
         resources = self.document.get("ResourceConfig", {})
@@ -88,28 +68,18 @@ class TrainingJob:
         count = sum(int(group.get("InstanceCount", 1)) for group in groups)
         return [f"algo-{number}" for number in range(1, count + 1)]
 
-    def settle(self, now: float) -> None:
-        """Go on as far as the clock allows."""
-        while not self.ended and not self.held:
-            seconds = self.scenario.pace_of(self.secondary).seconds
-            due = self._entered + seconds if seconds is not None else math.inf
-            if now < due:
-                return
-            self._next(due)
+    def begin(self, now: float) -> None:
+        """See :class:`Course`."""
+        while self.secondary != "Training" and not self.ended:
+            self.step(now)
 
-    def described(self, now: float) -> None:
-        """Somebody was told where it stands."""
-        self._described += 1
-        wanted = self.scenario.pace_of(self.secondary).describes
-        if wanted is None or self.ended or self.held:
-            return
-        if self._described >= wanted:
-            self._next(now)
-
-    def step(self, now: float) -> None:
-        """Go on to the next state."""
-        if not self.ended:
-            self._next(now)
+    def conclude(self, verdict: Verdict, now: float) -> None:
+        """See :class:`Course`."""
+        self.verdict = verdict
+        stopped = self.stop_asked.is_set()
+        self.finish(
+            "Stopped" if stopped else verdict.outcome, "" if stopped else verdict.reason, now
+        )
 
     def finish(self, outcome: str, reason: str, now: float) -> None:
         """Training is over: what follows is the way to ``outcome``."""
@@ -128,16 +98,6 @@ class TrainingJob:
         if not any(one.status == "Training" for one in self.transitions):
             self._waiting = [state for state in self._waiting if state[0] != "Uploading"]
         self._next(now)
-
-    def line(self, host: str, text: str, now: float) -> None:
-        """A line of a job that runs for real; its stream appears with its first one."""
-        stream = next((one for one in self.streams if one.host == host), None)
-        if stream is None:
-            lines = Growing()
-            stream = Stream(self._stream_name(host, now), host, lines, int(now * 1000), now)
-            self.streams.append(stream)
-        assert isinstance(stream.lines, Growing)
-        stream.lines.add(int(now * 1000) - stream.start, text)
 
     def seconds(self) -> tuple[int, int] | None:
         """TrainingTimeInSeconds and BillableTimeInSeconds of a job that has ended."""
@@ -180,25 +140,6 @@ class TrainingJob:
             self.transitions[-1].end = now
             self.reason = self.reason or (
                 self.scenario.reason if secondary == self.scenario.outcome else ""
-            )
-
-    def _open_streams(self, now: float) -> None:
-        scenario = self.scenario
-        self._runs += 1
-        last = self._runs > scenario.interruptions
-        for host, source in (scenario.lines if last else scenario.interrupted_lines).items():
-            appears = now + scenario.late.get(host, 0.0)
-            self.streams.append(
-                Stream(
-                    self._stream_name(host, appears),
-                    host,
-                    lines_of(source),
-                    int(now * 1000),
-                    appears,
-                    timed=scenario.timed,
-                    late=scenario.lines_late,
-                    hidden=scenario.hidden.get(host, 0),
-                )
             )
 
     def _stream_name(self, host: str, appears: float) -> str:

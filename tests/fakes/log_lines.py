@@ -22,11 +22,11 @@ class Lines(Protocol):
 
 
 class Listed:
-    """Lines from a list of (milliseconds, text), or of texts, which come one a second."""
+    """Lines from a list of (milliseconds, text), or of texts, ``apart`` milliseconds apart."""
 
-    def __init__(self, lines: Iterable[tuple[int, str] | str]):
+    def __init__(self, lines: Iterable[tuple[int, str] | str], apart: int = 1000):
         self._lines = [
-            (index * 1000, line) if isinstance(line, str) else line
+            (index * apart, line) if isinstance(line, str) else line
             for index, line in enumerate(lines)
         ]
 
@@ -77,11 +77,11 @@ class Growing:
         return self._lines[index]
 
 
-def lines_of(source: Lines | Iterable[tuple[int, str] | str]) -> Lines:
+def lines_of(source: Lines | Iterable[tuple[int, str] | str], apart: int = 1000) -> Lines:
     """``source`` as :class:`Lines`; a plain list becomes :class:`Listed`."""
     if isinstance(source, (Listed, Generated, Growing)) or hasattr(source, "at"):
         return source  # type: ignore[return-value]
-    return Listed(source)
+    return Listed(source, apart)
 
 
 def first_from(lines: Lines, milliseconds: int, end: int) -> int:

@@ -8,13 +8,12 @@ import urllib.parse
 from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
-from typing import Any
 
 from tests.fakes import s3_checksums
 from tests.fakes.aws_account import Account
-from tests.fakes.aws_wire import S3_NAMESPACE, Answer, Request, ServiceError, elements, xml
+from tests.fakes.aws_wire import S3_NAMESPACE, elements, xml
 from tests.fakes.clock import Clock
-from tests.fakes.s3_buckets import Bucket, Files, StoredObject, etag_of
+from tests.fakes.object_lists import list_page
 from tests.fakes.s3_uploads import Uploads
 from tests.fakes.s3_wire import (
     FAILED_CONDITION,
@@ -26,8 +25,9 @@ from tests.fakes.s3_wire import (
     listed,
     place_of,
     setting_of,
-    span_of,
 )
+from tests.fakes.stored_objects import Bucket, Files, StoredObject, etag_of, span_of
+from tests.fakes.wire import Answer, Request, ServiceError
 
 _BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _LOCATION = re.compile(rb"<LocationConstraint>([^<]*)</LocationConstraint>")
@@ -187,36 +187,19 @@ class ObjectStore:
         size = min(int(query.get("max-keys", 1000)), 1000)
         after = max(query.get("continuation-token", ""), query.get("start-after", ""))
         quote = urllib.parse.quote if query.get("encoding-type") == "url" else str
-        contents: list[dict[str, Any]] = []
-        folders: list[str] = []
-        last = more = ""
         with self.lock:
-            keys = sorted(key for key in bucket.objects if key.startswith(prefix) and key > after)
-            for key in keys:
-                cut = key.find(delimiter, len(prefix)) if delimiter else -1
-                folder = key[: cut + len(delimiter)] if cut >= 0 else ""
-                # All of a folder that the last page ended with is behind us.
-                if folder and (folder in folders or after.startswith(folder)):
-                    last = key
-                    continue
-                if len(contents) + len(folders) >= size:
-                    more = last
-                    break
-                last = key
-                if folder:
-                    folders.append(folder)
-                else:
-                    contents.append(listed(bucket.objects[key], quote))
+            page = list_page(bucket.objects, prefix, delimiter, after, size)
+            contents = [listed(bucket.objects[key], quote) for key in page.keys]
         listing = {
             "Name": bucket.name,
             "Prefix": quote(prefix),
-            "KeyCount": len(contents) + len(folders),
+            "KeyCount": len(page.keys) + len(page.folders),
             "MaxKeys": size,
-            "IsTruncated": bool(more),
+            "IsTruncated": bool(page.more),
             **({"EncodingType": "url"} if quote is not str else {}),
-            **({"NextContinuationToken": more} if more else {}),
+            **({"NextContinuationToken": page.more} if page.more else {}),
             "Contents": contents,
-            "CommonPrefixes": [{"Prefix": quote(folder)} for folder in folders],
+            "CommonPrefixes": [{"Prefix": quote(folder)} for folder in page.folders],
         }
         return xml("ListBucketResult", elements(listing), S3_NAMESPACE)
 

@@ -11,7 +11,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 
-from tests.fakes.aws_wire import Request, ServiceError
+from tests.fakes.wire import Request, ServiceError
 
 PREFIX = "x-amz-checksum-"
 ALGORITHMS = ("crc32", "crc32c", "crc64nvme", "sha1", "sha256")

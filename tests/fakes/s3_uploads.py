@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.fakes import s3_checksums
-from tests.fakes.aws_wire import S3_NAMESPACE, Answer, Request, ServiceError, elements, xml
+from tests.fakes.aws_wire import S3_NAMESPACE, elements, xml
 from tests.fakes.clock import Clock
-from tests.fakes.s3_buckets import Bucket, Files, Part, StoredObject, Upload, etag_of_parts
 from tests.fakes.s3_wire import body_of, check_absent, checksum_headers, iso, kept_headers
+from tests.fakes.stored_objects import Bucket, Files, Part, StoredObject, Upload, etag_of_parts
+from tests.fakes.wire import Answer, Request, ServiceError
 
 Operation = Callable[[Request, Bucket, str], Answer]
 _NAME = f"{{{S3_NAMESPACE}}}"

@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from tests.fakes import s3_checksums
-from tests.fakes.aws_wire import Request, ServiceError
-from tests.fakes.s3_buckets import Bucket, StoredObject
+from tests.fakes.stored_objects import Bucket, StoredObject
+from tests.fakes.wire import Request, ServiceError
 
 # What is kept with an object and given back with it.
 _KEPT = ("content-type", "content-encoding", "cache-control", "x-amz-server-side-encryption")
@@ -119,25 +119,6 @@ def check_absent(request: Request, bucket: Bucket, key: str) -> None:
     """
     if request.header("If-None-Match") == "*" and key in bucket.objects:
         raise FAILED_CONDITION
-
-
-def span_of(request: Request, size: int) -> tuple[tuple[int, int], bool]:
-    """First byte and length that a GET asks for, and whether that is a range.
-
-    Raises:
-        ServiceError: The object has no such bytes.
-    """
-    match = re.fullmatch(r"bytes=(\d*)-(\d*)", request.header("Range"))
-    if match is None or not (match[1] or match[2]):
-        return (0, size), False
-    if match[1]:
-        first = int(match[1])
-        last = min(int(match[2]), size - 1) if match[2] else size - 1
-    else:
-        first, last = max(size - int(match[2]), 0), size - 1
-    if first > last:
-        raise ServiceError("InvalidRange", "The requested range is not satisfiable", 416)
-    return (first, last - first + 1), True
 
 
 def listed(stored: StoredObject, quote: Callable[[str], str]) -> dict[str, Any]:

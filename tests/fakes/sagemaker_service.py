@@ -17,66 +17,31 @@ prints the variables to set, then serves until it is ended.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tests.fakes import aws_signatures, s3_wire
 from tests.fakes.account_services import AccountServices
 from tests.fakes.aws_account import Account
 from tests.fakes.aws_signatures import Identity
-from tests.fakes.aws_wire import (
-    QUERY,
-    Answer,
-    Request,
-    ServiceError,
-    read_head,
-    read_parameters,
-    write_error,
-    write_result,
-)
+from tests.fakes.aws_wire import QUERY, read_head, read_parameters, write_error, write_result
 from tests.fakes.clock import Clock
 from tests.fakes.cloudtrail import Trail
 from tests.fakes.cloudwatch_logs import LogService
-from tests.fakes.faults import ARRIVED, Faults
-from tests.fakes.http_front import Front
+from tests.fakes.loopback import LoopbackService
 from tests.fakes.object_store import DEFAULT_REGION, ObjectStore
 from tests.fakes.training_jobs import TrainingJobs
+from tests.fakes.wire import Answer, Request, ServiceError
 
 
-@dataclass
-class Received:
-    """A request as it was received.
-
-    Attributes:
-        body: Byte for byte; of S3, where it may be large, only its length and hash are kept.
-        status: Of the answer, or 0 where none was made.
-    """
-
-    number: int
-    service: str
-    operation: str
-    region: str
-    access_key: str
-    target: str
-    body: bytes = b""
-    length: int = 0
-    sha256: str = ""
-    status: int = 0
-
-
-class SageMakerService:
+class SageMakerService(LoopbackService):
     """The service, listening from the moment it is made until :meth:`close`.
 
     Attributes:
-        url: The endpoint of every service in it.
         account: Identities, roles, quotas, subnets, keys, images. It has one user
             (``account.user``), and unless ``bare`` the role :attr:`role_arn` and the bucket
             :attr:`bucket`.
@@ -84,24 +49,21 @@ class SageMakerService:
         logs: How their logs are given out.
         trail: Who created them, as CloudTrail tells it.
         objects: S3's buckets and objects.
-        faults: What goes wrong.
-        clock: The time that all of it goes by.
-        requests: Every request that came, in order.
         checks_signatures: Whether requests must be signed by an identity of the account.
     """
 
+    object_service = "s3"
+    common_headers: Mapping[str, str] = {"x-amzn-RequestId": "0"}
+
     def __init__(self, port: int = 0, clock: Clock | None = None, bare: bool = False):
-        self.clock = clock or Clock()
+        super().__init__(clock)
         self.account = Account()
-        self.faults = Faults()
         self._folder = Path(tempfile.mkdtemp(prefix="sagemaker-service-"))
         self.objects = ObjectStore(self.account, self.clock, self._folder)
         self.jobs = TrainingJobs(self.account, self.clock, self.objects)
         self.logs = LogService(self.account, self.clock, self.jobs)
         self.trail = Trail(self.clock, self.jobs)
         self.checks_signatures = True
-        self.requests: list[Received] = []
-        self._lock = threading.Lock()
         self._operations: dict[str, Mapping[str, Callable[..., Any]]] = {
             "sagemaker": self.jobs.operations,
             "logs": self.logs.operations,
@@ -112,24 +74,12 @@ class SageMakerService:
         if not bare:
             self.role_arn = self.account.add_role("TrainingRole").arn
             self.bucket = self.objects.add_bucket(f"training-{self.account.id}").name
-        self._front = Front(self, port)
-        self.url = self._front.url
-
-    def __enter__(self) -> SageMakerService:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        self._listen(port)
 
     def close(self) -> None:
         """End the jobs that run for real, the connections, and the files."""
         self.jobs.close()
-        self._front.close()
+        super().close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def environment(
@@ -147,77 +97,23 @@ class SageMakerService:
             **(identity or self.account.user).environment,
         }
 
-    def received(self, operation: str) -> list[Received]:
-        """The requests for one operation, in order."""
-        with self._lock:
-            return [one for one in self.requests if one.operation == operation]
+    # What the base asks.
 
-    def forget_requests(self) -> None:
-        """Count from 1 again."""
-        with self._lock:
-            self.requests.clear()
-
-    # What the front asks.
-
-    def arrived(self, method: str, target: str, headers: Message) -> Request:
-        """Number the request and keep its head."""
-        with self._lock:
-            request = read_head(len(self.requests) + 1, method, target, headers)
-            if request.service == "s3":
-                request.operation = s3_wire.name_operation(request)
-            self.requests.append(
-                Received(
-                    request.number,
-                    request.service,
-                    request.operation,
-                    request.region,
-                    request.access_key,
-                    target,
-                )
-            )
-            request.record = self.requests[-1]
+    def _head(self, number: int, method: str, target: str, headers: Message) -> Request:
+        request = read_head(number, method, target, headers)
+        if request.service == "s3":
+            request.operation = s3_wire.name_operation(request)
         return request
 
-    def read(self, request: Request) -> Answer | None:
-        """Keep the body; a Query request says there what it asks."""
-        record: Received = request.record
-        record.length = len(request.body)
-        record.sha256 = hashlib.sha256(request.body).hexdigest()
-        if request.service != "s3":
-            record.body = request.body
+    def _body(self, request: Request) -> None:
+        # A Query request says in its body what it asks.
         if request.service in QUERY:
-            try:
-                request.parameters = read_parameters(request)
-            except ServiceError as error:
-                return self._refused(request, error)
-            record.operation = request.operation
-        return None
+            request.parameters = read_parameters(request)
 
-    def strike(self, request: Request, point: str) -> Answer | None:
-        """See :class:`tests.fakes.http_front.Service`."""
-        # A Query request's operation is not known yet; what names it strikes when it is read.
-        if point == ARRIVED and not request.operation:
-            return None
-        try:
-            self.faults.act(request, point)
-        except ServiceError as error:
-            return self._refused(request, error)
-        return None
-
-    def handle(self, request: Request) -> Answer:
-        """Do what the request asks."""
-        try:
-            answer = self._handle(request)
-        except ServiceError as error:
-            return self._refused(request, error)
-        request.record.status = answer.status
-        return answer
-
-    def _refused(self, request: Request, error: ServiceError) -> Answer:
-        request.record.status = error.status
+    def _error(self, request: Request, error: ServiceError) -> Answer:
         return write_error(request, error)
 
-    def _handle(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> Answer:
         if self.checks_signatures:
             request.identity = aws_signatures.check(request, self.account.identities)
         else:

@@ -14,8 +14,8 @@ from typing import Any
 from launchers.core.problems import Problem
 from launchers.sagemaker import service_model
 from tests.fakes.aws_account import Account
-from tests.fakes.aws_wire import ServiceError
 from tests.fakes.object_store import ObjectStore
+from tests.fakes.wire import ServiceError
 
 MAX_RUNTIME = 28 * 24 * 3600
 _STEP = re.compile(r'\.([A-Za-z_][\w-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,13 +11,13 @@ from typing import Any
 
 from tests.fakes import training_checks
 from tests.fakes.aws_account import Account
-from tests.fakes.aws_wire import Request, ServiceError
 from tests.fakes.clock import Clock
 from tests.fakes.job_descriptions import description_of, model_uri, summary
 from tests.fakes.job_runs import JobRuns
 from tests.fakes.job_scenarios import Scenario
 from tests.fakes.job_states import TrainingJob
 from tests.fakes.object_store import ObjectStore
+from tests.fakes.wire import Request, ServiceError
 
 Operation = Callable[[Request, Mapping[str, Any]], dict[str, Any] | None]
 
@@ -48,7 +50,7 @@ class TrainingJobs:
         self._lock = threading.RLock()
         self._jobs: dict[tuple[str, str], TrainingJob] = {}
         self._scenarios: dict[str, Scenario] = {}
-        self._runs = JobRuns(clock, objects, self._lock)
+        self._runs = JobRuns(clock, self._lock)
         self.scenario: Scenario | Callable[[Mapping[str, Any]], Scenario] = Scenario()
         self.checks_account = True
         self.not_found = "ValidationException"
@@ -224,7 +226,7 @@ class TrainingJobs:
         if job.secondary != "Completed" or bucket not in self._objects.buckets:
             return
         if self._objects.get(uri) is None:
-            self._objects.put(uri, self._runs.model_of(job))
+            self._objects.put(uri, _model_of(job))
 
     def _check_quota(self, region: str, document: Mapping[str, Any]) -> None:
         resources = document.get("ResourceConfig", {})
@@ -248,6 +250,15 @@ class TrainingJobs:
                     "request an increase for this quota."
                 )
                 raise ServiceError("ResourceLimitExceeded", text)
+
+
+def _model_of(job: TrainingJob) -> bytes:
+    """The job's model.tar.gz; an empty one where nothing was trained."""
+    if job.verdict and job.verdict.model:
+        return job.verdict.model.read_bytes()
+    packed = io.BytesIO()
+    tarfile.open(fileobj=packed, mode="w:gz").close()
+    return packed.getvalue()
 
 
 def _instances(document: Mapping[str, Any]) -> dict[str, int]:

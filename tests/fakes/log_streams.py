@@ -1,4 +1,4 @@
-"""A log stream of the fake CloudWatch Logs: which of a host's lines can be read by now."""
+"""What a host of a job writes: which of its lines can be read by now."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from tests.fakes.log_lines import Lines, first_from
 
 @dataclass
 class Stream:
-    """One stream, ``<job>/algo-1-<epoch ms>``.
+    """What a host writes in one run.
 
     Attributes:
+        name: CloudWatch's ``<job>/algo-1-<epoch ms>``; ``workerpool0-0/<run>`` of Vertex AI.
         lines: The host's lines.
         start: What the lines' milliseconds are counted from, in ms since the epoch.
         appears: When the stream is there, in seconds since the epoch.

@@ -1,14 +1,17 @@
-"""What the fake S3 keeps: buckets, objects whose bytes lie in files, uploads that go on."""
+"""What a fake object store keeps: buckets, objects whose bytes lie in files, uploads that go on."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import os
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.fakes.wire import Request, ServiceError
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Bucket:
     """A bucket.
 
     Attributes:
-        owner: The account's id.
+        owner: The account's or project's id.
         settings: What was put under ``?encryption`` and the like, as it was sent.
     """
 
@@ -116,3 +119,22 @@ def etag_of(data: bytes) -> str:
 def etag_of_parts(parts: list[Part]) -> str:
     """The ETag of an object that came in parts."""
     return f"{hashlib.md5(b''.join(part.md5 for part in parts)).hexdigest()}-{len(parts)}"
+
+
+def span_of(request: Request, size: int) -> tuple[tuple[int, int], bool]:
+    """First byte and length that a GET asks for, and whether that is a range.
+
+    Raises:
+        ServiceError: The object has no such bytes.
+    """
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", request.header("Range"))
+    if match is None or not (match[1] or match[2]):
+        return (0, size), False
+    if match[1]:
+        first = int(match[1])
+        last = min(int(match[2]), size - 1) if match[2] else size - 1
+    else:
+        first, last = max(size - int(match[2]), 0), size - 1
+    if first > last:
+        raise ServiceError("InvalidRange", "The requested range is not satisfiable", 416)
+    return (first, last - first + 1), True
