@@ -9,6 +9,7 @@ import click
 from launchers.cli.follow import summary, wait_for_end
 from launchers.cli.jobs import found_job, region_flag
 from launchers.cli.output import answer, say
+from launchers.core.ledger import INTENT
 
 _WAIT_SECONDS = 15.0
 
@@ -24,6 +25,8 @@ def command(job: str, region: str | None, as_json: bool) -> int:
     status = before
     if before.final:
         say(f"{entry.name} had already ended: {before.state}")
+    elif before.state == INTENT:
+        say(f"{entry.name} was begun and not sent: there is nothing to stop")
     else:
         chosen.cancel(entry.handle)
         status = wait_for_end(chosen, entry.handle, time.monotonic() + _WAIT_SECONDS)

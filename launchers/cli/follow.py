@@ -136,6 +136,8 @@ def say_end(
         _say_failure(chosen, handle, details.get("failure") or {}, watch)
     if details.get("billable_seconds") is not None:
         say(f"  billable  {details['billable_seconds']} s")
+    if details.get("console"):
+        say(f"  console  {details['console']}")
     if details.get("region"):
         if details.get("model"):
             say(f"  model  {details['model']}")

@@ -86,12 +86,18 @@ def given_job(
     if arguments is not None:
         flags["arguments"] = arguments
     entries = from_file.pop("sweep", None)
-    jobs = [_job(provider, values, flags) for values in (entries or [from_file])]
+    jobs = [_job(provider, one, flags, read_from) for one in (entries or [from_file])]
     return Given(jobs[0], read_from, tuple(jobs) if entries else ())
 
 
-def _job(provider: Provider, from_file: dict[str, Any], flags: Mapping[str, Any]) -> JobSpec:
-    """A file's values with the flags on top."""
+def _job(
+    provider: Provider, from_file: dict[str, Any], flags: Mapping[str, Any], read_from: str
+) -> JobSpec:
+    """A file's values with the flags on top.
+
+    Args:
+        read_from: Which file that is, in the plan's words.
+    """
     sections = from_file.pop(provider.name, {})
     from_file = {
         name: value for name, value in from_file.items() if not isinstance(value, _Section)
@@ -99,7 +105,11 @@ def _job(provider: Provider, from_file: dict[str, Any], flags: Mapping[str, Any]
     own = {item.name for item, _ in option_fields(provider.options)}
     common = merged(from_file, {name: value for name, value in flags.items() if name not in own})
     special = merged(sections, {name: value for name, value in flags.items() if name in own})
-    job = JobSpec(provider=provider.name, options=provider.options(**special), **common)
+    origin = read_from.removeprefix("from ").removesuffix(" and flags")
+    origins = {name: origin for name in (*from_file, *sections) if name not in flags}
+    job = JobSpec(
+        provider=provider.name, options=provider.options(**special), origins=origins, **common
+    )
     return _without_foreign(job, provider)
 
 

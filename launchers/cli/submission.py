@@ -9,9 +9,9 @@ import click
 
 from launchers.cli.output import answer, say, say_answers, say_problems
 from launchers.core import pipeline
-from launchers.core.ledger import Entry
-from launchers.core.problems import EXIT_OK
-from launchers.core.provider import JobHandle, Provider
+from launchers.core.ledger import INTENT, Entry, Ledger
+from launchers.core.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError
+from launchers.core.provider import JobDefinition, JobHandle, Provider
 
 
 def submission_flags(chosen: Provider) -> list[click.Option]:
@@ -60,13 +60,18 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
         say(f"{standing.name} is in progress: nothing is sent, this follows it")
         handle = standing.handle
     else:
-        handle = pipeline.submit(
-            chosen,
-            prepared,
-            tuple(values.get("ignore_sdk") or ()),
-            warn=lambda problem: say_problems([problem]),
-            answered=say_answers,
-        )
+        try:
+            handle = pipeline.submit(
+                chosen,
+                prepared,
+                tuple(values.get("ignore_sdk") or ()),
+                warn=lambda problem: say_problems([problem]),
+                answered=say_answers,
+            )
+        except KeyboardInterrupt:
+            if not chosen.once:
+                raise
+            return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
     if values["detach"]:
         return _leave(chosen, handle, prepared, values["as_json"])
     from launchers.cli.follow import follow_to_end
@@ -74,6 +79,32 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     # A job on a cloud outlives the command that follows it.
     owner = not chosen.once or bool(values.get("cancel_on_interrupt"))
     return follow_to_end(chosen, handle, as_json=values["as_json"], owner=owner)
+
+
+def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> int:
+    """Interrupted before the job was known to be there: says whether there is one to pay for."""
+    name = definition.name
+    entry = Ledger().get(chosen.name, name)
+    if entry is None or "sent" not in entry.details:
+        say(f"interrupted: nothing was sent; {name} costs nothing")
+        return EXIT_INTERRUPTED
+    try:
+        there = chosen.describe(entry.handle).state != INTENT
+        if there and cancel:
+            chosen.cancel(entry.handle)
+    except LaunchError as error:
+        say_problems(error.problems)
+        there = cancel = False
+    if there and cancel:
+        say(f"interrupted: {name} had been sent, and is told to stop")
+        return EXIT_INTERRUPTED
+    if there:
+        say(f"interrupted: {name} was sent and goes on, and is paid for until it ends")
+    else:
+        say(f"interrupted: {name} may have been sent; `launch status {name}` asks for it")
+    say("  to follow it, or to send it where it was not: the same command again")
+    say(f"  to stop it: launch cancel {name}")
+    return EXIT_INTERRUPTED
 
 
 def _leave(chosen: Provider, handle: JobHandle, prepared: pipeline.Prepared, as_json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ from launchers.core.provider import SUCCEEDED, JobHandle, Provider
 
 # More threads than this would only wait for each other.
 _MOST_AT_ONCE = 64
+# What an interrupt waits for requests that are on their way.
+_SENDING_SECONDS = 10.0
 _COLUMNS = ("JOB", "STATE", "RANKS", "ARGUMENTS", "PROOF OR REASON")
 
 
@@ -176,6 +179,10 @@ class _Screen:
 
 
 def _interrupted(chosen: Provider, rows: list[_Row], cancel: bool) -> int:
+    # What is being sent now will be a job that somebody pays for: a moment, to know which.
+    deadline = time.monotonic() + _SENDING_SECONDS
+    while any(row.state == "submitting" for row in rows) and time.monotonic() < deadline:
+        time.sleep(0.05)
     started = [row.handle for row in rows if row.handle and row.state == "running"]
     names = " ".join(handle.name for handle in started)
     if cancel:
@@ -183,7 +190,12 @@ def _interrupted(chosen: Provider, rows: list[_Row], cancel: bool) -> int:
             chosen.cancel(handle)
         say(f"interrupted: {counted(len(started), 'job')} told to stop: {names}")
     else:
-        say(f"interrupted: {counted(len(started), 'job')} go on: {names}")
+        go_on = "goes on" if len(started) == 1 else "go on"
+        say(f"interrupted: {counted(len(started), 'job')} {go_on}: {names}")
+    for row in rows:
+        if row.state == "submitting":
+            say(f"  {row.prepared.definition.name} may have been sent")
+    if not cancel:
         say("  to stop one: launch cancel JOB; to see all: launch list")
     return EXIT_INTERRUPTED
 

@@ -39,7 +39,7 @@ class Container:
     """What one host of a job would see.
 
     Attributes:
-        name: The host's name, also its name on the job's network.
+        name: The host's name, as messages have it.
         hostname: What the container calls itself.
         command: The command, or an empty tuple for the image's own.
         environment: Its environment beyond the image's, whole.
@@ -50,11 +50,15 @@ class Container:
         channels: Input data.
         code: Where the job's code is expected: a path in the container, an ``s3://`` address, or
             an empty string where the image has it.
+        code_digest: The word of the command that is the hash of that code, where one is.
         ranks: The global ranks that run on this host; empty where each host is a job of its own.
         leader: This container's end is the job's end.
         gpus: How many GPUs the machine has.
         collected: Name -> folder in the container that the service keeps after the job.
         kept: Folders that outlive an interruption.
+        address: Its name on the job's network; empty where that is ``name``.
+        shared: Folders that all hosts read and write as one, as a bucket's mount; they outlive an
+            interruption, too.
     """
 
     name: str
@@ -73,6 +77,9 @@ class Container:
     gpus: int = 0
     collected: Mapping[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    address: str = ""
+    shared: tuple[str, ...] = ()
+    code_digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,7 @@ class Conduct:
         causes: What known lines in their output mean, the most telling first.
         pauses: Known waits.
         unheard: What is said where no rank saw an interruption's SIGTERM.
+        left_out: What of the document no container stands for, one line each.
     """
 
     max_runtime: int | None = None
@@ -123,3 +131,4 @@ class Conduct:
     causes: tuple[Cause, ...] = ()
     pauses: tuple[Pause, ...] = ()
     unheard: str = ""
+    left_out: tuple[str, ...] = ()

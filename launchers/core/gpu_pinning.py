@@ -12,11 +12,28 @@ import tokenize
 from collections.abc import Iterable
 from pathlib import Path
 
+from launchers.core.job import JobSpec
+from launchers.core.source import bundle_of, user_files
+
 GUARD, SCRIPT, NONE = "guard", "script", "none"
 
 _PICKS_DEVICE = re.compile(
     r"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\(|CUDA_VISIBLE_DEVICES"
 )
+
+
+def pinning(job: JobSpec, gpus: int, without_gpus: str) -> tuple[str, str]:
+    """Who pins, and why: ``--pin-gpu``, nobody on a host without GPUs, else what the source says.
+
+    Args:
+        gpus: GPUs of one host.
+        without_gpus: Why nobody does, where it has none.
+    """
+    if job.pin_gpu:
+        return job.pin_gpu, "--pin-gpu"
+    if gpus == 0:
+        return NONE, without_gpus
+    return who_pins(user_files(bundle_of(job)))
 
 
 def who_pins(files: Iterable[Path]) -> tuple[str, str]:

@@ -19,7 +19,7 @@ TAIL_LINES = 20
 
 _AGENT_TAG = re.compile(r"\[([A-Za-z0-9._-]+)/(\d+|agent)\] ?(.*)", re.DOTALL)
 _MPI_TAG = re.compile(
-    r"\[\d+,(?:mpirank:)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:? ?(.*)", re.DOTALL
+    r"\[(?:\d+,(?:mpirank:)?)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:?(.*)", re.DOTALL
 )
 _PROOF = re.compile(r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) ranks?, (.+))")
 _FAILURE = re.compile(r"launch: failure: (\{.*\})\s*")
@@ -30,7 +30,8 @@ _RESULT = re.compile(r"result: (.+)")
 
 
 def parse_tagged(text: str, time: float = 0.0, host: str = "") -> LogLine:
-    """The line behind the agent's tag ``[host/rank]`` or one of mpirun's two tag forms.
+    """The line behind the agent's tag ``[host/rank]``, one of mpirun's two tag forms, or the
+    tag of horovodrun (``[rank]<stdout>:``).
 
     Example:
         >>> parse_tagged("[host-2/3] epoch 1").rank

@@ -12,7 +12,7 @@ import re
 from launchers.core.logs import parse_tagged
 from launchers.core.provider import LogLine
 
-_TAG = re.compile(r"\[\d+,(?:mpirank:)?\d+(?:,[A-Za-z0-9._-]+)?\]<std(?:out|err)>:? ?")
+_TAG = re.compile(r"\[(?:\d+,(?:mpirank:)?)?\d+(?:,[A-Za-z0-9._-]+)?\]<std(?:out|err)>:?")
 
 
 def untangled(text: str, time: float = 0.0, host: str = "") -> list[LogLine]:

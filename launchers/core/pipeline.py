@@ -29,6 +29,9 @@ from launchers.core.runs import Run, numbered
 from launchers.core.source import bundle_of
 from launchers.core.source_bundle import SourceBundle
 
+# Of an intent's details, what says where its request goes.
+_WHERE = ("project", "region")
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -178,11 +181,31 @@ def _intended(
     )
     begun = ledger.get(provider.name, definition.name) if provider.once else None
     if begun is not None and begun.state == INTENT:
-        # Role and bucket may be others than at the first attempt.
-        ledger.update(begun, definition=definition.text, checkpoint=entry.checkpoint)
+        moved = {key: begun.details.get(key) for key in details if key in _WHERE}
+        if "sent" in begun.details and any(details[key] != moved[key] for key in moved):
+            raise LaunchError(_sent_elsewhere(begun))
+        # Role, bucket and region may be others than at the first attempt.
+        ledger.update(
+            begun,
+            definition=definition.text,
+            checkpoint=entry.checkpoint,
+            details={**begun.details, **details},
+        )
         return begun
     ledger.add(entry)
     return entry
+
+
+def _sent_elsewhere(begun: Entry) -> Problem:
+    """A job of the intent may be there already, where this request does not go."""
+    where = ", ".join(str(begun.details[key]) for key in _WHERE if begun.details.get(key))
+    return Problem(
+        begun.name,
+        f"begun before in {where}, where it may have been sent",
+        "the same place",
+        "give the same project and --region; `launch status` says whether the job is there",
+        rule="intent-elsewhere",
+    )
 
 
 def _unfilled(definition: JobDefinition) -> list[Problem]:

@@ -6,7 +6,6 @@ can be shown at once; whoever cannot go on raises :class:`LaunchError` with the 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -91,6 +90,8 @@ def errors(problems: Iterable[Problem]) -> list[Problem]:
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     """``did you mean X?`` for the nearest of ``allowed``, or an empty string."""
+    import difflib
+
     by_folded = {name.lower().replace("_", "-"): name for name in allowed}
     folded = word.lower().replace("_", "-")
     near = difflib.get_close_matches(folded, by_folded, n=1, cutoff=0.6)

@@ -33,6 +33,7 @@ def render(provider: str, template: str, plan: Plan) -> JobDefinition:
         document=document,
         placeholders=plan.placeholders,
         destination=plan.destination,
+        allowed=plan.job.allow_values,
     )
 
 

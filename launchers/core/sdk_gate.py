@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from launchers.core.installed import installed_version
 from launchers.core.problems import EXIT_SDK, LaunchError, Problem, did_you_mean
 
 _INSTALLED = "installed"
@@ -116,7 +117,7 @@ def check(
     findings = []
     for package in sorted({row.package for row in wanted}):
         rows = [row for row in wanted if row.package == package]
-        found = _installed_version(package)
+        found = installed_version(package)
         if not found:
             broken = [row for row in rows if row.feature != _INSTALLED] if for_submission else []
         else:
@@ -187,18 +188,6 @@ def _refuse_unknown(ignore: Collection[str]) -> None:
     ]
     if problems:
         raise LaunchError(problems)
-
-
-def _installed_version(package: str) -> str:
-    """The installed version; empty where there is none, ``unknown`` where it does not say."""
-    from importlib import metadata
-
-    try:
-        # Typed as str; None where the metadata of a broken installation lacks it.
-        version: str | None = metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
-    return version or "unknown"
 
 
 def _serves(found: str, row: SdkMinimum) -> bool:

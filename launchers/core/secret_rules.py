@@ -10,7 +10,7 @@ from launchers.core.problems import Problem
 
 # Form -> (what it looks like in a message, how it is recognised). entrypoints/secret_references.py
 # resolves them.
-AWS, HERE = "aws", "here"
+AWS, GOOGLE, HERE = "aws", "google", "here"
 _FORMS = {
     AWS: (
         "the ARN of a secret (arn:aws:secretsmanager:...) or of a parameter (arn:aws:ssm:...)",
@@ -18,6 +18,11 @@ _FORMS = {
             r"arn:aws[a-z-]*:(secretsmanager:[a-z0-9-]+:\d{12}:secret|ssm:[a-z0-9-]+:\d{12}:parameter)"
             r"[:/].+"
         ),
+    ),
+    GOOGLE: (
+        "a secret's version (projects/PROJECT/secrets/NAME/versions/VERSION)",
+        # A version is a number, an alias, or latest; names as Secret Manager's API has them.
+        re.compile(r"projects/[a-z0-9.:-]+/secrets/[\w-]{1,255}/versions/[\w-]{1,63}", re.ASCII),
     ),
     HERE: (
         "env:NAME or file:PATH",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from launchers.core.environment_rules import problems_in_names
-from launchers.core.gpu_pinning import who_pins
+from launchers.core.gpu_pinning import pinning
 from launchers.core.job import JobSpec
 from launchers.core.kinds import format_duration
 from launchers.core.ledger import data_folder
+from launchers.core.machine_choice import rank_problems
 from launchers.core.plan import Plan, Row, counted, layout
+from launchers.core.plan_rows import requirements_rows, source_rows
 from launchers.core.problems import Problem
+from launchers.core.rank_environment import rank_environment
 from launchers.core.secret_rules import AWS, HERE, problems_in_secrets, with_whole_paths
-from launchers.core.source import Source, bundle_of, locate, requirements_file, user_files
+from launchers.core.source import Source, locate, requirements_file
 from launchers.local.devices import share_of, visible_gpus
 from launchers.local.job_folder import JobFolder
 from launchers.local.python_environment import PythonEnvironment, inspect
@@ -56,25 +58,22 @@ def make_plan(job: JobSpec) -> LocalPlan:
     processes = job.processes or gpus or 1
     problems += _gpu_problems(job, gpus, processes, len(devices))
     problems += problems_in_names(job.environment)
-    pin, pin_why = _pinning(job, gpus)
+    pin = pinning(job, gpus, "the ranks see no GPU")
     folder = JobFolder(_output_root(job) / (job.full_name or "NAME"))
     checkpoints = job.checkpoint or job.checkpoint_folder or str(folder.checkpoints)
-    world_size = job.instances * processes
     if not more:
-        problems += _horovod_problems(python, source, world_size)
+        problems += _horovod_problems(python, source, job.instances * processes)
     environment = {
-        **job.environment,
-        "LAUNCH_JOB": job.full_name or "NAME",
-        "LAUNCH_WORLD_SIZE": str(world_size),
-        "LAUNCH_INSTANCES": str(job.instances),
-        "LAUNCH_PROCESSES": str(processes),
-        "LAUNCH_PIN_GPU": pin,
-        "LAUNCH_CHECKPOINT_DIR": os.path.abspath(os.path.expanduser(checkpoints)),
+        **rank_environment(
+            job,
+            processes,
+            pin[0],
+            os.path.abspath(os.path.expanduser(checkpoints)),
+            with_whole_paths(job.secrets),
+        ),
         "LAUNCH_MODEL_DIR": str(folder.model),
     }
-    if job.secrets:
-        environment["LAUNCH_SECRETS"] = json.dumps(with_whole_paths(job.secrets), sort_keys=True)
-        problems += problems_in_secrets(job.secrets, HERE, AWS)
+    problems += problems_in_secrets(job.secrets, HERE, AWS)
     return LocalPlan(
         job=job,
         name=job.full_name or "NAME",
@@ -89,7 +88,7 @@ def make_plan(job: JobSpec) -> LocalPlan:
         folder=str(folder.path),
         hosts=_hosts(job.instances, processes, devices, gpus),
         problems=tuple(problems),
-        rows=_rows(job, source, python, processes, gpus, (pin, pin_why), folder, environment),
+        rows=_rows(job, source, python, processes, gpus, pin, folder, environment),
     )
 
 
@@ -110,14 +109,6 @@ def _hosts(instances: int, processes: int, devices: list[str], gpus: int) -> tup
     )
 
 
-def _pinning(job: JobSpec, gpus: int) -> tuple[str, str]:
-    if job.pin_gpu:
-        return job.pin_gpu, "--pin-gpu"
-    if gpus == 0:
-        return "none", "the ranks see no GPU"
-    return who_pins(user_files(bundle_of(job)))
-
-
 def _gpu_problems(job: JobSpec, gpus: int, processes: int, visible: int) -> list[Problem]:
     problems = []
     if gpus * job.instances > visible:
@@ -130,17 +121,8 @@ def _gpu_problems(job: JobSpec, gpus: int, processes: int, visible: int) -> list
                 rule="local-gpus",
             )
         )
-    if gpus and processes > gpus:
-        problems.append(
-            Problem(
-                "--processes",
-                f"{processes} ranks on {counted(gpus, 'GPU')}",
-                "at most one rank a GPU",
-                f"--processes {gpus}, or --gpus 0 for the CPU",
-                rule="ranks-above-gpus",
-            )
-        )
-    elif processes < gpus:
+    problems += rank_problems(processes, gpus, ", or --gpus 0 for the CPU")
+    if processes < gpus:
         problems.append(
             Problem(
                 "--processes",
@@ -186,31 +168,14 @@ def _rows(
     gpu_text = f"{gpus} a host, pinned by {pin[0]}" if gpus else "none, ranks run on the CPU"
     rows = [
         Row("ranks", layout(job.instances, processes)),
-        Row("script", source.script, "the shared script" if source.shared else str(source.folder)),
-        Row("arguments", " ".join(_quoted(word) for word in job.arguments) or "none"),
-        Row("environment", ", ".join(job.environment) or "nothing besides this shell's"),
+        *source_rows(job, source, "nothing besides this shell's"),
         Row("python", python.described(), f"{python.path}, {python.origin}"),
         Row("GPUs", gpu_text, pin[1] if gpus else ""),
     ]
-    if job.requirements:
-        rows.append(Row("requirements", job.requirements, "installed for this job alone"))
-    elif source.requirements:
-        rows.append(
-            Row(
-                "requirements",
-                "none",
-                "requirements.txt was found and not asked for: --requirements requirements.txt",
-            )
-        )
+    rows += requirements_rows(job, source, "installed for this job alone")
     if job.max_runtime:
         rows.append(Row("time limit", format_duration(job.max_runtime)))
     kept = f"kept from {job.checkpoint_of}" if job.checkpoint_of else ""
     rows.append(Row("checkpoints", environment["LAUNCH_CHECKPOINT_DIR"], kept))
     rows.append(Row("output", str(folder.path), "model, logs"))
     return tuple(rows)
-
-
-def _quoted(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)

@@ -5,31 +5,36 @@ from __future__ import annotations
 import io
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
+
+from launchers.rehearsal.shared import is_below
 
 _IN_MEMORY = 64 * 1024**2  # bytes; a larger stream goes through a temporary file without a name
 
 
 @contextmanager
 def archive_of(
-    files: Mapping[str, bytes | Path], folders: Iterable[str] = ()
+    files: Mapping[str, bytes | Path], folders: Iterable[str] = (), shared: Sequence[str] = ()
 ) -> Iterator[IO[bytes]]:
     """A readable tar stream, owned by root, files 644, folders 755.
 
     Args:
         files: Absolute path in the container -> content, or a file of this machine.
         folders: Absolute folders that are made, empty.
+        shared: Folders that everybody may write to, with all folders in them.
 
     Raises:
         OSError: A file cannot be read.
     """
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as stream:
         with tarfile.open(fileobj=stream, mode="w") as archive:
-            for folder in _folders(files, folders):
-                archive.addfile(_member(folder, tarfile.DIRTYPE))
+            for folder in _folders(files, [*folders, *shared]):
+                member = _member(folder, tarfile.DIRTYPE)
+                member.mode = 0o777 if is_below(folder, shared) else member.mode
+                archive.addfile(member)
             for path, content in sorted(files.items()):
                 _add(archive, path, content)
         stream.seek(0)

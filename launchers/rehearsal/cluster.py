@@ -13,6 +13,7 @@ from launchers.core.containers import OBJECT_STORE_HOST, Container
 from launchers.rehearsal.archive import archive_of
 from launchers.rehearsal.labels import Labels
 from launchers.rehearsal.output import Event, follow
+from launchers.rehearsal.shared import make_volumes, volumes
 
 _OBJECT_STORE = Path(__file__).with_name("object_store.py")
 _SHM_SHARE = 0.5  # of the memory limit, which it counts against
@@ -71,7 +72,7 @@ class Cluster:
         return self._labels.name
 
     def make_network(self) -> None:
-        """Make the private network. May block.
+        """Make the private network, and the volumes of shared folders. May block.
 
         Raises:
             docker.errors.APIError: The engine has none left to give.
@@ -83,6 +84,7 @@ class Cluster:
             labels=self._labels.values(),
             check_duplicate=True,
         )
+        make_volumes(self._api, self._labels, self._containers)
 
     def create(self) -> None:
         """Create every container with its files; none runs yet. May block.
@@ -194,11 +196,11 @@ class Cluster:
                 labels=self._labels.values(),
                 host_config=self._host_config(item, devices),
                 networking_config=api.create_networking_config(
-                    {self.network: api.create_endpoint_config(aliases=[item.name])}
+                    {self.network: api.create_endpoint_config(aliases=[item.address or item.name])}
                 ),
             )
             self._ids[item.name] = made["Id"]
-            with archive_of(item.files, item.folders) as stream:
+            with archive_of(item.files, item.folders, item.shared) as stream:
                 api.put_archive(made["Id"], "/", stream)
         except APIError as error:
             raise StartError(item.name, explanation(error)) from None
@@ -210,6 +212,8 @@ class Cluster:
         binds = {
             source: {"bind": path, "mode": "ro"} for path, source in sorted(item.mounts.items())
         }
+        named = volumes(self._labels, self._containers)
+        binds.update({named[path]: {"bind": path, "mode": "rw"} for path in item.shared})
         requests = [DeviceRequest(device_ids=list(devices), capabilities=[["gpu"]])]
         config: dict[str, Any] = self._api.create_host_config(
             network_mode=self.network,

@@ -48,11 +48,27 @@ def archive_of_source(source: Path, work: Path, guarded: bool) -> Path:
     return _checked(source, work, guarded)
 
 
-def with_code(containers: Sequence[Container], archive: Path) -> list[Container]:
+def with_code(
+    containers: Sequence[Container], archive: Path, other: bool = False
+) -> list[Container]:
     """``containers`` with the archive where their contract wants it; an address is served by the
-    object store instead."""
+    object store instead.
+
+    Args:
+        other: The archive may be another than the document's: its hash takes the place of that
+            one's in the containers' commands.
+    """
+    checked = other and any(item.code_digest for item in containers)
+    digest = digest_of(archive) if checked else ""
     return [
-        replace(container, files={**container.files, container.code: archive})
+        replace(
+            container,
+            files={**container.files, container.code: archive},
+            command=tuple(
+                digest if digest and word == container.code_digest else word
+                for word in container.command
+            ),
+        )
         if container.code.startswith("/")
         else container
         for container in containers
@@ -62,11 +78,16 @@ def with_code(containers: Sequence[Container], archive: Path) -> list[Container]
 def carries_digest(text: str, archive: Path) -> bool:
     """Whether a document's text has the hash of the archive's uncompressed stream, as the
     addresses of our bundles do; True where it has no such hash at all."""
+    return not re.search(r"/[0-9a-f]{64}/", text) or digest_of(archive) in text
+
+
+def digest_of(archive: Path) -> str:
+    """The hash of the archive's uncompressed stream."""
     digest = hashlib.sha256()
     with gzip.open(archive) as stream:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
-    return digest.hexdigest() in text or not re.search(r"/[0-9a-f]{64}/", text)
+    return digest.hexdigest()
 
 
 def _plain(source: Path, work: Path) -> Path:

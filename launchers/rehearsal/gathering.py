@@ -34,6 +34,8 @@ def gather(cluster: Cluster, containers: Sequence[Container], target: Path) -> G
     for name in names:
         hosts: dict[str, dict[str, str]] = {}
         for container in containers:
+            if name not in container.collected:
+                continue
             folder = target / container.name / name
             found = _copied(cluster, container.name, container.collected[name], folder)
             hosts[container.name] = found.files
@@ -70,10 +72,12 @@ def _keep_newer(kept: dict[str, tuple[float, Path]], path: str, file: Path) -> N
 
 
 def _copied(cluster: Cluster, host: str, path: str, folder: Path) -> Unpacked:
-    from docker.errors import DockerException
+    from docker.errors import DockerException, NotFound
 
     try:
         return unpack(cluster.folder(host, path), folder)
+    except NotFound:
+        return Unpacked()  # a folder that the job's own code makes, if it does
     except (DockerException, OSError, tarfile.TarError, KeyError) as error:
         return Unpacked(refused=[f"{path} cannot be read: {type(error).__name__}"])
 

@@ -1,16 +1,12 @@
-"""Our image on this machine: its names, its labels, and where it was pushed last."""
+"""Our image on this machine: its names and its labels."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import time
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from launchers.core.ledger import data_folder
 from launchers.core.paths import entrypoints_folder
 from launchers.core.problems import LaunchError, Problem
 from launchers.rehearsal.engine import engine
@@ -98,48 +94,3 @@ def recipe_digest(folder: Path | None = None) -> str:
         if not name.startswith(f"{HOST_FOLDER}/"):
             total.update(f"{name}\0{len(content)}\0".encode() + content)
     return total.hexdigest()[:16]
-
-
-def last_pushed() -> str | None:
-    """What `launch image build --push` pushed last: ``REPOSITORY@sha256:...``, or None."""
-    try:
-        found = json.loads(_pushed_file().read_text(encoding="utf-8"))["reference"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return found if isinstance(found, str) else None
-
-
-def remember_pushed(reference: str, tag: str) -> None:
-    """Keep what was pushed, for :func:`last_pushed`.
-
-    Args:
-        reference: The repository with the digest.
-        tag: The same image by its tag, for people.
-
-    Raises:
-        LaunchError: The user's data folder cannot be written.
-    """
-    file = _pushed_file()
-    record = {
-        "reference": reference,
-        "tag": tag,
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-    partial = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        partial.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        partial.replace(file)
-    except OSError as error:
-        raise LaunchError(
-            Problem(
-                str(file),
-                error.strerror or str(error),
-                "a file that can be written",
-                "set LAUNCH_HOME to another folder",
-                rule="data-folder",
-            )
-        ) from None
-
-
-def _pushed_file() -> Path:
-    return data_folder() / "image.json"

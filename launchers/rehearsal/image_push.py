@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from launchers.core.problems import EXIT_PROVIDER, LaunchError, Problem
-from launchers.rehearsal import image
+from launchers.core.pushed_image import remember_pushed
 from launchers.rehearsal.progress import Progress, size_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
     if not digest:
         raise _refused(name, "no digest in its answer")
     reference = f"{name}@{digest}"
-    image.remember_pushed(reference, f"{name}:{label}")
+    remember_pushed(reference, f"{name}:{label}")
     return reference
 
 

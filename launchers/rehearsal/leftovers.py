@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ class Rehearsal:
     Attributes:
         containers: Names, by the engine's id.
         networks: Names, by the engine's id.
+        volumes: Names.
     """
 
     labels: Labels
     containers: dict[str, str] = field(default_factory=dict)
     networks: dict[str, str] = field(default_factory=dict)
     folders: list[Path] = field(default_factory=list)
+    volumes: list[str] = field(default_factory=list)
 
     @property
     def state(self) -> str:
@@ -60,6 +62,8 @@ def rehearsals(client: Any) -> list[Rehearsal]:
             of(Labels.read(item["Labels"])).containers[item["Id"]] = item["Names"][0].lstrip("/")
         for item in client.api.networks(filters=chosen):
             of(Labels.read(item["Labels"])).networks[item["Id"]] = item["Name"]
+        for item in client.api.volumes(filters=chosen)["Volumes"] or ():
+            of(Labels.read(item["Labels"])).volumes.append(item["Name"])
     for folder, labels in left_folders():
         of(labels).folders.append(folder)
     return sorted(found.values(), key=lambda item: item.labels.started)
@@ -89,6 +93,13 @@ def clean(client: Any, chosen: Iterable[Rehearsal]) -> list[str]:
                 continue
             except APIError as error:
                 failed.append(f"network {name}: {error.explanation}")
+        for volume in item.volumes:
+            try:
+                client.api.remove_volume(volume)
+            except NotFound:
+                continue
+            except APIError as error:
+                failed.append(f"volume {volume}: {error.explanation}")
         for folder in item.folders:
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
@@ -107,7 +118,7 @@ def remove_all(client: Any, labels: Labels) -> list[str]:
     while True:
         try:
             mine = [item for item in rehearsals(client) if item.labels.id == labels.id]
-            return clean(client, [Rehearsal(labels, i.containers, i.networks) for i in mine])
+            return clean(client, [replace(item, folders=[]) for item in mine])
         except (DockerException, OSError) as error:
             if time.monotonic() > until:
                 return [f"everything named {labels.name}-*: {type(error).__name__}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -60,6 +60,9 @@ def rehearse(
             prepared = stage(provider, definition, bundle, options, client, workplace)
             audience.plan(prepared, labels)
             have_image(client, prepared.image, audience.note)
+            for image in {item.image for item in prepared.containers} - {prepared.image}:
+                with suppress(LaunchError):  # its container's own start names the host
+                    have_image(client, image, audience.note)
             play = Play(
                 client,
                 labels,

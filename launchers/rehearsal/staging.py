@@ -20,6 +20,7 @@ from launchers.rehearsal.crowding import with_room
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.outcome import Expected
 from launchers.rehearsal.resources import shares
+from launchers.rehearsal.shared import filled_once
 from launchers.rehearsal.watching import make_hook, watched
 from launchers.rehearsal.workplace import Workplace
 
@@ -82,9 +83,10 @@ def stage(
     staging.bring_watch()
     staging.bring_credentials()
     staging.bring_channels()
+    staging.share_folders()
     return Stage(
         containers=tuple(staging.containers),
-        conduct=provider.conduct(definition),
+        conduct=staging.conduct,
         expected=staging.expected,
         limits=limits,
         image=staging.containers[0].image,
@@ -110,11 +112,12 @@ class _Staging:
         self.containers = provider.contract(definition, options.ranks_per_host, self._serves)
         self._local = local_channels(options.local_channels, self.containers)
         self._guarded = provider.is_guarded(definition)
+        self.conduct = provider.conduct(definition)
         self._bundle, self._options, self._workplace = bundle, options, workplace
         self._text = definition.text
         self.expected = _expected(definition, self.containers, options)
         self.objects: dict[str, Path] = {}
-        self.deviations: list[str] = []
+        self.deviations: list[str] = list(self.conduct.left_out)
 
     def choose_image(self) -> None:
         """``--rehearsal-image``, and fewer ranks than the document's."""
@@ -144,7 +147,7 @@ class _Staging:
         archive = self._archive(self._workplace.folder)
         if self._guarded and not carries_digest(self._text, archive):
             self._note("the code is another than the bundle whose hash the document's address has")
-        self.containers = with_code(self.containers, archive)
+        self.containers = with_code(self.containers, archive, other=self._bundle is None)
         if place.startswith("s3://"):
             self.objects[place.removeprefix("s3://")] = archive
             self._note(f"{place} is served beside the containers")
@@ -175,6 +178,13 @@ class _Staging:
         )
         self.containers = list(filled.containers)
         self.deviations += filled.notes
+
+    def share_folders(self) -> None:
+        """What lies in a folder that all hosts share is brought there once."""
+        paths = sorted({path for container in self.containers for path in container.shared})
+        for path in paths:
+            self._note(f"{path} is one empty folder of this machine, shared by all hosts")
+        self.containers = filled_once(self.containers)
 
     def _note(self, text: str) -> None:
         if text:

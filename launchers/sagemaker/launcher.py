@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +108,7 @@ class SageMakerProvider(Provider):
 
     def check(self, definition: JobDefinition) -> list[Problem]:
         """See :mod:`launchers.sagemaker.rules`."""
-        return check(definition.document)
+        return check(definition.document, allowed_values=frozenset(definition.allowed))
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether it has one of the keys that only a CreateTrainingJob request has."""
@@ -148,48 +147,49 @@ class SageMakerProvider(Provider):
     def submit(self, definition: JobDefinition, bundle: SourceBundle) -> JobHandle:
         """Upload the bundle, then one CreateTrainingJob; the ledger holds the intent.
 
+        Safe to repeat, and in several processes at once.
+
         Raises:
             LaunchError: S3 or SageMaker refused.
             InDoubtError: It is not known whether the job was taken.
         """
+        from launchers.core.sending import intended
         from launchers.sagemaker.session import session_for
         from launchers.sagemaker.submission import submit_once
         from launchers.sagemaker.upload import upload
 
+        def waits() -> None:
+            self.listener.say(f"another launcher sends {definition.name} now: waiting for it")
+
         region = _region_of(definition)
-        session, ledger = session_for(region), Ledger()
-        entry = ledger.get(self.name, definition.name)
-        details = {**(entry.details if entry else {}), "region": region}
+        session = session_for(region)
 
-        def note_sent() -> None:
-            if entry is not None:
-                ledger.update(entry, details={**details, "sent": time.time()})
+        def progress(done: int, total: int) -> None:
+            self.listener.progress("uploading the source", done, total)
 
-        upload(
-            session,
-            bundle,
-            _code_place(definition.document),
-            lambda done, total: self.listener.progress("uploading the source", done, total),
-        )
-        submit_once(
-            session,
-            definition,
-            intended=entry.created if entry else time.time(),
-            may_be_sent="sent" in details,
-            before_send=note_sent,
-            tell=self.listener.say,
-        )
+        with intended(self.name, definition.name, self.listener.say) as intent:
+            with intent.on_the_way():
+                upload(session, bundle, _code_place(definition.document), progress)
+            submit_once(
+                session,
+                definition,
+                intended=intent.begun,
+                may_be_sent=intent.may_be_sent,
+                before_send=intent.note_sent,
+                tell=self.listener.say,
+            )
         return JobHandle(self.name, definition.name, {"region": region})
 
     def is_taken(self, job: JobSpec, name: str) -> bool:
         """Whether the account's region has a training job of that name."""
-        from launchers.sagemaker.session import AWS_ERRORS, refused, session_for
+        from launchers.sagemaker.session import AWS_ERRORS, session_for
         from launchers.sagemaker.submission import describe_job
 
+        session = session_for(account_of(job).region)
         try:
-            return describe_job(session_for(account_of(job).region), name) is not None
+            return describe_job(session, name) is not None
         except AWS_ERRORS as error:
-            raise refused(error, f"SageMaker, {name}") from None
+            raise session.refused(error, f"SageMaker, {name}") from None
 
     def from_elsewhere(self, name: str, region: str | None) -> JobHandle:
         """A job that another machine or another tool submitted."""
@@ -235,7 +235,7 @@ class SageMakerProvider(Provider):
         Raises:
             LaunchError: The service refused.
         """
-        from launchers.sagemaker.session import AWS_ERRORS, refused
+        from launchers.sagemaker.session import AWS_ERRORS
         from launchers.sagemaker.states import has_ended
         from launchers.sagemaker.submission import describe_job
 
@@ -248,7 +248,7 @@ class SageMakerProvider(Provider):
             except AWS_ERRORS:
                 found = None
             if found is None or not (has_ended(found) or found["TrainingJobStatus"] == "Stopping"):
-                raise refused(error, f"SageMaker, {handle.name}") from None
+                raise session.refused(error, f"SageMaker, {handle.name}") from None
 
     def _session(self, handle: JobHandle) -> Session:
         from launchers.sagemaker.session import session_for
@@ -275,6 +275,16 @@ class SageMakerProvider(Provider):
     def is_guarded(self, definition: JobDefinition) -> bool:
         """Whether the request's program is the guard."""
         return bool(hyperparameter(definition.document, PROGRAM) == GUARD)
+
+
+def _ended_elsewhere(name: str) -> Problem:
+    return Problem(
+        f"SageMaker, {name}",
+        "another launcher began it meanwhile, and it has ended",
+        "a job that is not begun yet",
+        "run the same command again: it shows that job, or takes the next number",
+        rule="begun-elsewhere",
+    )
 
 
 def _region_of(definition: JobDefinition) -> str:

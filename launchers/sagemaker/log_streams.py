@@ -17,19 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from launchers.sagemaker.session import (
-    AWS_ERRORS,
-    Session,
-    code_of,
-    is_expired,
-    is_passing,
-    is_throttled,
-    message_of,
-)
+from launchers.core.cloud import PatientCaller
+from launchers.sagemaker.session import AWS_ERRORS, Session, code_of
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 _STREAM = re.compile(r".+/(algo-\d+)-\d+")
-_LONGEST_WAIT = 20.0
 
 
 @dataclass(frozen=True)
@@ -116,7 +108,7 @@ class LogStreams:
             asked["nextToken"] = stream.token
         if self._since:
             asked["startTime"] = int(self._since * 1000)
-        page = self._caller.call("logs", "get_log_events", **asked)
+        page = self._call("get_log_events", **asked)
         # Pages may be empty in between; the end is where the token stays the same.
         stream.caught_up = page["nextForwardToken"] == stream.token
         stream.token = page["nextForwardToken"]
@@ -128,7 +120,7 @@ class LogStreams:
         token: dict[str, str] = {}
         while True:
             try:
-                page = self._caller.call("logs", "describe_log_streams", **asked, **token)
+                page = self._call("describe_log_streams", **asked, **token)
             except AWS_ERRORS as error:
                 if code_of(error) != "ResourceNotFoundException":
                     raise
@@ -142,59 +134,8 @@ class LogStreams:
                 return
             token = {"nextToken": page["nextToken"]}
 
-
-class PatientCaller:
-    """Calls that only read, repeated until there is an answer that counts.
-
-    Throttling, a lost connection and a 5xx are waited out, longer each time; expired credentials
-    until new ones are there, and it says what to renew.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        tell: Callable[[str], None],
-        sleep: Callable[[float], None] = time.sleep,
-    ):
-        self._session, self._tell, self._sleep = session, tell, sleep
-
-    def call(self, service: str, method: str, **asked: Any) -> Any:
-        """The answer of ``method``.
-
-        Raises:
-            ClientError: The service refused the request itself.
-        """
-        wait, told = 0.5, ""
-        while True:
-            try:
-                answer = getattr(self._session.client(service, attempts=1), method)(**asked)
-            except AWS_ERRORS as error:
-                if not is_passing(error) and not is_expired(error):
-                    raise
-                told = self._explain(error, told, wait)
-            else:
-                if told:
-                    self._tell("AWS answers again")
-                return answer
-            self._sleep(wait)
-            wait = min(2 * wait, _LONGEST_WAIT)
-
-    def _explain(self, error: Exception, told: str, wait: float) -> str:
-        """Say once why it waits; gives what has been said."""
-        if is_expired(error):
-            if told != "expired":
-                how = self._session.how_to_renew()
-                self._tell(
-                    f"the AWS credentials are no longer valid ({message_of(error)[:120]}); the job "
-                    f"goes on, and this command waits: {how}"
-                )
-            self._session.renew()
-            return "expired"
-        # A short one is everyday life.
-        if told or wait < 4:
-            return told
-        why = "wants fewer requests" if is_throttled(error) else "does not answer"
-        self._tell(
-            f"AWS {why} ({message_of(error)[:120]}); the job goes on, and this command waits"
+    def _call(self, method: str, **asked: Any) -> Any:
+        """One attempt at a time: how long to go on is the caller's knowledge."""
+        return self._caller.call(
+            lambda: getattr(self._session.client("logs", attempts=1), method)(**asked)
         )
-        return "passing"

@@ -3,19 +3,20 @@ job itself are all that is read."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from launchers.core.credentials import problems_in_arguments
 from launchers.core.environment_rules import problems_in_names
-from launchers.core.gpu_pinning import NONE, who_pins
+from launchers.core.gpu_pinning import pinning
 from launchers.core.job import JobSpec
+from launchers.core.machine_choice import rank_problems
 from launchers.core.plan import Placeholder, Plan
 from launchers.core.problems import Problem
+from launchers.core.rank_environment import rank_environment
 from launchers.core.secret_rules import AWS, problems_in_secrets
-from launchers.core.source import bundle_of, locate, requirements_file, user_files
+from launchers.core.source import bundle_of, locate, requirements_file
 from launchers.sagemaker.account import Account, account_of
 from launchers.sagemaker.document import CHECKPOINT_PATH
 from launchers.sagemaker.hyperparameters import hyperparameters, shown_arguments_problems
@@ -59,19 +60,9 @@ def make_plan(job: JobSpec) -> SageMakerPlan:
     account = account_of(job)
     image = choose_image(job, machine, account)
     bundle = bundle_of(job)
-    pin, pin_why = _pinning(job, machine)
+    pin = pinning(job, machine.gpus, "the machine has no GPU")
     places = _places(job, account, bundle.sha256)
-    environment = {
-        **job.environment,
-        "LAUNCH_JOB": job.full_name or "NAME",
-        "LAUNCH_WORLD_SIZE": str(job.instances * processes),
-        "LAUNCH_INSTANCES": str(job.instances),
-        "LAUNCH_PROCESSES": str(processes),
-        "LAUNCH_PIN_GPU": pin,
-        "LAUNCH_CHECKPOINT_DIR": CHECKPOINT_PATH,
-    }
-    if job.secrets:
-        environment["LAUNCH_SECRETS"] = json.dumps(job.secrets, sort_keys=True)
+    environment = rank_environment(job, processes, pin[0], CHECKPOINT_PATH)
     problems += [*machine.problems, *image.problems, *_problems(job, processes, machine)]
     return SageMakerPlan(
         job=job,
@@ -100,7 +91,7 @@ def make_plan(job: JobSpec) -> SageMakerPlan:
         problems=tuple(problems),
         placeholders=_placeholders(account, places),
         features=features(job),
-        rows=rows(job, source, machine, image, account, processes, (pin, pin_why), places),
+        rows=rows(job, source, machine, image, account, processes, pin, places),
     )
 
 
@@ -116,14 +107,6 @@ def features(job: JobSpec) -> frozenset[str]:
     return frozenset(f"sagemaker.request.{name}" for name, wanted in asked.items() if wanted)
 
 
-def _pinning(job: JobSpec, machine: MachineChoice) -> tuple[str, str]:
-    if job.pin_gpu:
-        return job.pin_gpu, "--pin-gpu"
-    if machine.gpus == 0:
-        return NONE, "the machine has no GPU"
-    return who_pins(user_files(bundle_of(job)))
-
-
 def _problems(job: JobSpec, processes: int, machine: MachineChoice) -> list[Problem]:
     problems = problems_in_names(job.environment)
     allowed = frozenset(job.allow_values)
@@ -131,16 +114,7 @@ def _problems(job: JobSpec, processes: int, machine: MachineChoice) -> list[Prob
     problems += shown_arguments_problems(job.arguments)
     problems += problems_in_secrets(job.secrets, AWS)
     problems += _isolation(job)
-    if machine.gpus and processes > machine.gpus:
-        problems.append(
-            Problem(
-                "--processes",
-                f"{processes} ranks on {machine.gpus} GPUs",
-                "at most one rank a GPU",
-                f"--processes {machine.gpus}",
-                rule="ranks-above-gpus",
-            )
-        )
+    problems += rank_problems(processes, machine.gpus)
     if job.spot and job.max_wait is None:
         problems.append(
             Problem(

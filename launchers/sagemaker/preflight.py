@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from launchers.core.document import at, entries, mapping, whole_number
 from launchers.core.plan import counted
-from launchers.core.problems import Problem, Severity
+from launchers.core.preflight import Check, answer, answers_of, good, unknown, wrong
+from launchers.core.problems import Problem, Severity, did_you_mean
 from launchers.sagemaker.document import instance_types
+from launchers.sagemaker.images import load
 from launchers.sagemaker.session import (
     AWS_ERRORS,
     Session,
     code_of,
-    is_denied,
-    is_expired,
     message_of,
 )
 
@@ -41,40 +40,22 @@ def preflight(session: Session, document: Mapping[str, Any]) -> list[Problem]:
         document: A CreateTrainingJob request without placeholders.
     """
     asked = _Asked(session, document)
-    checks: list[Callable[[], list[Problem]]] = [
+    checks: list[Check] = [
         asked.identity,
         asked.role,
         asked.role_permissions,
         asked.bucket,
         asked.quota,
     ]
+    if session.region not in load()["registries"]:
+        checks.append(asked.region)
     if at(document, "VpcConfig"):
         checks.append(asked.network)
     if asked.keys:
         checks.append(asked.encryption_keys)
     if _ECR_IMAGE.fullmatch(asked.image):
         checks.append(asked.image_in_registry)
-    with ThreadPoolExecutor(len(checks)) as pool:
-        answers = [answer for found in pool.map(_guarded, checks) for answer in found]
-    return _told_once(answers)
-
-
-def _guarded(check: Callable[[], list[Problem]]) -> list[Problem]:
-    """What ``check`` says; where AWS answers it with an error, that it is not known."""
-    try:
-        return check()
-    except AWS_ERRORS as error:
-        name = (check.__doc__ or check.__name__).partition(":")[0]
-        if is_expired(error):
-            return [_no_credentials(error)]
-        expected = "an answer" if not is_denied(error) else "a caller who may ask"
-        return [Problem(name, message_of(error), expected, severity="unknown", rule="preflight")]
-
-
-def _told_once(answers: list[Problem]) -> list[Problem]:
-    """Bad credentials spoil every call; they are one problem."""
-    bad = [answer for answer in answers if answer.rule == "aws-credentials"]
-    return bad[:1] or answers
+    return answers_of(session, checks)
 
 
 @dataclass
@@ -92,7 +73,13 @@ class _Asked:
     def identity(self) -> list[Problem]:
         """identity: sts GetCallerIdentity"""
         caller = self.session.client("sts").get_caller_identity()
-        return [_good("identity", caller["Arn"])]
+        return [good("identity", caller["Arn"])]
+
+    def region(self) -> list[Problem]:
+        """region: whether it is one of those that AWS's own images are in"""
+        region = self.session.region
+        near = did_you_mean(region, load()["registries"])
+        return [answer("region", region, "one that this version knows", near, "unknown")]
 
     def role(self) -> list[Problem]:
         """role: iam GetRole; SageMaker must be allowed to take it on"""
@@ -112,12 +99,12 @@ class _Asked:
                 )
             ]
         if found["Arn"] != self.role_arn:
-            return [_wrong("role", self.role_arn, found["Arn"], "give the whole ARN by --role")]
+            return [wrong("role", self.role_arn, found["Arn"], "give the whole ARN by --role")]
         if not _trusts(found["AssumeRolePolicyDocument"]):
             found_text = f"{self.role_arn} does not trust {_SERVICE}"
             fix = "add it to the role's trust policy (sts:AssumeRole)"
-            return [_wrong("role", found_text, f"a role that trusts {_SERVICE}", fix)]
-        return [_good("role", f"{name} trusts {_SERVICE}")]
+            return [wrong("role", found_text, f"a role that trusts {_SERVICE}", fix)]
+        return [good("role", f"{name} trusts {_SERVICE}")]
 
     def role_permissions(self) -> list[Problem]:
         """role's rights: iam SimulatePrincipalPolicy"""
@@ -130,7 +117,7 @@ class _Asked:
                 if result["EvalDecision"] != "allowed":
                     refused.append((action, resource, result["EvalDecision"]))
         return [_refused_right(*one) for one in refused] or [
-            _good("role's rights", "read the code, write model and logs")
+            good("role's rights", "read the code, write model and logs")
         ]
 
     def _needed(self) -> list[tuple[str, str]]:
@@ -148,10 +135,18 @@ class _Asked:
             needed.append(("s3:GetObject", _s3_arn(str(code), self.role_arn)))
         if output:
             needed.append(("s3:PutObject", _s3_arn(f"{output}/*", self.role_arn)))
+        checkpoints = str(at(self.document, "CheckpointConfig", "S3Uri") or "").rstrip("/")
+        if checkpoints:
+            needed.append(("s3:PutObject", _s3_arn(f"{checkpoints}/*", self.role_arn)))
         secrets = at(self.document, "Environment", "LAUNCH_SECRETS")
         for reference in json.loads(secrets).values() if secrets else ():
-            if reference.startswith("arn:"):
-                needed.append(("secretsmanager:GetSecretValue", reference))
+            parts = reference.split(":")
+            if parts[0] == "arn":
+                action = (
+                    "ssm:GetParameter" if parts[2] == "ssm" else "secretsmanager:GetSecretValue"
+                )
+                # What follows a secret's name is a key of the JSON in it.
+                needed.append((action, ":".join(parts[:7])))
         return needed
 
     def bucket(self) -> list[Problem]:
@@ -173,15 +168,20 @@ class _Asked:
             region = self.session.region
             if where and where != region:
                 answers.append(
-                    _wrong("bucket", f"{name} is in {where}", f"a bucket in {region}", "--bucket")
+                    wrong(
+                        "bucket",
+                        f"{name} is in {where}",
+                        f"a bucket in {region}",
+                        "name one there with --bucket, or the other --region",
+                    )
                 )
             else:
-                answers.append(_good("bucket", f"{name}, in {region}"))
+                answers.append(good("bucket", f"{name}, in {region}"))
         return answers
 
     def _no_bucket(self, name: str) -> Problem:
         make = f"aws s3 mb s3://{name} --region {self.session.region}"
-        return _wrong(
+        return wrong(
             "bucket",
             f"{name} does not exist",
             "a bucket for code and model",
@@ -201,7 +201,7 @@ class _Asked:
         for name, count in wanted.items():
             limit = limits.get(name)
             if limit is None:
-                answers.append(_unknown("quota", f"the account has none by the name '{name}'"))
+                answers.append(unknown("quota", f"the account has none by the name '{name}'"))
             elif limit < count:
                 fix = (
                     f"ask for more in Service Quotas (aws service-quotas request-service-quota-"
@@ -210,9 +210,9 @@ class _Asked:
                     else "ask for it in Service Quotas, or use another --machine"
                 )
                 found = f"{int(limit)} for '{name}'"
-                answers.append(_wrong("quota", found, f"at least {count}", fix))
+                answers.append(wrong("quota", found, f"at least {count}", fix))
             else:
-                answers.append(_good("quota", f"{int(limit)} for '{name}', {count} needed"))
+                answers.append(good("quota", f"{int(limit)} for '{name}', {count} needed"))
         return answers
 
     def _limits(self, names: set[str]) -> dict[str, float]:
@@ -235,12 +235,12 @@ class _Asked:
         except AWS_ERRORS as error:
             if not code_of(error).startswith("Invalid"):
                 raise
-            return [_wrong("network", message_of(error), "subnets and groups that exist", "")]
+            return [wrong("network", message_of(error), "subnets and groups that exist", "")]
         networks = {one["VpcId"] for one in [*subnets, *groups["SecurityGroups"]]}
         if len(networks) > 1:
             found = "subnets and security groups of " + ", ".join(sorted(networks))
-            return [_wrong("network", found, "one VPC", "")]
-        return [_good("network", f"{counted(len(subnets), 'subnet')} in {', '.join(networks)}")]
+            return [wrong("network", found, "one VPC", "")]
+        return [good("network", f"{counted(len(subnets), 'subnet')} in {', '.join(networks)}")]
 
     def encryption_keys(self) -> list[Problem]:
         """keys: kms DescribeKey"""
@@ -251,12 +251,12 @@ class _Asked:
             except AWS_ERRORS as error:
                 if code_of(error) != "NotFoundException":
                     raise
-                answers.append(_wrong("keys", message_of(error), "a key that exists", ""))
+                answers.append(wrong("keys", message_of(error), "a key that exists", ""))
                 continue
             if told["KeyState"] != "Enabled":
-                answers.append(_wrong("keys", f"{key} is {told['KeyState']}", "Enabled", ""))
+                answers.append(wrong("keys", f"{key} is {told['KeyState']}", "Enabled", ""))
             else:
-                answers.append(_good("keys", f"{key} is enabled"))
+                answers.append(good("keys", f"{key} is enabled"))
         return answers
 
     def image_in_registry(self) -> list[Problem]:
@@ -265,7 +265,7 @@ class _Asked:
         assert match is not None
         if f"::{match['account']}:" not in self.role_arn:
             # AWS's own images, and other accounts': their owner's right to show.
-            return [_unknown("image", f"it lies in another account ({match['account']})")]
+            return [unknown("image", f"it lies in another account ({match['account']})")]
         by_digest, by_tag = {"imageDigest": match["digest"]}, {"imageTag": match["tag"] or "latest"}
         try:
             self.session.client("ecr").describe_images(
@@ -277,46 +277,20 @@ class _Asked:
             if code_of(error) not in ("ImageNotFoundException", "RepositoryNotFoundException"):
                 raise
             fix = "push it: launch image push"
-            return [_wrong("image", message_of(error), "an image in the registry", fix)]
-        return [_good("image", f"{match['repository']} is in the registry")]
-
-
-def _answer(name: str, found: str, expected: str, fix: str, severity: Severity) -> Problem:
-    return Problem(name, found, expected, fix, severity, rule=f"preflight.{name}")
-
-
-def _good(name: str, found: str) -> Problem:
-    return _answer(name, found, "", "", "ok")
-
-
-def _unknown(name: str, found: str) -> Problem:
-    return _answer(name, found, "a check that can be made", "", "unknown")
-
-
-def _wrong(name: str, found: str, expected: str, fix: str) -> Problem:
-    return _answer(name, found, expected, fix, "error")
+            return [wrong("image", message_of(error), "an image in the registry", fix)]
+        return [good("image", f"{match['repository']} is in the registry")]
 
 
 def _refused_right(action: str, resource: str, decision: str) -> Problem:
     """A right that a policy denies is missing for certain; one that no policy of the role gives
     may come from the resource's own policy, which the simulation does not know."""
     severity: Severity = "error" if decision == "explicitDeny" else "warning"
-    return _answer(
+    return answer(
         "role's rights",
         f"{action} on {resource} is not allowed ({decision})",
         f"a role that may {action}",
         "add it to a policy of the role",
         severity,
-    )
-
-
-def _no_credentials(error: Exception) -> Problem:
-    return Problem(
-        "identity",
-        message_of(error),
-        "credentials that are valid now",
-        "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`",
-        rule="aws-credentials",
     )
 
 

@@ -7,10 +7,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from launchers.core.cloud import asked
 from launchers.core.job import JobSpec
 from launchers.core.problems import LaunchError, Problem
 from launchers.sagemaker.account import account_of
-from launchers.sagemaker.session import AWS_ERRORS, Session, refused, session_for
+from launchers.sagemaker.session import AWS_ERRORS, Session, session_for
 
 _ASSUMED_ROLE = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
 
@@ -58,9 +59,11 @@ def caller_of(session: Session) -> dict[str, Any]:
         LaunchError: There are no credentials, or they are not valid.
     """
     try:
-        answer: dict[str, Any] = session.client("sts").get_caller_identity()
+        answer: dict[str, Any] = asked(
+            session, lambda: session.client("sts", attempts=1).get_caller_identity()
+        )
     except AWS_ERRORS as error:
-        raise refused(error, "sts GetCallerIdentity") from None
+        raise session.refused(error, "sts GetCallerIdentity") from None
     return answer
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from launchers.core.credentials import problems_in_environment
-from launchers.core.document import at, mapping
+from launchers.core.document import at, entries, mapping
 from launchers.core.problems import Problem
 from launchers.sagemaker import service_model
 from launchers.sagemaker.rules_fields import check_fields
@@ -38,14 +38,20 @@ def check(
     problems += check_machines(document)
     problems += check_world_size(document, world_size)
     problems += check_start(document, ours=is_ours(document))
-    for section in ("Environment", "HyperParameters"):
+    for section in ("Environment", "HyperParameters", "Tags"):
         values = {
-            name: value
-            for name, value in mapping(document, section).items()
+            str(name): value
+            for name, value in _named_values(document, section).items()
             if isinstance(value, str)
         }
         problems += problems_in_environment(values, f"$.{section}", allowed_values)
     return problems
+
+
+def _named_values(document: Mapping[str, Any], section: str) -> Mapping[Any, Any]:
+    if section == "Tags":
+        return {tag.get("Key"): tag.get("Value") for tag in entries(document, section)}
+    return mapping(document, section)
 
 
 def is_ours(document: object) -> bool:

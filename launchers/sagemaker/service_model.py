@@ -10,13 +10,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from launchers.core.credentials import looks_like_credential
-from launchers.core.problems import Problem, did_you_mean
+from launchers.core.model_check import (
+    not_one_of,
+    place,
+    shown,
+    unknown_key,
+    without_value,
+    wrong_type,
+)
+from launchers.core.problems import Problem
 
 _FILE = Path(__file__).with_name("service_model.json")
 
@@ -52,7 +59,7 @@ def _problems(name: str, value: object, path: str) -> Iterator[Problem]:
     python_type, kind = _TYPES[shape["type"]]
     # True is an int for Python, and not for the service.
     if not isinstance(value, python_type) or (isinstance(value, bool) and python_type is not bool):
-        yield _wrong_type(value, kind, path)
+        yield wrong_type(value, kind, path)
     elif isinstance(value, str):
         yield from _in_text(name, shape, value, path)
     elif isinstance(value, dict):
@@ -88,24 +95,24 @@ def _in_structure(
         if key in members:
             yield from _problems(members[key], entry, f"{path}.{key}")
             continue
-        problem = _unknown_key(name, str(key), members, path)
+        problem = unknown_key(name, str(key), _members, load()["root"], path)
         # A required key that is misspelt is one mistake, not an unknown key and a missing one.
         missing = [member for member in missing if problem.fix != f"did you mean {member}?"]
         yield problem
     for key in missing:
         kind = load()["shapes"][members[key]]["type"]
-        yield Problem(_at(path, key), "missing", _TYPES[kind][1], rule="model-missing")
+        yield Problem(place(path, key), "missing", _TYPES[kind][1], rule="model-missing")
 
 
 def _in_map(name: str, shape: Shape, value: dict[Any, object], path: str) -> Iterator[Problem]:
     yield from _outside(shape, len(value), path, "model-length", "entry", "entries")
     for key, entry in value.items():
-        place = _at(path, key)
-        for problem in _problems(shape["key"], key, place):
+        where = place(path, key)
+        for problem in _problems(shape["key"], key, where):
             yield Problem(
-                place, f"a key: {problem.found}", problem.expected, problem.fix, rule=problem.rule
+                where, f"a key: {problem.found}", problem.expected, problem.fix, rule=problem.rule
             )
-        yield from (_without_value(problem) for problem in _problems(shape["value"], entry, place))
+        yield from (without_value(problem) for problem in _problems(shape["value"], entry, where))
 
 
 def _in_text(name: str, shape: Shape, value: str, path: str) -> Iterator[Problem]:
@@ -113,7 +120,8 @@ def _in_text(name: str, shape: Shape, value: str, path: str) -> Iterator[Problem
     yield from outside
     if "enum" in shape:
         if value not in shape["enum"]:
-            yield _not_one_of(name, shape["enum"], value, path)
+            listed = "`launch machines` lists them" if name == "TrainingInstanceType" else ""
+            yield not_one_of(shape["enum"], value, path, listed)
     # A text that is too long rarely fits the pattern either: one mistake, one problem.
     elif "pattern" in shape and not outside and not _matches(shape["pattern"], value):
         yield _not_matching(shape["pattern"], value, path)
@@ -130,7 +138,7 @@ def _matches(pattern: str, value: str) -> bool:
 
 
 def _not_matching(pattern: str, value: str, path: str) -> Problem:
-    found = f"a line break in {_shown(value)}" if set(value) & _LINE_BREAKS else _shown(value)
+    found = f"a line break in {shown(value)}" if set(value) & _LINE_BREAKS else shown(value)
     any_line = pattern in (".*", ".+")
     expected = "text without line breaks" if any_line else f"text that matches {pattern}"
     return Problem(path, found, expected, rule="model-pattern")
@@ -151,79 +159,8 @@ def _outside(
     yield Problem(path, found, f"{bounds} {units}".rstrip(), rule=rule)
 
 
-def _wrong_type(value: object, kind: str, path: str) -> Problem:
-    fix = ""
-    if isinstance(value, str) and kind != "text" and re.fullmatch(r"-?\d+|true|false", value):
-        fix = "write it without quotes"
-    elif kind == "text" and isinstance(value, (bool, int, float)):
-        fix = "write it in quotes"
-    return Problem(path, _shown(value), kind, fix, rule="model-type")
-
-
-def _not_one_of(name: str, allowed: list[str], value: str, path: str) -> Problem:
-    few = len(allowed) <= 8
-    expected = f"one of {', '.join(allowed)}" if few else f"one of {len(allowed)} known names"
-    fix = did_you_mean(value, allowed)
-    if not fix and name == "TrainingInstanceType":
-        fix = "`launch machines` lists them"
-    return Problem(path, _shown(value), expected, fix, rule="model-enum")
-
-
-def _unknown_key(name: str, key: str, members: Iterable[str], path: str) -> Problem:
-    """A key that the structure ``name`` lacks: misspelt, or put one level too high or too low."""
-    near = did_you_mean(key, members)
-    homes = [] if near else [home for home in _homes(key) if home != _at(path, key)]
-    fix = f"it belongs at {' or '.join(homes[:3])}" if homes else near
-    if not fix and path != "$":
-        fix = f"its keys are {', '.join(members)}"
-    return Problem(_at(path, key), "an unknown key", f"a key of {name}", fix, rule="model-key")
-
-
-def _homes(key: str) -> list[str]:
-    """The paths, not through lists, at which the request has ``key``, whatever its case."""
-    shapes, found = load()["shapes"], []
-    waiting = [("$", load()["root"])]
-    while waiting:
-        path, name = waiting.pop(0)
-        for member, target in shapes[name].get("members", {}).items():
-            if member.lower() == key.lower():
-                found.append(_at(path, member))
-            if shapes[target]["type"] == "structure":
-                waiting.append((_at(path, member), target))
-    return found
-
-
-def _at(path: str, key: object) -> str:
-    """``$.Environment.NAME``; in brackets what is no plain name."""
-    text = "(hidden)" if looks_like_credential("", str(key)) else _shortened(str(key))
-    if re.fullmatch(r"[A-Za-z_][\w-]*", text, re.ASCII):
-        return f"{path}.{text}"
-    return f"{path}[{json.dumps(text, ensure_ascii=False)}]"
-
-
-def _without_value(problem: Problem) -> Problem:
-    """The same for an environment variable or hyperparameter: their values may be secrets."""
-    if problem.rule not in ("model-pattern", "model-enum", "model-type"):
-        return problem
-    found = "a value with a line break" if "line break" in problem.found else "another value"
-    if problem.rule == "model-type":
-        found = "a value that is not text"
-    return Problem(problem.path, found, problem.expected, problem.fix, rule=problem.rule)
-
-
-def _shown(value: object) -> str:
-    """``value`` for a message: short, and not at all where it may be a credential."""
-    if value is None:
-        return "null"
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, str):
-        credential = looks_like_credential("", value)
-        return f"what looks like {credential}" if credential else f"'{_shortened(value)}'"
-    return _shortened(json.dumps(value, default=str))
-
-
-def _shortened(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else f"{text[: length - 3]}..."
+def _members(name: str) -> Iterator[tuple[str, str, str | None]]:
+    """The keys of a structure, and the structures under them that are not behind a list."""
+    shapes = load()["shapes"]
+    for member, target in shapes[name].get("members", {}).items():
+        yield member, "", target if shapes[target]["type"] == "structure" else None

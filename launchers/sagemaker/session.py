@@ -6,36 +6,32 @@ business: nothing here knows of another service than AWS's.
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import lru_cache
 from typing import Any
 
 import botocore.session
+from botocore import exceptions
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    CredentialRetrievalError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    SSOError,
-    TokenRetrievalError,
-)
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
-from launchers.core.problems import (
-    EXIT_PREFLIGHT,
-    EXIT_PROVIDER,
-    LaunchError,
-    PassingError,
-    Problem,
-)
+from launchers.core.cloud import Cloud
 
-# Everything that an AWS call may raise: an answer that is an error, or no answer.
-AWS_ERRORS = (ClientError, BotoCoreError)
+# Everything that an AWS call may raise: an answer that is an error, none, or one that is no answer.
+AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+# How often a client sends one request at the most, where nothing else is asked for.
+ATTEMPTS = 5
+
+
+def _named(*names: str) -> tuple[type[Exception], ...]:
+    """Those of botocore's exceptions that the installed version has."""
+    return tuple(getattr(exceptions, name) for name in names if hasattr(exceptions, name))
+
 
 _CONNECT_SECONDS = 10
 _READ_SECONDS = 60
-_ATTEMPTS = 5
 # What the services answer to credentials that were good once, or are none.
 _EXPIRED = frozenset(
     {
@@ -46,6 +42,13 @@ _EXPIRED = frozenset(
         "InvalidClientTokenId",
         "UnrecognizedClientException",
         "InvalidAccessKeyId",
+        # A wrong secret key, or a clock that is wrong.
+        "SignatureDoesNotMatch",
+        "InvalidSignatureException",
+        "RequestTimeTooSkewed",
+        "AuthFailure",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
     }
 )
 _DENIED = frozenset(
@@ -71,17 +74,60 @@ _THROTTLED = frozenset(
         "SlowDown",
     }
 )
-_NO_CREDENTIALS = (
-    NoCredentialsError,
-    PartialCredentialsError,
-    CredentialRetrievalError,
-    TokenRetrievalError,
-    SSOError,
+# By their names: older versions of botocore lack some.
+_NO_CREDENTIALS = _named(
+    "NoCredentialsError",
+    "PartialCredentialsError",
+    "CredentialRetrievalError",
+    "TokenRetrievalError",
+    "NoAuthTokenError",
+    "SSOError",
+    "LoginError",
+    "ProfileNotFound",
+    "ConfigParseError",
+    "ConfigNotFound",
+    "InvalidConfigError",
 )
+# No answer, or none that can be read. Any other error of botocore's own (a parameter, a setting)
+# stays what it is, however often it is tried.
+_NO_ANSWER = (
+    *_named("HTTPClientError", "ConnectionError", "IncompleteReadError", "ChecksumError"),
+    ResponseParserError,
+)
+# A member that each answer has. botocore takes a body that was cut, or that is no JSON, for an
+# answer without members (botocore.parsers, _parse_body_as_json).
+_MEMBERS = {
+    "CreateTrainingJob": "TrainingJobArn",
+    "DescribeTrainingJob": "TrainingJobStatus",
+    "GetCallerIdentity": "Account",
+    "GetRole": "Role",
+    "SimulatePrincipalPolicy": "EvaluationResults",
+    "ListServiceQuotas": "Quotas",
+    "DescribeKey": "KeyMetadata",
+    "DescribeImages": "imageDetails",
+    "DescribeLogStreams": "logStreams",
+    "GetLogEvents": "nextForwardToken",
+    "FilterLogEvents": "events",
+    "LookupEvents": "Events",
+    "HeadObject": "ETag",
+    "PutObject": "ETag",
+    "UploadPart": "ETag",
+    "CreateMultipartUpload": "UploadId",
+    "CompleteMultipartUpload": "ETag",
+}
 
 
-class Session:
+# As the services word it: Value '{A=1, B=2}' at 'environment' failed to satisfy constraint: ...
+_MAP = re.compile(r"Value '\{.*\}' at '", re.DOTALL)
+
+
+class Session(Cloud):
     """Clients of one region, each made once. Safe to use from several threads."""
+
+    title = "AWS"
+    rule = "aws"
+    sign_in = "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`"
+    errors = AWS_ERRORS
 
     def __init__(self, region: str):
         self.region = region
@@ -89,7 +135,7 @@ class Session:
         self._session = botocore.session.get_session()
         self._clients: dict[tuple[str, int], Any] = {}
 
-    def client(self, service: str, attempts: int = _ATTEMPTS) -> Any:
+    def client(self, service: str, attempts: int = ATTEMPTS) -> Any:
         """A client of ``service``.
 
         Args:
@@ -109,8 +155,29 @@ class Session:
                         max_pool_connections=16,
                     ),
                 )
+                known.meta.events.register("after-call", _whole, unique_id="launch-whole")
                 self._clients[service, attempts] = known
             return known
+
+    def message_of(self, error: Exception) -> str:
+        """See :func:`message_of`."""
+        return message_of(error)
+
+    def is_expired(self, error: Exception) -> bool:
+        """See :func:`is_expired`."""
+        return is_expired(error)
+
+    def is_denied(self, error: Exception) -> bool:
+        """See :func:`is_denied`."""
+        return is_denied(error)
+
+    def is_throttled(self, error: Exception) -> bool:
+        """See :func:`is_throttled`."""
+        return is_throttled(error)
+
+    def is_passing(self, error: Exception) -> bool:
+        """See :func:`is_passing`."""
+        return is_passing(error)
 
     def renew(self) -> None:
         """Forget credentials and clients, so that the next call reads the credentials again."""
@@ -153,10 +220,14 @@ def code_of(error: Exception) -> str:
 
 
 def message_of(error: Exception) -> str:
-    """One line for a person."""
+    """One line for a person. SageMaker quotes the whole Environment where one of its values is
+    wrong; none of that is shown, since it goes into the ledger and the screen's history."""
     if isinstance(error, ClientError):
         told = error.response.get("Error", {})
-        return f"{told.get('Code', '')}: {told.get('Message', '')}".replace("\n", " ")
+        text = _MAP.sub("A map (not shown) at '", str(told.get("Message", "")))
+        return f"{told.get('Code', '')}: {text}".replace("\n", " ")
+    if isinstance(error, ResponseParserError):
+        return "an answer that cannot be read: it was cut, or something else than AWS gave it"
     return str(error).replace("\n", " ")
 
 
@@ -188,25 +259,20 @@ def is_passing(error: Exception) -> bool:
     if isinstance(error, ClientError):
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         return status >= 500 or is_throttled(error)
-    return not isinstance(error, _NO_CREDENTIALS)
+    return isinstance(error, _NO_ANSWER)
 
 
-def refused(error: Exception, what: str, fix: str = "") -> LaunchError:
-    """The error for a person: the provider answered with one (exit code 5), or the caller has no
-    good credentials (exit code 4)."""
-    if is_expired(error):
-        return LaunchError(
-            Problem(
-                "AWS credentials",
-                message_of(error),
-                "credentials that are valid now",
-                "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`",
-                rule="aws-credentials",
-            ),
-            EXIT_PREFLIGHT,
+def _whole(http_response: Any, parsed: dict[str, Any], model: Any, **_: Any) -> None:
+    """Whether an answer has come whole; botocore does not hold it to its length.
+
+    Raises:
+        IncompleteReadError: It has not.
+    """
+    expected, actual = http_response.headers.get("Content-Length", ""), len(http_response.content)
+    has_body = model.http.get("method") != "HEAD"
+    cut = has_body and expected.isdecimal() and actual < int(expected)
+    member = _MEMBERS.get(model.name)
+    if cut or (http_response.status_code < 300 and member is not None and member not in parsed):
+        raise exceptions.IncompleteReadError(
+            actual_bytes=actual, expected_bytes=expected or f"an answer with {member}"
         )
-    kind = PassingError if is_passing(error) else LaunchError
-    return kind(
-        Problem(what, message_of(error), "an answer without an error", fix, rule="aws-refused"),
-        EXIT_PROVIDER,
-    )

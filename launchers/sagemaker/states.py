@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,9 @@ _WORDS = {
     "Interrupted": "interrupted: the spot capacity was taken back",
     "Restarting": "starting again",
 }
+# The toolkit puts mpirun's whole command line behind its exit code, a thousand characters that say
+# nothing of the cause (sagemaker-training 5.1.4, errors.py).
+_COMMAND = re.compile(r'(?:\s*ErrorMessage "")?\s*Command ".*', re.DOTALL)
 _AT_WORK = ("Training", "Uploading")
 _TIMED_OUT = ("MaxRuntimeExceeded", "MaxWaitTimeExceeded")
 
@@ -70,8 +74,9 @@ def in_words(found: Mapping[str, Any]) -> str:
 
 
 def reason_of(found: Mapping[str, Any]) -> str:
-    """Why the job ended as it did; the service's own reason where it gives one."""
-    given = str(found.get("FailureReason", "")).strip().replace("\n", " ")
+    """Why the job ended as it did; the service's own reason where it gives one, less the command
+    that it quotes."""
+    given = _COMMAND.sub("", str(found.get("FailureReason", ""))).strip().replace("\n", " ")
     if given:
         return given
     return "" if found["TrainingJobStatus"] == "Completed" else in_words(found)

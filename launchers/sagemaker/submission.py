@@ -7,44 +7,18 @@ of one name. What is left to us is to know whether the job that has the name is 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.problems import (
-    EXIT_PROVIDER,
-    InDoubtError,
-    NameTakenError,
-    Problem,
-)
+from launchers.core.problems import EXIT_PROVIDER, NameTakenError, Problem
 from launchers.core.provider import JobDefinition
-from launchers.sagemaker.session import (
-    AWS_ERRORS,
-    Session,
-    code_of,
-    is_expired,
-    is_missing,
-    is_passing,
-    is_throttled,
-    message_of,
-    refused,
-)
+from launchers.core.sending import CLOCK_SECONDS, PATIENCE, Patience, Sending, holds, send_once
+from launchers.sagemaker.session import ATTEMPTS, AWS_ERRORS, Session, code_of, is_missing
 
-# AWS refuses requests whose clock is further off than this (Signature Version 4).
-_CLOCK_SECONDS = 5 * 60
 # What DescribeTrainingJob gives back of the request, and what makes two requests the same job.
-_COMPARED = ("HyperParameters", "Environment", "RoleArn", "ResourceConfig", "StoppingCondition")
+# Not the role: it is no part of a job's identity, and a second attempt may give another one.
+_COMPARED = ("HyperParameters", "Environment", "ResourceConfig", "StoppingCondition")
 _TAKEN = "ResourceInUse"
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long a submission goes on against a service that gives no good answer, in seconds."""
-
-    first: float = 0.5
-    longest: float = 10.0
-    total: float = 300.0
 
 
 def submit_once(
@@ -54,7 +28,7 @@ def submit_once(
     may_be_sent: bool,
     before_send: Callable[[], None] = lambda: None,
     tell: Callable[[str], None] = lambda text: None,
-    patience: Patience = Patience(),
+    patience: Patience = PATIENCE,
 ) -> None:
     """See that the job exists, once. May block; safe to repeat.
 
@@ -68,44 +42,62 @@ def submit_once(
         LaunchError: The service refused the request, or another job has its name.
         InDoubtError: It is not known whether the job was taken.
     """
-    wait, deadline = patience.first, time.monotonic() + patience.total
-    in_doubt = may_be_sent
-    while True:
-        try:
-            if in_doubt and _find_ours(session, definition, intended):
-                return
-            if not may_be_sent:
-                before_send()
-                may_be_sent = True
-            _create(session, definition)
-            return
-        except AWS_ERRORS as error:
-            if code_of(error) == _TAKEN and not in_doubt:
-                raise _taken(session, definition.name) from None
-            if code_of(error) != _TAKEN and not is_passing(error):
-                if in_doubt and is_expired(error):
-                    raise _doubt(definition.name, error) from None
-                raise refused(error, f"SageMaker, {definition.name}", _advice(error)) from None
-            # A throttled request was not done; of any other the answer is open.
-            in_doubt = in_doubt or not is_throttled(error)
-            if time.monotonic() + wait > deadline:
-                raise _doubt(definition.name, error) from None
-            if wait > 4 * patience.first:
-                tell(f"SageMaker gives no good answer ({message_of(error)[:120]}): asking again")
-        time.sleep(wait)
-        wait = min(2 * wait, patience.longest)
+    sending = _TrainingJob(session, definition, intended)
+    send_once(sending, may_be_sent, before_send, tell, patience)
 
 
-def describe_job(session: Session, name: str) -> dict[str, Any] | None:
+class _TrainingJob(Sending[str]):
+    """A training job that is to exist once; its name stands for it."""
+
+    service = "SageMaker"
+
+    def __init__(self, session: Session, definition: JobDefinition, intended: float):
+        super().__init__(session, definition.name)
+        self._session, self._definition, self._intended = session, definition, intended
+
+    def find(self, in_doubt: bool) -> str | None:
+        """See :class:`Sending`."""
+        found = describe_job(self._session, self.name)
+        if found is None:
+            return None
+        if not _is_ours(found, self._definition.document, self._intended):
+            raise _taken(self._session, self.name, found)
+        return self.name
+
+    def create(self) -> str:
+        """CreateTrainingJob, once."""
+        _create(self._session, self._definition)
+        return self.name
+
+    def is_taken(self, error: Exception) -> bool:
+        """ResourceInUse."""
+        return code_of(error) == _TAKEN
+
+    def taken(self) -> NameTakenError:
+        """See :class:`Sending`."""
+        return _taken(self._session, self.name)
+
+    def advice(self, error: Exception) -> str:
+        """What to do about a quota."""
+        if code_of(error) != "ResourceLimitExceeded":
+            return ""
+        return (
+            "ask for more in Service Quotas, wait for other jobs to end, or use another --machine"
+        )
+
+
+def describe_job(session: Session, name: str, attempts: int = ATTEMPTS) -> dict[str, Any] | None:
     """DescribeTrainingJob; None where there is no such job.
+
+    Args:
+        attempts: How often the client sends it at the most.
 
     Raises:
         ClientError, BotoCoreError: There was no good answer.
     """
     try:
-        found: dict[str, Any] = session.client("sagemaker").describe_training_job(
-            TrainingJobName=name
-        )
+        client = session.client("sagemaker", attempts)
+        found: dict[str, Any] = client.describe_training_job(TrainingJobName=name)
     except AWS_ERRORS as error:
         if is_missing(error):
             return None
@@ -131,34 +123,11 @@ def _send_as_printed(params: dict[str, Any], **_: Any) -> None:
     params["body"] = _sending.body
 
 
-def _find_ours(session: Session, definition: JobDefinition, intended: float) -> bool:
-    """Whether the job exists and is the one that was meant.
-
-    Raises:
-        LaunchError: The job of that name is another one.
-    """
-    found = describe_job(session, definition.name)
-    if found is None:
-        return False
-    if not _is_ours(found, definition.document, intended):
-        raise _taken(session, definition.name, found)
-    return True
-
-
 def _is_ours(found: Mapping[str, Any], document: Mapping[str, Any], intended: float) -> bool:
     created = found["CreationTime"].timestamp()
-    return created >= intended - _CLOCK_SECONDS and all(
-        _contains(found.get(key, {}), document.get(key, {})) for key in _COMPARED
+    return created >= intended - CLOCK_SECONDS and all(
+        holds(found.get(key, {}), document.get(key, {})) for key in _COMPARED
     )
-
-
-def _contains(found: Any, wanted: Any) -> bool:
-    """Whether the service's answer holds what was sent; it may add defaults of its own."""
-    if isinstance(wanted, Mapping):
-        return isinstance(found, Mapping) and all(
-            key in found and _contains(found[key], value) for key, value in wanted.items()
-        )
-    return bool(found == wanted)
 
 
 def _taken(session: Session, name: str, found: Mapping[str, Any] | None = None) -> NameTakenError:
@@ -198,24 +167,3 @@ def _creator(session: Session, name: str) -> str:
         if event.get("EventName") == "CreateTrainingJob" and event.get("Username"):
             return str(event["Username"])
     return "someone whom SageMaker does not name (CloudTrail would: `aws cloudtrail lookup-events`)"
-
-
-def _doubt(name: str, error: Exception) -> InDoubtError:
-    return InDoubtError(
-        Problem(
-            f"SageMaker, {name}",
-            f"no good answer: {message_of(error)}",
-            "to know whether the job was created",
-            "run the same command again: it finds the job, or sends it, and never makes two",
-            rule="in-doubt",
-        ),
-        EXIT_PROVIDER,
-    )
-
-
-def _advice(error: Exception) -> str:
-    if code_of(error) == "ResourceLimitExceeded":
-        return (
-            "ask for more in Service Quotas, wait for other jobs to end, or use another --machine"
-        )
-    return ""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.source_bundle import SourceBundle
-from launchers.sagemaker.session import AWS_ERRORS, Session, code_of, refused
+from launchers.sagemaker.session import AWS_ERRORS, Session, code_of, is_passing
 
 # Above this it goes in parts, side by side. S3 takes parts from 5 MB on (but for the last).
 PART_BYTES = 16 * 1024**2
@@ -56,9 +56,9 @@ def upload(
                 if not _is_there(session, bucket, key):
                     raise
     except AWS_ERRORS as error:
-        raise refused(
-            error, place, "check --bucket and the caller's right to write to it"
-        ) from None
+        # A connection that was lost says nothing of the bucket.
+        fix = "" if is_passing(error) else "check --bucket and the caller's right to write to it"
+        raise session.refused(error, place, fix) from None
     return True
 
 

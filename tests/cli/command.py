@@ -71,13 +71,15 @@ class Launch:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("LAUNCH_", "AWS_")) and name not in ("VIRTUAL_ENV",)
+            if not name.startswith(("LAUNCH_", "AWS_", "GOOGLE_", "CLOUDSDK_"))
+            and name not in ("VIRTUAL_ENV",)
         }
         return {
             **kept,
             "LAUNCH_HOME": str(self.home),
             "PYTHONPATH": str(ROOT),
             "AWS_CONFIG_FILE": str(self.home / "no-aws-config"),
+            "CLOUDSDK_CONFIG": str(self.home / "no-gcloud-config"),
             **changes,
         }
 

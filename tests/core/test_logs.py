@@ -16,7 +16,7 @@ from launchers.core.provider import LogLine
         ("[1,3]<stdout>:epoch 1", "", 3, "epoch 1"),
         ("[1,3]<stdout>epoch 1", "", 3, "epoch 1"),
         ("[1,mpirank:3,algo-2]<stdout>:epoch 1", "algo-2", 3, "epoch 1"),
-        ("[1,mpirank:0,algo-1]<stderr>:  indented", "algo-1", 0, " indented"),
+        ("[1,mpirank:0,algo-1]<stderr>:  indented", "algo-1", 0, "  indented"),
         ("[host-1/0] ", "host-1", 0, ""),
         ("[WARNING] no tag", "", None, "[WARNING] no tag"),
         ("plain", "", None, "plain"),

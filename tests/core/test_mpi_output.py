@@ -23,3 +23,8 @@ from launchers.core.mpi_output import untangled
 )
 def test_each_piece_comes_to_its_rank(text: str, expected: list[tuple[int | None, str]]) -> None:
     assert [(line.rank, line.text) for line in untangled(text, 1.0, "algo-1")] == expected
+
+
+def test_horovodruns_own_tag_is_known() -> None:
+    (line,) = untangled("[3]<stderr>:a line", host="h")
+    assert (line.rank, line.host, line.text) == (3, "h", "a line")

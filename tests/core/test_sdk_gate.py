@@ -228,10 +228,10 @@ def test_absent_packages_are_findings_of_a_submission_alone(gate: Gate) -> None:
 
 def test_require_raises_with_the_exit_code_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sdk_gate.require(_request("Environment")) == []
-    installed = sdk_gate._installed_version
+    installed = sdk_gate.installed_version
     monkeypatch.setattr(
         sdk_gate,
-        "_installed_version",
+        "installed_version",
         lambda name: "2.17.0" if name == "sagemaker" else installed(name),
     )
     with pytest.raises(LaunchError) as raised:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from launchers.core.problems import EXIT_PROVIDER, LaunchError
+from launchers.core.pushed_image import last_pushed
 from launchers.rehearsal.engine import engine
-from launchers.rehearsal.image import last_pushed
 from launchers.rehearsal.image_push import push
 from tests.rehearsal.image_engine import own_tag, tiny_image
 from tests.rehearsal.image_registry import serve

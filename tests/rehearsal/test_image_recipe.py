@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.bootstrap import requirements
+from launchers.core import pushed_image
 from launchers.core.ledger import data_folder
 from launchers.rehearsal import image, image_build, image_probe
 from launchers.rehearsal.image_build import BuildRequest
@@ -120,12 +121,12 @@ def test_what_was_pushed_last_is_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
-    assert image.last_pushed() is None
+    assert pushed_image.last_pushed() is None
 
-    image.remember_pushed("a.example/x@sha256:1", "a.example/x:1")
-    image.remember_pushed("a.example/x@sha256:2", "a.example/x:2")
+    pushed_image.remember_pushed("a.example/x@sha256:1", "a.example/x:1")
+    pushed_image.remember_pushed("a.example/x@sha256:2", "a.example/x:2")
 
-    assert image.last_pushed() == "a.example/x@sha256:2"
+    assert pushed_image.last_pushed() == "a.example/x@sha256:2"
     assert [file.name for file in data_folder().iterdir()] == ["image.json"]
 
 
@@ -136,4 +137,4 @@ def test_a_broken_note_of_the_last_push_counts_as_none(
     monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
     (tmp_path / "image.json").write_text(text)
 
-    assert image.last_pushed() is None
+    assert pushed_image.last_pushed() is None

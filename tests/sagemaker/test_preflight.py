@@ -96,3 +96,50 @@ def test_role_and_bucket_come_from_the_callers_own_account(tried: Bench):
     assert bucket in job.document["OutputDataConfig"]["S3OutputPath"]
     assert "the caller's own role" in answer.err
     assert "the account's default" in answer.err
+
+
+SECRET = "arn:aws:secretsmanager:us-east-1:111122223333:secret:team/key-AbCdEf"
+PARAMETER = "arn:aws:ssm:us-east-1:111122223333:parameter/team/key"
+
+
+@pytest.mark.parametrize(
+    ("reference", "action", "resource"),
+    [
+        (SECRET, "secretsmanager:GetSecretValue", SECRET),
+        (f"{SECRET}:field", "secretsmanager:GetSecretValue", SECRET),
+        (PARAMETER, "ssm:GetParameter", PARAMETER),
+    ],
+)
+def test_the_role_is_asked_whether_it_may_read_the_secrets(
+    tried: Bench, reference: str, action: str, resource: str
+):
+    tried.aws.account.add_role("TrainingRole", denied=frozenset({action}))
+    answer = tried.submit("--secret", f"KEY={reference}")
+    assert answer.code == 4
+    assert f"{action} on {resource} is not allowed" in answer.err
+
+
+def test_the_plan_says_where_role_bucket_and_region_came_from(tried: Bench):
+    aws = tried.aws
+    tried.launch.write(
+        "launch.yaml",
+        "script: train.py\ninstances: 2\ngpus: 4\nregion: us-east-1\n"
+        f"bucket: {aws.bucket}\nsagemaker: {{role: {aws.role_arn}}}\n",
+    )
+    rows = tried.ask("sagemaker", "--dry-run").err
+    for name in ("region", "role", "bucket"):
+        (row,) = [line for line in rows.splitlines() if line.startswith(f"  {name} ")]
+        assert row.endswith("(launch.yaml)"), row
+    flags = tried.ask("sagemaker", "--dry-run", "--role", aws.role_arn, "--region", "us-east-1").err
+    assert f"{aws.role_arn}  (--role)" in flags
+    assert "us-east-1  (--region)" in flags
+    variables = {"LAUNCH_SAGEMAKER_ROLE": aws.role_arn, "LAUNCH_SAGEMAKER_BUCKET": aws.bucket}
+    words = ("sagemaker", "train.py", "--no-file", "--instances", "2", "--gpus", "4", "--dry-run")
+    told = tried.ask(*words, **variables).err
+    assert "(LAUNCH_SAGEMAKER_ROLE)" in told
+    assert "(LAUNCH_SAGEMAKER_BUCKET)" in told
+    assert "us-east-1  (AWS_REGION)" in told
+    tried.launch.write("config", "[profile work]\nregion = eu-west-1\n")
+    profile = {"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "work"}
+    told = tried.ask(*words, **profile, AWS_CONFIG_FILE="config").err
+    assert "eu-west-1  (profile file)" in told

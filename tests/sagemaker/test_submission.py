@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from queue import Queue
 
 import pytest
 
 from launchers.core.ledger import INTENT, Ledger
 from launchers.core.problems import LaunchError
 from launchers.core.provider import JobDefinition
+from launchers.core.sending import Patience
 from launchers.sagemaker.session import Session
-from launchers.sagemaker.submission import Patience, submit_once
-from tests.cli.command import ROOT, Launch
+from launchers.sagemaker.submission import submit_once
+from tests.cli.command import Launch
 from tests.fakes.faults import (
-    ANSWERED,
     ARRIVED,
     HANDLED,
     INTERNAL,
@@ -36,6 +29,8 @@ from tests.fakes.faults import (
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.sagemaker_service import SageMakerService
 from tests.sagemaker.submitting import Bench, bench, contents, proven_job
+from tests.submit_children import Killer
+from tests.submitting import children
 
 QUICK = Patience(first=0.001, longest=0.01, total=60.0)
 
@@ -221,72 +216,21 @@ def test_a_job_that_differs_from_the_intent_is_not_adopted(
         submit_once(client, ours, intended=aws.clock.now(), may_be_sent=True, patience=QUICK)
 
 
-@contextmanager
-def children(tried: Bench) -> Iterator[subprocess.Popen[str]]:
-    """The process that forks a submission a line."""
-    environment = tried.launch.environment(tried.environment())
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "tests.sagemaker.submit_children",
-            tried.aws.role_arn,
-            tried.aws.bucket,
-            str(tried.launch.folder / "train.py"),
-        ],
-        cwd=ROOT,
-        env=environment,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        process.communicate()
-
-
 def test_200_kills_at_every_request_of_a_submission_never_make_two_jobs(tried: Bench):
     tried.aws.jobs.scenario = Scenario(pace=BY_HAND)
     tried.aws.account.limit("ml.g5.12xlarge", 10_000)
-    victims: Queue[int] = Queue()
-    kills = Counter[str]()
-
-    def kill(request: object) -> None:
-        os.kill(victims.get(timeout=60), signal.SIGKILL)
-
-    with children(tried) as process:
-        assert process.stdin
-        assert process.stdout
-
-        def submit(seed: int) -> int:
-            process.stdin.write(f"{seed}\n")
-            process.stdin.flush()
-            victims.put(int(process.stdout.readline()))
-            return int(process.stdout.readline())
-
-        # How many requests a submission makes, undisturbed; the first one also uploads.
-        for seed in (-2, -1):
-            tried.aws.forget_requests()
-            assert submit(seed) == 0
-            victims.get()
-        count, index = len(tried.aws.requests), 0
-        while kills["killed"] < 200 and index < 300:
-            tried.aws.forget_requests()
-            point = (ARRIVED, READ, HANDLED, ANSWERED)[index // count % 4]
-            tried.aws.faults.add(Call(kill), number=1 + index % count, point=point, times=1)
-            code = submit(index)
-            kills["killed" if code == -signal.SIGKILL else "ended"] += 1
-            tried.aws.faults.clear()
-            while not victims.empty():
-                victims.get()
+    module, where = "tests.sagemaker.submit_children", (tried.aws.role_arn, tried.aws.bucket)
+    with children(module, tried.launch, tried.environment(), *where) as process:
+        killer = Killer(process, tried.aws)
+        # The first one also uploads.
+        count, index = [killer.requests(seed) for seed in (-2, -1)][-1], 0
+        while killer.ended["killed"] < 200 and index < 300:
+            killer.submit_and_kill(index, count)
             known = {entry.name for entry in Ledger(tried.launch.home).jobs()}
             assert {job.name for job in tried.aws.jobs} <= known
-            assert submit(index) == 0
-            victims.get()
+            assert killer.submit(index) == 0
             index += 1
-    assert kills["killed"] == 200
+    assert killer.ended["killed"] == 200
     assert len(tried.aws.jobs) == 2 + index
     entries = Ledger(tried.launch.home).jobs()
     assert {entry.name for entry in entries} == {job.name for job in tried.aws.jobs}

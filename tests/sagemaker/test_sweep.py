@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from launchers.core.sweep import expand
-from tests.cli.command import Answer, Launch
+from tests.cli.command import Launch
 from tests.fakes.job_scenarios import Scenario
 from tests.sagemaker.submitting import Bench, bench, proven_job
 
@@ -18,11 +18,6 @@ BASE = {"args": {"lr": "1", "epochs": "3"}, "env": {"A": "1"}, "sagemaker": {"re
 @pytest.fixture
 def tried(launch: Launch) -> Iterator[Bench]:
     yield from bench(launch)
-
-
-def sweep(tried: Bench, text: str, *words: str) -> Answer:
-    (tried.launch.folder / "sweep.yaml").write_text(text)
-    return tried.submit("-f", "sweep.yaml", *words)
 
 
 def test_a_matrix_is_every_combination_with_the_files_other_keys():
@@ -71,7 +66,7 @@ def test_a_sweep_that_makes_no_sense_is_an_error(content: object, words: str):
 
 
 def test_numbers_reach_the_script_as_the_file_has_them(tried: Bench):
-    answer = sweep(tried, "sweep: {matrix: {args.lr: [1.10, 1e-3]}}\n", "--dry-run")
+    answer = tried.sweep("sweep: {matrix: {args.lr: [1.10, 1e-3]}}\n", "--dry-run")
     assert answer.code == 0, answer.err
     assert '\\"1.10\\"' in answer.out
     assert '\\"1e-3\\"' in answer.out
@@ -80,8 +75,8 @@ def test_numbers_reach_the_script_as_the_file_has_them(tried: Bench):
 def test_50_jobs_at_once_under_a_service_that_throttles_are_50_jobs(tried: Bench):
     tried.aws.account.limit("ml.g5.12xlarge", 1000)
     tried.aws.faults.limit(20, "sagemaker", burst=20)
-    answer = sweep(
-        tried, f"sweep: {{matrix: {{args.seed: {list(range(50))}}}}}\n", "--max-parallel", "16"
+    answer = tried.sweep(
+        f"sweep: {{matrix: {{args.seed: {list(range(50))}}}}}\n", "--max-parallel", "16"
     )
     assert answer.code == 0, answer.err
     assert len(tried.aws.jobs) == 50
@@ -97,13 +92,13 @@ def test_one_job_that_fails_fails_the_sweep_and_no_other_job(tried: Bench):
         return Scenario(outcome="Failed", reason="AlgorithmError") if seed == "1" else proven_job()
 
     tried.aws.jobs.scenario = how
-    answer = sweep(tried, "sweep: {jobs: [{args.seed: 0}, {args.seed: 1}, {args.seed: 2}]}\n")
+    answer = tried.sweep("sweep: {jobs: [{args.seed: 0}, {args.seed: 1}, {args.seed: 2}]}\n")
     assert answer.code == 1
     assert answer.out.count("succeeded") == 2
     assert answer.out.count("AlgorithmError") == 1
 
 
 def test_nothing_is_sent_while_one_job_is_wrong(tried: Bench):
-    answer = sweep(tried, "sweep: {jobs: [{args.seed: 0}, {machine: ml.nothing.large}]}\n")
+    answer = tried.sweep("sweep: {jobs: [{args.seed: 0}, {machine: ml.nothing.large}]}\n")
     assert answer.code == 2
     assert not tried.aws.received("CreateTrainingJob")

@@ -1,0 +1,218 @@
+"""A job on a cloud as its service sees it: its lines while it runs, where it stands, how it ended.
+
+A provider says what its service answers (:class:`CloudJob`); what follows from it is decided here,
+once for all of them.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from launchers.core.cloud import Cloud, PatientCaller, asked
+from launchers.core.judging import judged, patience
+from launchers.core.ledger import INTENT, Entry, Ledger
+from launchers.core.logs import JobWatch, proven
+from launchers.core.poll import poll_seconds
+from launchers.core.problems import EXIT_PROVIDER, LaunchError, LogsUnreadableError, Problem
+from launchers.core.provider import (
+    LOST,
+    SUCCEEDED,
+    JobHandle,
+    JobStatus,
+    Listener,
+    LogLine,
+)
+
+# Lines reach a log service some seconds after they are written. After the job's end this many
+# rounds without a line are the end of them.
+_QUIET_ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A job as its service describes it, in the words of every provider.
+
+    Attributes:
+        state: One of the words of :mod:`launchers.core.provider`; ``succeeded`` where the service
+            says so, whatever the proof.
+        doing: The same in words for a person, with what the service adds.
+        ended: Whether the service is done with the job.
+        ended_at: When, in seconds since the epoch; None where the service does not say.
+        reason: Why it ended as it did; empty for a job that is well.
+        world_size: What the job's environment says; 0 where it says nothing.
+        details: What else a status shows.
+    """
+
+    state: str
+    doing: str
+    ended: bool
+    ended_at: float | None = None
+    reason: str = ""
+    world_size: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_proven(self, proof: str) -> bool:
+        """Whether ``proof`` is about a job of this size."""
+        return proven(proof, self.world_size)
+
+
+class CloudJob(ABC):
+    """What following and judging ask a service about one job. Its calls may block.
+
+    Attributes:
+        service: The service's name for a person.
+        success: The service's own word for a job that succeeded.
+    """
+
+    service: ClassVar[str]
+    success: ClassVar[str]
+
+    def __init__(self, cloud: Cloud, handle: JobHandle):
+        self.cloud, self.handle = cloud, handle
+
+    @abstractmethod
+    def look(self) -> Sight | None:
+        """The job now, by one attempt; None where there is no such job.
+
+        Raises:
+            Exception: One of the cloud's errors.
+        """
+
+    @abstractmethod
+    def lines(self, sight: Sight) -> Iterator[LogLine]:
+        """What has come since the last call. Waits out throttling, lost connections and expired
+        credentials.
+
+        Raises:
+            Exception: One of the cloud's errors: the caller may not read the logs.
+        """
+
+    @abstractmethod
+    def deciding_lines(self, sight: Sight) -> Iterator[LogLine]:
+        """The lines that prove the job, or tell a failure, without reading all others.
+
+        Raises:
+            Exception: One of the cloud's errors.
+        """
+
+    @abstractmethod
+    def no_such_job(self) -> Problem:
+        """There is none of that name where it was looked for."""
+
+    def where_else(self) -> str:
+        """Where a job may be that the service does not know."""
+        return "it was deleted, or runs in another account or region"
+
+
+def follow(job: CloudJob, listener: Listener, to_the_end: bool = True) -> Iterator[LogLine]:
+    """The job's lines; with ``to_the_end`` until it has ended and its last lines have come.
+
+    The proof that goes by is kept in the ledger. States are told to ``listener`` in words.
+
+    Raises:
+        LaunchError: There is no such job, or its logs may not be read.
+    """
+    caller = PatientCaller(job.cloud, listener.say)
+    watch, said, quiet, ended_at = JobWatch(), "", 0, 0.0
+    while True:
+        sight = _seen(job, caller)
+        if to_the_end and sight.doing != said:
+            said = sight.doing
+            listener.say(f"{job.service}: {said}")
+        if not ended_at and sight.ended:
+            ended_at = time.monotonic()
+        count = 0
+        for line in _read(job, sight):
+            count += 1
+            if line.text.startswith("launch: "):
+                watch.see(line)
+            yield line
+        _keep_proof(job, watch.proof, sight)
+        if not to_the_end:
+            return
+        quiet = 0 if count or not ended_at else quiet + 1
+        if ended_at and quiet >= _QUIET_ROUNDS:
+            decided = sight.is_proven(watch.proof) or watch.failure or sight.state != SUCCEEDED
+            if decided or time.monotonic() - ended_at > patience():
+                return
+        time.sleep(poll_seconds())
+
+
+def status(job: CloudJob) -> JobStatus:
+    """Where the job stands. A final state is kept in the ledger, once nothing can change it.
+
+    Raises:
+        LaunchError: There is no such job, or the service does not answer.
+    """
+    ledger = Ledger()
+    entry = ledger.get(job.handle.provider, job.handle.name)
+    if entry is not None and entry.final:
+        return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
+    try:
+        sight = asked(job.cloud, job.look)
+    except job.cloud.errors as error:
+        raise job.cloud.refused(error, f"{job.service}, {job.handle.name}") from None
+    if sight is None:
+        return _unknown_to_service(job, entry)
+    result = judged(job, entry, sight)
+    if entry is not None:
+        _keep(ledger, entry, result, sight)
+    return result
+
+
+def _seen(job: CloudJob, caller: PatientCaller) -> Sight:
+    try:
+        sight = caller.call(job.look)
+    except job.cloud.errors as error:
+        raise job.cloud.refused(error, f"{job.service}, {job.handle.name}") from None
+    if sight is None:
+        raise LaunchError(job.no_such_job())
+    return sight
+
+
+def _read(job: CloudJob, sight: Sight) -> Iterator[LogLine]:
+    try:
+        yield from job.lines(sight)
+    except job.cloud.errors as error:
+        problems = job.cloud.refused(error, f"the logs of {job.handle.name}").problems
+        raise LogsUnreadableError(problems, EXIT_PROVIDER) from None
+
+
+def _keep_proof(job: CloudJob, proof: str, sight: Sight) -> None:
+    if not sight.is_proven(proof):
+        return
+    ledger = Ledger()
+    entry = ledger.get(job.handle.provider, job.handle.name)
+    if entry is not None and entry.proof != proof:
+        ledger.update(entry, proof=proof)
+
+
+def _keep(ledger: Ledger, entry: Entry, result: JobStatus, sight: Sight) -> None:
+    changes: dict[str, Any] = {}
+    if result.proof and result.proof != entry.proof:
+        changes["proof"] = result.proof
+    if not result.final:
+        changes["state"] = result.state
+    elif not result.details.get("unreadable"):
+        changes |= {"state": result.state, "reason": result.reason}
+        changes["details"] = {**entry.details, **result.details}
+        changes["ended"] = sight.ended_at or time.time()
+    if changes and changes != {"state": entry.state}:
+        ledger.update(entry, **changes)
+
+
+def _unknown_to_service(job: CloudJob, entry: Entry | None) -> JobStatus:
+    if entry is None:
+        raise LaunchError(job.no_such_job())
+    if entry.state == INTENT:
+        reason = "begun and not sent; the same command again sends it"
+        return JobStatus(INTENT, reason, "", entry.details)
+    reason = f"{job.service} does not know it: {job.where_else()}"
+    if entry.proof:
+        reason += f" (it had proven {entry.proof})"
+    # Not kept: with other credentials it may be there again.
+    return JobStatus(LOST, reason, entry.proof, entry.details)
