@@ -15,6 +15,7 @@ from typing import Any
 
 CLONE = Path(__file__).resolve().parent.parent.parent
 SAGEMAKER = CLONE / "launchers" / "sagemaker"
+VERTEX = CLONE / "launchers" / "vertex"
 
 Document = dict[str, Any]
 

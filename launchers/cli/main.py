@@ -27,6 +27,7 @@ from launchers.core.problems import (
 VERBS = {
     "local": ("local", "Run a job's ranks on this machine."),
     "sagemaker": ("sagemaker", "Run a SageMaker training job, or rehearse it."),
+    "vertex": ("vertex", "Run a Vertex AI CustomJob, or rehearse it."),
     "check": ("check", "Run every rule on a document that something else made."),
     "rehearse": ("rehearse", "Run such a document in containers on this machine."),
     "rehearsals": ("rehearsals", "Show what rehearsals have on this machine, remove leftovers."),

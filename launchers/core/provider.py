@@ -22,6 +22,7 @@ from launchers.core.problems import EXIT_PREFLIGHT, LaunchError, Problem, did_yo
 PROVIDERS = {
     "local": "launchers.local.launcher:LocalProvider",
     "sagemaker": "launchers.sagemaker.launcher:SageMakerProvider",
+    "vertex": "launchers.vertex.launcher:VertexProvider",
 }
 
 # States, the same words for every provider. The first three are not final.
@@ -39,6 +40,7 @@ class JobDefinition:
         text: The document as JSON text, ending with a newline.
         document: The same, parsed.
         destination: Where it is sent, where the document does not say so itself.
+        allowed: Names whose values may look like credentials (``--allow-value``).
     """
 
     provider: str
@@ -48,6 +50,7 @@ class JobDefinition:
     document: Mapping[str, Any]
     placeholders: tuple[Placeholder, ...] = ()
     destination: Mapping[str, str] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ BUDGETS = {
     "launch --help": "0.08",
     "launch local --dry-run": "",
     "launch sagemaker --dry-run": "0.20",
+    "launch vertex --dry-run": "0.20",
 }
 _TORCHX = "torchx==0.7.0"
 
@@ -34,20 +35,13 @@ def run(runs: int) -> None:
         environment = quiet_environment(LAUNCH_HOME=str(folder / "home"), PYTHONPATH=str(ROOT))
         ours = [sys.executable, "-m", "launchers.cli.main"]
         script = ["src/train.py", "--source", "src"]
+        shape = ["--instances", "2", "--gpus", "4"]
         commands = {
             "launch --help": [*ours, "--help"],
             "TorchX --help": [str(torchx), "-m", "torchx.cli.main", "--help"],
             "launch local --dry-run": [*ours, "local", *script, "--instances", "2", "--dry-run"],
-            "launch sagemaker --dry-run": [
-                *ours,
-                "sagemaker",
-                *script,
-                "--instances",
-                "2",
-                "--gpus",
-                "4",
-                "--dry-run",
-            ],
+            "launch sagemaker --dry-run": [*ours, "sagemaker", *script, *shape, "--dry-run"],
+            "launch vertex --dry-run": [*ours, "vertex", *script, *shape, "--dry-run"],
             "TorchX dry run of an echo": [
                 str(torchx),
                 "-m",

@@ -1,0 +1,1 @@
+"""Vertex AI CustomJobs: Horovod ranks on several replicas, started by our agent without ssh."""

@@ -1,0 +1,133 @@
+"""A custom job as Vertex AI and Cloud Logging know it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from launchers.core import following
+from launchers.core.document import at, whole_number
+from launchers.core.following import CloudJob, Sight
+from launchers.core.logs import parse_tagged
+from launchers.core.poll import poll_seconds
+from launchers.core.problems import Problem
+from launchers.core.provider import PENDING, SUCCEEDED, JobHandle, JobStatus, Listener, LogLine
+from launchers.vertex.custom_jobs import described, located, no_such_job, session_of
+from launchers.vertex.log_pages import LogPages, RawLine
+from launchers.vertex.session import Session
+from launchers.vertex.states import has_ended, in_words, reason_of, seconds_of, state_of
+
+# Lines reach Cloud Logging some seconds after they are written, and not those of all replicas at
+# once. While a job runs they are read up to so many looks ago: 5 seconds by default.
+_READ_LOOKS = 5 / 3
+
+
+def follow(
+    handle: JobHandle, listener: Listener, since: float = 0.0, to_the_end: bool = True
+) -> Iterator[LogLine]:
+    """See :func:`launchers.core.following.follow`."""
+    job = _CustomJob(session_of(handle), handle, listener, since)
+    return following.follow(job, listener, to_the_end)
+
+
+def status(handle: JobHandle) -> JobStatus:
+    """See :func:`launchers.core.following.status`."""
+    return following.status(_CustomJob(session_of(handle), handle))
+
+
+class _CustomJob(CloudJob):
+    """One custom job, and the place in its logs up to which they were read."""
+
+    service = "Vertex AI"
+    success = "succeeded"
+
+    def __init__(
+        self,
+        session: Session,
+        handle: JobHandle,
+        listener: Listener = Listener(),  # noqa: B008 - it has no state
+        since: float = 0.0,
+    ):
+        super().__init__(session, handle)
+        self._session, self._listener, self._since = session, listener, since
+        self._resource: str | None = None
+        self._pages: LogPages | None = None
+
+    def look(self) -> Sight | None:
+        """customJobs.get, after a customJobs.list where the job's number is not known."""
+        if self._resource is None:
+            self._resource = located(self._session, self.handle, self._listener.say)
+        found = described(self._session, self._resource) if self._resource else None
+        if found is None:
+            return None
+        ended = str(found.get("endTime", ""))
+        return Sight(
+            state=state_of(found),
+            doing=in_words(found),
+            ended=has_ended(found),
+            ended_at=seconds_of(ended) if ended else None,
+            reason=reason_of(found),
+            world_size=_world_size(found),
+            details=_details(self._session, str(self._resource), found),
+        )
+
+    def lines(self, sight: Sight) -> Iterator[LogLine]:
+        """What has come to the job's log."""
+        if sight.state == PENDING:
+            return
+        until = None if sight.ended else time.time() - _READ_LOOKS * poll_seconds()
+        for raw in self._log().round(until):
+            yield _parsed(raw)
+
+    def deciding_lines(self, sight: Sight) -> Iterator[LogLine]:
+        """The same query for the words of proof and failure alone."""
+        for raw in self._log().deciding():
+            yield _parsed(raw)
+
+    def no_such_job(self) -> Problem:
+        """See :class:`CloudJob`."""
+        return no_such_job(self._session, self.handle.name)
+
+    def where_else(self) -> str:
+        """See :class:`CloudJob`."""
+        return "it was deleted, or runs in another project or location"
+
+    def _log(self) -> LogPages:
+        if self._pages is None:
+            resource, say = str(self._resource), self._listener.say
+            self._pages = LogPages(self._session, resource, self._since, say)
+        return self._pages
+
+
+def _parsed(raw: RawLine) -> LogLine:
+    """A line behind the agent's tag; one without has its replica's name for a host."""
+    return parse_tagged(raw.text, raw.time, raw.replica)
+
+
+def _world_size(found: Mapping[str, Any]) -> int:
+    """What the job's containers are told; 0 for a job that is not ours."""
+    pools = at(found, "jobSpec", "workerPoolSpecs") or [{}]
+    for variable in at(pools[0], "containerSpec", "env") or []:
+        if variable.get("name") == "LAUNCH_WORLD_SIZE":
+            return whole_number(variable.get("value")) or 0
+    return 0
+
+
+def _details(session: Session, resource: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    number = resource.rpartition("/")[2]
+    details: dict[str, Any] = {
+        "project": session.project,
+        "location": session.location,
+        "region": session.location,
+        "resource": resource,
+        "console": "https://console.cloud.google.com/vertex-ai/locations/"
+        f"{session.location}/training/{number}?project={session.project}",
+    }
+    output = at(found, "jobSpec", "baseOutputDirectory", "outputUriPrefix")
+    if output and state_of(found) == SUCCEEDED:
+        details["model"] = f"{str(output).rstrip('/')}/model"
+    for key, name in (("createTime", "created"), ("endTime", "ended")):
+        if found.get(key):
+            details[name] = seconds_of(str(found[key]))
+    return details

@@ -1,0 +1,87 @@
+"""What only `launch vertex` has: fields of CustomJob that no other provider knows.
+
+A kind here is only as strict as it takes to read the value: the plan checks what concerns flags,
+the rules what stands in the rendered document, so that all mistakes are told at once.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from launchers.core.job import ProviderOptions, option
+from launchers.core.kinds import Count, Switch, Text, Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class VertexOptions(ProviderOptions):
+    """The keys under ``vertex:`` and the flags of `launch vertex` alone."""
+
+    project: Annotated[str | None, Text()] = option(
+        "--project", metavar="ID", help="The Google Cloud project."
+    )
+    accelerator: Annotated[str | None, Text()] = option(
+        "--accelerator",
+        metavar="TYPE:N",
+        help="GPUs beside an n1 machine, such as NVIDIA_TESLA_T4:4.",
+    )
+    service_account: Annotated[str | None, Text()] = option(
+        "--service-account", metavar="EMAIL", help="The service account that the job runs as."
+    )
+    network: Annotated[str | None, Text()] = option(
+        "--network",
+        metavar="NAME",
+        help="The VPC to peer with: projects/NUMBER/global/networks/NAME.",
+    )
+    reserved_ip_ranges: Annotated[tuple[str, ...], Words()] = option(
+        "--reserved-ip-range",
+        metavar="NAME",
+        default=(),
+        help="An IP range of that VPC for the job (repeatable).",
+    )
+    network_attachment: Annotated[str | None, Text()] = option(
+        "--network-attachment",
+        "--psc-interface",
+        metavar="NAME",
+        help="The network attachment of a Private Service Connect interface.",
+    )
+    flex_start: Annotated[bool, Switch()] = option(
+        "--flex-start", default=False, help="Queue for machines (Dynamic Workload Scheduler)."
+    )
+    disable_retries: Annotated[bool, Switch()] = option(
+        "--disable-retries",
+        default=False,
+        help="End the job at an internal error of the service, too.",
+    )
+    reservation: Annotated[str | None, Text()] = option(
+        "--reservation",
+        metavar="NAME|any",
+        help="Machines of a reservation: projects/P/zones/Z/reservations/NAME.",
+    )
+    persistent_resource: Annotated[str | None, Text()] = option(
+        "--persistent-resource", metavar="ID", help="Run on this persistent resource's machines."
+    )
+    reduction_servers: Annotated[int | None, Count(1, 1000)] = option(
+        "--reduction-servers",
+        metavar="N",
+        help="Replicas that add gradients up. The ranks' image needs Google's NCCL plugin.",
+    )
+    reduction_server_machine: Annotated[str | None, Text()] = option(
+        "--reduction-server-machine",
+        metavar="TYPE",
+        help="Their machine type. Default: n1-highcpu-16.",
+    )
+    encryption_key: Annotated[str | None, Text()] = option(
+        "--encryption-key", metavar="KMS", help="The Cloud KMS key that encrypts the job."
+    )
+    boot_disk: Annotated[str | None, Text()] = option(
+        "--boot-disk",
+        metavar="TYPE:GB",
+        help="The disk of each replica, such as pd-ssd:200. Default: the service's.",
+    )
+    web_access: Annotated[bool, Switch()] = option(
+        "--web-access", default=False, help="Shells in the replicas, from the console."
+    )
+    tensorboard: Annotated[str | None, Text()] = option(
+        "--tensorboard",
+        metavar="NAME",
+        help="A TensorBoard to fill: projects/P/locations/L/tensorboards/ID.",
+    )

@@ -1,0 +1,79 @@
+"""Every rule that a CustomJob must keep, ours or anybody's. Pure.
+
+The shape comes first (service_model.py), then what the service says only in its documentation,
+then what makes a Horovod job really distributed. All problems are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from launchers.core.problems import Problem
+from launchers.vertex import service_model
+from launchers.vertex.rules_environment import check_environment
+from launchers.vertex.rules_fields import check_fields
+from launchers.vertex.rules_fields import check_location as check_location
+from launchers.vertex.rules_image import check_image
+from launchers.vertex.rules_machines import check_machines
+from launchers.vertex.rules_pools import carries_world_size, pools
+from launchers.vertex.rules_scheduling import check_scheduling
+from launchers.vertex.rules_start import check_start
+from launchers.vertex.rules_world_size import carried_world_size as carried_world_size
+from launchers.vertex.rules_world_size import check_world_size, start_of
+from launchers.vertex.rules_world_size import started_world_size as started_world_size
+
+_SPEC_SIGN = "workerPoolSpecs"
+
+
+def check(
+    document: Mapping[str, Any],
+    world_size: int | None = None,
+    allowed_values: frozenset[str] = frozenset(),
+) -> list[Problem]:
+    """Every rule that ``document`` breaks, each with its path in the document.
+
+    Args:
+        document: A CustomJob, as :func:`as_custom_job` gives it.
+        world_size: What the caller expects, where it says so (``--world-size``).
+        allowed_values: Names whose values may look like credentials (``--allow-value``).
+
+    A rule about our own way of starting is an error in a document that carries
+    LAUNCH_WORLD_SIZE, and a warning in any other.
+    """
+    ours = carries_world_size(document)
+    problems = service_model.check(document)
+    problems += check_fields(document)
+    problems += check_machines(document, ours)
+    problems += check_scheduling(document, ours)
+    images: set[str] = set()
+    for pool in pools(document):
+        if pool.image in images:
+            continue
+        images.add(pool.image)
+        start = start_of(pool)
+        meant = pool.holds_ranks and (ours or bool(start and start.launcher))
+        problems += check_image(pool, horovod_is_meant=meant)
+    problems += check_world_size(document, world_size, ours)
+    problems += check_start(document, ours)
+    problems += check_environment(document, ours, allowed_values)
+    return problems
+
+
+def as_custom_job(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A CustomJob of what another tool would send. Pure.
+
+    * ``gcloud ai custom-jobs create --config`` reads a file with the jobSpec's content at its top:
+      it is put under ``jobSpec``. Name and labels are flags of gcloud, so a name that the file
+      cannot hold stands for them.
+    * The official client sends the numbers of enumerations: they get their names.
+    """
+    job = dict(document)
+    if _SPEC_SIGN in job and "jobSpec" not in job:
+        job = {"displayName": "custom-job", "jobSpec": job}
+    return service_model.with_names(job)
+
+
+def recognises(document: Mapping[str, Any]) -> bool:
+    """Whether it is a CustomJob or the content of one, right or wrong. Pure."""
+    return any(key in document for key in ("jobSpec", "job_spec", _SPEC_SIGN, "worker_pool_specs"))

@@ -1,0 +1,126 @@
+"""The bundle's way into Cloud Storage: under its hash, once, whole or not at all.
+
+An object appears when its upload is complete, so a broken one leaves nothing under the name. What
+arrives is compared by its CRC32C with what was sent, by Cloud Storage itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from collections.abc import Callable
+from io import BufferedReader, FileIO
+from pathlib import Path
+
+from google.api_core.exceptions import Forbidden, PreconditionFailed
+
+from launchers.core.source_bundle import SourceBundle
+from launchers.vertex.session import GOOGLE_ERRORS, TIMEOUT_SECONDS, Session, is_missing
+
+# Above 8 MB Cloud Storage's client sends in pieces of this size (a multiple of 256 KB).
+PIECE_BYTES = 8 * 1024**2
+
+# Bytes that have gone out, and bytes in all.
+Progress = Callable[[int, int], None]
+
+
+def upload(
+    session: Session,
+    bundle: SourceBundle,
+    place: str,
+    progress: Progress = lambda done, total: None,
+) -> bool:
+    """Store ``bundle`` at ``place`` unless it is there. Safe to repeat; may block.
+
+    Args:
+        place: ``gs://BUCKET/KEY``; the key carries the bundle's hash.
+
+    Returns:
+        Whether anything was sent.
+
+    Raises:
+        LaunchError: Cloud Storage refuses it, or the source changed since it was read.
+    """
+    bucket, _, key = place.removeprefix("gs://").partition("/")
+    try:
+        if _is_there(session, bucket, key):
+            return False
+        with tempfile.TemporaryDirectory(prefix="launch-bundle-") as folder:
+            file = Path(folder) / "sourcedir.tar.gz"
+            bundle.write_tar_gz(file)
+            try:
+                _send(session, file, bucket, key, progress)
+            except PreconditionFailed:
+                # Somebody else was quicker, or the answer to an earlier attempt was lost.
+                return True
+            except GOOGLE_ERRORS:
+                if not _is_there(session, bucket, key):
+                    raise
+    except GOOGLE_ERRORS as error:
+        raise session.refused(
+            error, place, "check --bucket and the caller's right to write to it"
+        ) from None
+    return True
+
+
+def _is_there(session: Session, bucket: str, key: str) -> bool:
+    try:
+        session.storage().bucket(bucket).blob(key).reload(timeout=TIMEOUT_SECONDS)
+    except Forbidden:
+        # Without the right to read, it is not said: the upload will tell.
+        return False
+    except GOOGLE_ERRORS as error:
+        if is_missing(error):
+            return False
+        raise
+    return True
+
+
+def _send(session: Session, file: Path, bucket: str, key: str, progress: Progress) -> None:
+    from google.cloud.storage.retry import DEFAULT_RETRY
+
+    total = file.stat().st_size
+    blob = session.storage().bucket(bucket).blob(key, chunk_size=PIECE_BYTES)
+    # Cloud Storage refuses what does not have it.
+    blob.crc32c = _crc32c(file)
+    progress(0, total)
+    with _Watched(file, lambda done: progress(done, total)) as stream:
+        blob.upload_from_file(
+            stream,
+            size=total,
+            content_type="application/gzip",
+            if_generation_match=0,
+            timeout=TIMEOUT_SECONDS,
+            checksum="crc32c",
+            retry=DEFAULT_RETRY.with_delay(initial=0.5),
+        )
+    progress(total, total)
+
+
+class _Watched(BufferedReader):
+    """A file that tells how much of it has been read; never less than before, and all of it only
+    when it has arrived."""
+
+    def __init__(self, file: Path, tell: Callable[[int], None]):
+        super().__init__(FileIO(file, "r"))
+        self._tell, self._most, self._total = tell, 0, file.stat().st_size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """See :class:`BufferedReader`."""
+        content = super().read(size)
+        done = self.tell()
+        if self._most < done < self._total:
+            self._most = done
+            self._tell(done)
+        return content
+
+
+def _crc32c(file: Path) -> str:
+    """The checksum as Cloud Storage writes it: base64 of four bytes, the highest first."""
+    import google_crc32c
+
+    value = 0
+    with file.open("rb") as stream:
+        while content := stream.read(1 << 20):
+            value = google_crc32c.extend(value, content)
+    return base64.b64encode(value.to_bytes(4, "big")).decode()

@@ -1,0 +1,273 @@
+"""A CustomJob in containers: the bootstrap, the agent and Horovod over Gloo; no ssh, no cloud."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launchers.core.containers import Conduct, Container
+from launchers.core.paths import entrypoints_folder
+from launchers.core.provider import FAILED, NOT_PROVEN, SUCCEEDED, JobDefinition
+from launchers.core.render import document_text
+from launchers.core.source_bundle import SourceBundle, scan
+from launchers.rehearsal.options import RehearsalOptions
+from launchers.rehearsal.outcome import RehearsalResult
+from launchers.rehearsal.run import rehearse
+from launchers.vertex.contract import conduct, contract
+from launchers.vertex.document import bootstrap, is_ours, words
+from tests.rehearsal.boxes import Heard, things_of
+from tests.rehearsal.requests import RESUMES
+
+pytestmark = [pytest.mark.docker, pytest.mark.horovod, pytest.mark.timeout(300)]
+
+INIT = "import os, sys\nimport tensorflow as tf\nimport horovod.tensorflow as hvd\nhvd.init()\n"
+# Tells what a rank sees, and leaves a model where the service would look for it.
+TELLS = (
+    INIT
+    + """
+import json, socket
+total = float(hvd.allreduce(tf.constant([10.0 ** hvd.rank()]), op=hvd.Sum)[0])
+names = ("DOLLAR", "REFERS", "TF_CONFIG", "RANK", "AIP_MODEL_DIR", "LAUNCH_CHECKPOINT_DIR")
+seen = {"sum": total, "argv": sys.argv[1:], "hostname": socket.gethostname()}
+seen["environment"] = {name: os.environ.get(name) for name in names}
+print("seen", json.dumps(seen))
+folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/")
+os.makedirs(folder, exist_ok=True)
+open(os.path.join(folder, f"of-rank-{hvd.rank()}"), "w").close()
+"""
+)
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """As much of the provider as a rehearsal needs."""
+
+    def contract(
+        self,
+        definition: JobDefinition,
+        ranks_per_host: int | None = None,
+        serve_code: bool = True,
+    ) -> list[Container]:
+        return contract(definition.document, ranks_per_host, serve_code)
+
+    def conduct(self, definition: JobDefinition) -> Conduct:
+        return conduct(definition.document)
+
+    def is_guarded(self, definition: JobDefinition) -> bool:
+        return is_ours(definition.document)
+
+
+def custom_job(
+    image: str,
+    container: Mapping[str, Any],
+    instances: int = 2,
+    environment: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """A CustomJob of one rank a replica, as the client's JSON has it."""
+    ranks = [
+        ("LAUNCH_JOB", "rehearsed"),
+        ("LAUNCH_WORLD_SIZE", str(instances)),
+        ("LAUNCH_INSTANCES", str(instances)),
+        ("LAUNCH_PROCESSES", "1"),
+        ("LAUNCH_PIN_GPU", "none"),
+        ("LAUNCH_CHECKPOINT_DIR", "/gcs/my-bucket/launch/checkpoints/rehearsed"),
+    ]
+    variables = [{"name": name, "value": value} for name, value in [*ranks, *environment]]
+    pool = {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "replicaCount": "1",
+        "containerSpec": {"imageUri": image, "env": variables, **container},
+    }
+    pools = [pool, {**pool, "replicaCount": str(instances - 1)}][:instances]
+    return {
+        "displayName": "rehearsed-1",
+        "jobSpec": {
+            "workerPoolSpecs": pools,
+            "scheduling": {"timeout": "3600s", "restartJobOnWorkerRestart": instances > 1},
+            "baseOutputDirectory": {"outputUriPrefix": "gs://my-bucket/launch/output/rehearsed"},
+        },
+    }
+
+
+def bundle(folder: Path, script: str, requirements: str = "") -> SourceBundle:
+    source = folder / "source"
+    source.mkdir(exist_ok=True)
+    (source / "train.py").write_text(script)
+    file = folder / "requirements.txt"
+    file.write_text(requirements)
+    return scan(source, entrypoints_folder(), file if requirements else None)
+
+
+def ours(code: SourceBundle, *arguments: str) -> dict[str, Any]:
+    """The container of our own documents."""
+    place = f"/gcs/my-bucket/launch/code/{code.sha256}/sourcedir.tar.gz"
+    return {
+        "command": ["python3", "-c", bootstrap()],
+        "args": [place, code.sha256, words("train.py", arguments)],
+    }
+
+
+def run(
+    document: dict[str, Any],
+    code: SourceBundle | None,
+    heard: Heard | None = None,
+    world_size: int = 2,
+    **options: Any,
+) -> RehearsalResult:
+    text = document_text(document)
+    definition = JobDefinition("vertex", "rehearsed-1", world_size, text, document)
+    return rehearse(Vertex(), definition, code, RehearsalOptions(**options), heard or Heard())
+
+
+def test_a_job_of_two_replicas_is_proven(
+    home: Path, tmp_path: Path, toolkit_image: str, client: Any
+) -> None:
+    arguments = ["--name", "a 'b' \"c\"", "$(HOME)", "two\nlines", "ü"]
+    code = bundle(tmp_path, TELLS)
+    environment = [("DOLLAR", "$$(HOME) $5"), ("REFERS", "$(LAUNCH_JOB)-$(NOBODY)")]
+    document = custom_job(toolkit_image, ours(code, *arguments), environment=environment)
+    document["jobSpec"]["workerPoolSpecs"].append(
+        {"replicaCount": "2", "containerSpec": {"imageUri": "reductionserver:latest"}}
+    )
+    heard = Heard()
+    result = run(document, code, heard)
+    assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
+    assert result.proof == "world size 2: 2 hosts x 1 rank, Gloo"
+    seen = [json.loads(line.text[5:]) for line in heard.lines if line.text.startswith("seen ")]
+    assert len(seen) == 2
+    for rank in seen:
+        assert (rank["sum"], rank["argv"]) == (11.0, arguments)
+        assert rank["environment"] == {
+            "DOLLAR": "$(HOME) $5",
+            "REFERS": "rehearsed-$(NOBODY)",
+            "TF_CONFIG": None,
+            "RANK": None,
+            "AIP_MODEL_DIR": "gs://my-bucket/launch/output/rehearsed/model/",
+            "LAUNCH_CHECKPOINT_DIR": "/gcs/my-bucket/launch/checkpoints/rehearsed",
+        }
+        assert not rank["hostname"].startswith("cmle-training")
+    (model,) = [path for name, path in result.collected.items() if name.startswith("model")]
+    assert {path.name for path in model.iterdir()} == {"of-rank-0", "of-rank-1"}
+    assert any("2 replicas of pool 2" in text for text in result.deviations)
+    assert {line.host for line in heard.lines} >= {"workerpool0-0", "workerpool1-0"}
+    assert things_of(client, "rehearsed-1") == []
+    assert not client.api.volumes(filters={"label": "launch.rehearsal.job=rehearsed-1"})["Volumes"]
+
+
+def test_a_rank_that_fails_on_the_other_replica_fails_the_job(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    code = bundle(tmp_path, INIT + "if hvd.rank() == 1: sys.exit(3)\nimport time\ntime.sleep(999)")
+    result = run(custom_job(toolkit_image, ours(code)), code)
+    assert result.state == FAILED
+    assert result.failure is not None
+    assert (result.failure["rank"], result.failure["host"]) == (1, "workerpool1-0")
+    assert "the script called sys.exit(3)" in result.reason
+
+
+def test_another_bundle_than_the_documents_is_refused_by_every_replica(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    code = bundle(tmp_path, INIT)
+    container = ours(code)
+    container["args"][1] = "0" * 64
+    result = run(custom_job(toolkit_image, container), code)
+    assert result.state == FAILED
+    assert f"the hash is {code.sha256}, expected {'0' * 64}" in result.reason
+
+
+def test_a_document_alone_runs_with_a_source_that_is_named(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    code = bundle(tmp_path, INIT)
+    document = custom_job(toolkit_image, ours(code))
+    (tmp_path / "source" / "train.py").write_text(INIT + "print('changed since')\n")
+    heard = Heard()
+    result = run(document, None, heard, source=str(tmp_path / "source"))
+    assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
+    assert [line.rank for line in heard.lines if line.text == "changed since"]
+    assert any("another than the bundle whose hash" in text for text in result.deviations)
+
+
+def test_requirements_are_installed_once_a_replica(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    (tmp_path / "source").mkdir()
+    wheel(tmp_path / "source")
+    requirements = "--no-index\nmade-up @ file:///gcs/my-bucket/../../tmp/none.whl\n"
+    del requirements
+    script = INIT + "import made_up\nprint('has', made_up.WORD)\n"
+    code = bundle(tmp_path, script, "--no-index\n--find-links ./src\nmade-up\n")
+    heard = Heard()
+    result = run(custom_job(toolkit_image, ours(code)), code, heard)
+    assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
+    installed = [line for line in heard.lines if "installed made-up 1.0" in line.text]
+    assert {line.host for line in installed} == {"workerpool0-0", "workerpool1-0"}
+    assert {line.rank for line in heard.lines if line.text == "has made up"} == {0, 1}
+
+
+def test_an_interruption_goes_on_from_the_checkpoint_in_the_bucket(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    script = RESUMES.replace("path =", 'os.makedirs(os.environ["LAUNCH_CHECKPOINT_DIR"], '
+                             "exist_ok=True)\npath =", 1)  # fmt: skip
+    code = bundle(tmp_path, script)
+    result = run(custom_job(toolkit_image, ours(code)), code, interrupt_after=2)
+    assert (result.state, result.reason) == (SUCCEEDED, "")
+    first, second = result.halves
+    assert "SIGTERM was seen: workerpool" in first
+    assert second == "second half: went on from epoch 4/6, reached epoch 6/6, step 1/1"
+
+
+FOREIGN = INIT + "print('total', float(hvd.allreduce(tf.constant([1.0]), op=hvd.Sum)[0]))\n"
+
+
+def foreign(image: str, *command: str, instances: int = 1) -> dict[str, Any]:
+    """A job of somebody else's: its image has the script, its command starts it."""
+    return custom_job(image, {"command": list(command[:1]), "args": list(command[1:])}, instances)
+
+
+def test_a_foreign_document_of_one_replica_is_watched_and_proven(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    words_ = ("horovodrun", "-np", "2", "--gloo", "python3", "-c", FOREIGN)
+    heard = Heard()
+    result = run(foreign(toolkit_image, *words_), None, heard)
+    assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
+    assert result.proof == "world size 2: 1 host x 2 ranks, Gloo"
+    assert any("on PYTHONPATH" in text for text in result.deviations)
+
+
+def test_foreign_copies_are_no_job(home: Path, tmp_path: Path, toolkit_image: str) -> None:
+    document = foreign(toolkit_image, "python3", "-c", FOREIGN, instances=2)
+    result = run(document, None)
+    assert result.state in (FAILED, NOT_PROVEN)
+    assert "2 jobs of world size 1 where one of 2 was expected" in result.reason
+
+
+def test_an_images_own_command_that_never_initialises_horovod_is_not_proven(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    result = run(foreign(toolkit_image, "true"), None)
+    assert result.state == NOT_PROVEN
+
+
+WHEEL = "made_up-1.0-py3-none-any.whl"
+
+
+def wheel(folder: Path) -> Path:
+    """A package without code to build."""
+    path = folder / WHEEL
+    told = "Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("made_up.py", "WORD = 'made up'\n")
+        packed.writestr("made_up-1.0.dist-info/METADATA", told)
+        packed.writestr("made_up-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        packed.writestr("made_up-1.0.dist-info/RECORD", "")
+    return path

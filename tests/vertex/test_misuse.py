@@ -1,0 +1,182 @@
+"""What a hurried person gets wrong on `launch vertex`: each a clear problem, all told at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from launchers.core.problems import LaunchError, Problem, errors
+from tests.cli.command import Launch
+from tests.vertex.documents import prepared
+
+N1 = {"gpus": None, "machine": "n1-standard-16"}
+FOUR = "machines with 4 GPUs: g2-standard-48"
+
+# What was asked for, the path of the problem, and what the message says besides.
+MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
+    ("no machine at all", {"gpus": None}, "--gpus", "--gpus 4"),
+    ("a count that no machine has", {"gpus": 3}, "--gpus", "0, 1, 2, 4, 8, 16"),
+    ("no such machine", {"machine": "g2-standart-48"}, "--machine", "g2-standard-48?"),
+    ("a machine of another cloud", {"machine": "ml.g5.12xlarge"}, "--machine", "--provider vertex"),
+    (
+        "a machine with other GPUs",
+        {"gpus": 8, "machine": "a2-highgpu-4g"},
+        "--machine",
+        "machines with 8 GPUs: g2-standard-96, a2-highgpu-8g",
+    ),
+    ("a machine without any", {"machine": "n2-standard-8"}, "--machine", FOUR),
+    ("T4 by its short name", {**N1, "accelerator": "T4:4"}, "--accelerator", "NVIDIA_TESLA_T4?"),
+    ("L4 in small letters", {**N1, "accelerator": "nvidia-l4:4"}, "--accelerator", "NVIDIA_L4?"),
+    ("H100", {**N1, "accelerator": "H100:8"}, "--accelerator", "NVIDIA_H100_80GB?"),
+    ("no count", {**N1, "accelerator": "NVIDIA_TESLA_T4"}, "--accelerator", "NVIDIA_TESLA_T4:4"),
+    ("no number", {**N1, "accelerator": "NVIDIA_TESLA_T4:x"}, "--accelerator", "TYPE:N"),
+    ("none of them", {**N1, "accelerator": "NVIDIA_TESLA_T4:0"}, "--accelerator", "TYPE:N"),
+    ("3 T4", {**N1, "accelerator": "NVIDIA_TESLA_T4:3"}, "--accelerator", "NVIDIA_TESLA_T4:1,2,4"),
+    (
+        "8 T4",
+        {"gpus": 8, "machine": "n1-standard-16", "accelerator": "NVIDIA_TESLA_T4"},
+        "--accelerator",
+        "NVIDIA_TESLA_V100:2,4,8",
+    ),
+    (
+        "accelerators on a machine that takes none",
+        {"machine": "e2-standard-8", "accelerator": "NVIDIA_TESLA_T4:4"},
+        "--accelerator",
+        "n1-standard-16",
+    ),
+    (
+        "other accelerators than the machine's own",
+        {"machine": "g2-standard-48", "accelerator": "NVIDIA_TESLA_T4:4"},
+        "--accelerator",
+        "NVIDIA_L4:4, which is part of it",
+    ),
+    (
+        "an accelerator without a machine",
+        {"accelerator": "NVIDIA_TESLA_T4:4"},
+        "--accelerator",
+        "--machine n1-standard-16",
+    ),
+    (
+        "a machine's own without the machine",
+        {"accelerator": "NVIDIA_L4:4"},
+        "--accelerator",
+        "--machine g2-standard-48",
+    ),
+    (
+        "GPUs on n1 without their type",
+        {"machine": "n1-standard-16"},
+        "--accelerator",
+        "--accelerator NVIDIA_TESLA_T4:4",
+    ),
+    (
+        "two counts",
+        {"machine": "n1-standard-16", "accelerator": "NVIDIA_TESLA_T4:2"},
+        "--accelerator",
+        "together with --gpus 4",
+    ),
+    ("K80", {**N1, "accelerator": "NVIDIA_TESLA_K80:4"}, "--accelerator", "NVIDIA_TESLA_T4:N"),
+    ("a TPU", {**N1, "accelerator": "TPU_V2:8"}, "--accelerator", "Horovod cannot use a TPU"),
+    ("more ranks than GPUs", {"processes": 8}, "--processes", "--processes 4"),
+    (
+        "an A3 on demand",
+        {"gpus": None, "machine": "a3-highgpu-4g"},
+        "$.jobSpec.scheduling",
+        "--flex-start",
+    ),
+    (
+        "T4 by flex-start",
+        {**N1, "accelerator": "NVIDIA_TESLA_T4:4", "flex_start": True},
+        "$.jobSpec.workerPoolSpecs",
+        "FLEX_START",
+    ),
+    ("a bucket of S3", {"bucket": "s3://b"}, "--bucket", "gs://BUCKET"),
+    ("a folder as bucket", {"bucket": "gs://bucket/x"}, "--bucket", "--bucket gs://bucket;"),
+    ("flex-start and spot", {"flex_start": True, "spot": True}, "--flex-start", "one of the two"),
+    ("a wait without a queue", {"max_wait": 60}, "--max-wait", "--flex-start"),
+    ("an image without a tag", {"image": "us-docker.pkg.dev/p/r/h"}, "--image", "h:TAG"),
+    ("Amazon's image", {"image": "1.dkr.ecr.eu-west-1.amazonaws.com/h:1"}, "--image", "Amazon"),
+    ("an image with a blank", {"image": "us-docker.pkg.dev/p r/h:1"}, "--image", "HOST/PATH:TAG"),
+    ("a project's number", {"project": "123456789"}, "--project", "projectId"),
+    ("a project's name", {"project": "My-Project"}, "--project", "--project my-project"),
+    ("a zone", {"region": "us-central1-a"}, "--location", "--location us-central1"),
+    ("no location", {"region": "global"}, "--location", "us-central1"),
+    ("a small disk", {"boot_disk": "50"}, "--boot-disk", "pd-ssd:100"),
+    ("a huge disk", {"boot_disk": "pd-ssd:65TB"}, "--boot-disk", "64000 GB"),
+    ("no such disk", {"boot_disk": "pd-sdd:200"}, "--boot-disk", "pd-ssd?"),
+    ("no size", {"boot_disk": "pd-ssd"}, "--boot-disk", "TYPE:GB"),
+    ("two networks", {"network": "a", "network_attachment": "b"}, "--network-attachment", "--net"),
+    ("a value as secret", {"secrets": {"A": "hunter2"}}, "--secret A", "projects/PROJECT/secrets"),
+    (
+        "another cloud's secret",
+        {"secrets": {"A": "arn:aws:secretsmanager:us-east-1:111122223333:secret:x"}},
+        "--secret A",
+        "versions/VERSION",
+    ),
+    ("our label", {"tags": {"launch-run": "7"}}, "--tag launch-run", "your own"),
+    ("a label in capitals", {"tags": {"Team": "x"}}, "$.labels", "without capitals"),
+    ("checkpoints on S3", {"checkpoint": "s3://b/c"}, "--checkpoint", "gs://BUCKET/FOLDER"),
+    ("output in a folder here", {"output_path": "./out"}, "--output-path", "gs://BUCKET/FOLDER"),
+    ("a variable of ours", {"environment": {"LAUNCH_JOB": "x"}}, "--env LAUNCH_JOB", "your own"),
+    ("a password", {"arguments": ("--password", "hunter2hunter2")}, "--", "--secret PASSWORD"),
+    ("no such script", {"script": "nosuch.py"}, "SCRIPT", "Python file"),
+    (
+        "machines for no reduction server",
+        {"reduction_server_machine": "n1-highcpu-16"},
+        "--reduction-server-machine",
+        "--reduction-servers N",
+    ),
+]
+
+
+def problems_of(**asked: Any) -> list[Problem]:
+    try:
+        return list(prepared(**asked).problems)
+    except LaunchError as error:
+        return list(error.problems)
+
+
+@pytest.mark.parametrize(
+    ("asked", "path", "part"), [case[1:] for case in MISUSES], ids=[case[0] for case in MISUSES]
+)
+def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str, part: str):
+    found = errors(problems_of(**asked))
+    assert [one for one in found if one.path.startswith(path) and part in str(one)], found
+    assert all(one.found and one.expected for one in found)
+    assert "hunter2" not in "".join(map(str, found))
+
+
+def test_reduction_servers_for_one_host_are_a_warning():
+    (found,) = [one for one in problems_of(instances=1, reduction_servers=1) if one.path[0] == "-"]
+    assert (found.path, found.severity) == ("--reduction-servers", "warning")
+
+
+def test_all_mistakes_of_a_line_are_told_at_once(launch: Launch):
+    launch.write("train.py", "print('x')\n")
+    answer = launch(
+        "vertex",
+        "train.py",
+        "--dry-run",
+        *("--project", "12", "--location", "us-central1-a", "--bucket", "s3://x"),
+        *("--image", "foo", "--machine", "a2-highgpu-4g", "--gpus", "8", "--flex-start", "--spot"),
+        *("--boot-disk", "50", "--tag", "launch-a=1", "--secret", "A=b"),
+    )
+    told = [line.split(": ")[1] for line in answer.err.splitlines() if line.startswith("error: ")]
+    assert sorted(told) == [
+        "--boot-disk",
+        "--bucket",
+        "--flex-start",
+        "--image",
+        "--location",
+        "--machine",
+        "--project",
+        "--secret A",
+        "--tag launch-a",
+    ]
+    assert (answer.code, answer.out) == (2, "")
+
+
+def test_a_flag_of_another_cloud_is_no_flag_here(launch: Launch):
+    launch.write("train.py", "print('x')\n")
+    answer = launch("vertex", "train.py", "--gpus", "4", "--role", "arn:aws:x", "--dry-run")
+    assert (answer.code, "--role" in answer.err) == (2, True)
