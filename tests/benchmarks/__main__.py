@@ -1,6 +1,6 @@
 """`make benchmark`: the measurements that the README quotes, one table each.
 
-    python -m tests.benchmarks [--runs 5] [commands] [submission] [training]
+    python -m tests.benchmarks [--runs 5] [commands] [sagemaker] [vertex] [training]
 
 Figures depend on the machine and on what else runs there: the ratios count.
 """
@@ -12,7 +12,7 @@ import importlib
 
 from tests.benchmarks.measure import machine
 
-TABLES = ("commands", "submission", "training")
+TABLES = ("commands", "sagemaker", "vertex", "training")
 
 
 def main() -> None:

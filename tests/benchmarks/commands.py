@@ -10,9 +10,8 @@ from pathlib import Path
 from tests.benchmarks.measure import (
     cost_of,
     interleaved,
-    median,
     peer,
-    print_table,
+    print_costs,
     quiet_environment,
 )
 
@@ -61,20 +60,8 @@ def run(runs: int) -> None:
             for label, command in commands.items()
         }
         costs = interleaved(measures, runs)
-    rows = [
-        [
-            label,
-            f"{median([cost.cpu for cost in found]):.2f}",
-            f"{median([cost.wall for cost in found]):.2f}",
-            BUDGETS.get(label, ""),
-        ]
-        for label, found in costs.items()
-    ]
-    print_table(
-        f"Whole commands, median of {runs} runs; a source of 100 files and 1 MB",
-        ["command", "CPU s", "wall s", "budget, CPU s"],
-        rows,
-    )
+    title = f"Whole commands, median of {runs} runs; a source of 100 files and 1 MB"
+    print_costs(title, costs, BUDGETS)
 
 
 def _project(folder: Path) -> None:

@@ -13,6 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+# What a followed log's program ends with: seconds since `start`, and the peak memory in MB.
+_FIGURES = """
+import resource, sys, time
+wall = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+open(sys.argv[1], "w").write(f"{wall} {peak}")
+"""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "launch" / "peers"
 
 
@@ -74,7 +81,7 @@ def quiet_environment(**changes: str) -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if name not in ("PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
-        and not name.startswith(("AWS_", "LAUNCH_"))
+        and not name.startswith(("AWS_", "LAUNCH_", "GOOGLE_", "CLOUDSDK_"))
     }
     return {**kept, "AWS_CONFIG_FILE": os.devnull, **changes}
 
@@ -108,6 +115,50 @@ def machine() -> str:
         platform.machine(),
     )
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def print_costs(
+    title: str, costs: Mapping[str, Sequence[Cost]], budgets: Mapping[str, str]
+) -> None:
+    """The table of what :func:`interleaved` gave: medians, with the budgets in CPU seconds."""
+    rows = [
+        [
+            label,
+            f"{median([one.cpu for one in found]):.2f}",
+            f"{median([one.wall for one in found]):.2f}",
+            budgets.get(label, ""),
+        ]
+        for label, found in costs.items()
+    ]
+    print_table(title, ["command", "CPU s", "wall s", "budget, CPU s"], rows)
+
+
+def print_followed(
+    title: str,
+    programs: Mapping[str, str],
+    lines: int,
+    folder: Path,
+    environment: Mapping[str, str],
+    runs: int,
+) -> None:
+    """The table of programs that print a log of ``lines`` lines.
+
+    Args:
+        programs: Label -> a program that sets ``start`` before it begins to read.
+        folder: Where the programs run.
+    """
+    result, script = folder.parent / "figures", folder.parent / "follow.py"
+    rows = []
+    for label, program in programs.items():
+        script.write_text(program + _FIGURES)
+        found = []
+        for _ in range(runs):
+            cost_of([sys.executable, str(script), str(result)], folder, environment)
+            found.append([float(word) for word in result.read_text().split()])
+        wall = median([one[0] for one in found])
+        peak = median([one[1] for one in found])
+        rows.append([label, f"{lines / wall:,.0f}", f"{wall:.1f}", f"{peak:.0f}"])
+    print_table(title, ["command", "lines/s", "wall s", "peak memory, MB"], rows)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -13,8 +13,8 @@ from tests.benchmarks.measure import (
     Cost,
     cost_of,
     interleaved,
-    median,
-    print_table,
+    print_costs,
+    print_followed,
     quiet_environment,
 )
 from tests.fakes.job_scenarios import BY_HAND, Scenario
@@ -38,25 +38,20 @@ TensorFlow(
 """
 _FOLLOW = {
     "launch logs": """\
-import resource, sys, time
+import sys, time
 sys.stdout = open("/dev/null", "w")
 from launchers.cli.main import run
 start = time.perf_counter()
 run(["logs", "sagemaker:%(job)s", "--region", "us-east-1"])
 """,
     "SageMaker SDK 2.x logs_for_job": """\
-import resource, sys, time
+import sys, time
 from sagemaker.session import Session
 sys.stdout = open("/dev/null", "w")
 start = time.perf_counter()
 Session().logs_for_job("%(job)s", wait=False)
 """,
 }
-_FIGURES = """
-wall = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-open(sys.argv[1], "w").write(f"{wall} {peak}")
-"""
 
 
 def run(runs: int) -> None:
@@ -107,20 +102,11 @@ def _submission(
         "launch sagemaker --dry-run": "0.20",
         "launch sagemaker --detach, with preflight": "0.8",
     }
-    rows = [
-        [
-            label,
-            f"{median([one.cpu for one in found]):.2f}",
-            f"{median([one.wall for one in found]):.2f}",
-            budgets.get(label, ""),
-        ]
-        for label, found in costs.items()
-    ]
-    print_table(
+    print_costs(
         f"The request of a job of 2 hosts: printed, and sent to a service on loopback, "
         f"median of {runs} runs",
-        ["command", "CPU s", "wall s", "budget, CPU s"],
-        rows,
+        costs,
+        budgets,
     )
 
 
@@ -133,22 +119,13 @@ def _following(aws: SageMakerService, folder: Path, environment: dict[str, str],
     aws.jobs.scenario = Scenario(lines=lines)
     _create(aws)
     aws.jobs.run_to(_JOB, "Completed")
-    result = folder.parent / "figures"
-    rows = []
-    for label, program in _FOLLOW.items():
-        script = folder.parent / "follow.py"
-        script.write_text(program % {"job": _JOB} + _FIGURES)
-        found = []
-        for _ in range(runs):
-            cost_of([sys.executable, str(script), str(result)], folder, environment)
-            found.append([float(word) for word in result.read_text().split()])
-        wall = median([one[0] for one in found])
-        peak = median([one[1] for one in found])
-        rows.append([label, f"{HOSTS * LINES / wall:,.0f}", f"{wall:.1f}", f"{peak:.0f}"])
-    print_table(
+    print_followed(
         f"Printing a log of {HOSTS * LINES:,} lines of {HOSTS} hosts, median of {runs} runs",
-        ["command", "lines/s", "wall s", "peak memory, MB"],
-        rows,
+        {label: program % {"job": _JOB} for label, program in _FOLLOW.items()},
+        HOSTS * LINES,
+        folder,
+        environment,
+        runs,
     )
 
 
