@@ -19,14 +19,14 @@ NAMES = ["workerpool0-0", "workerpool1-0", "workerpool1-1"]
 TRAIN = (
     START
     + """
-print("training", rank)
+print("it trains:", rank)
 for step in range(100_000):
     total(1.0)
     time.sleep(0.01)
 """
 )
 
-IDLE = START + "print('training', rank)\ntime.sleep(1000)\n"
+IDLE = START + "print('it trains:', rank)\ntime.sleep(1000)\n"
 
 
 class Replicas:
@@ -124,7 +124,7 @@ def test_a_replica_that_is_restarted_ends_the_whole_job_with_a_code_that_is_trie
     for failure in three.job.failures():
         assert failure["host"] == NAMES[index]
         assert "was started again while the job ran" in failure["reason"]
-    assert len(three.job.said("training")) == 6, "no rank was started a second time"
+    assert len(three.job.said("it trains:")) == 6, "no rank was started a second time"
     assert not three.job.processes_of_ranks()
 
 
@@ -183,7 +183,7 @@ def training(replicas: Callable[..., Replicas], script: str = TRAIN, **how: obje
     three.job.script(script)
     three.start(0, 1, 2)
     ranks = three.job.hosts * three.job.processes
-    three.job.until_said("training", SECONDS, count=ranks)
+    three.job.until_said("it trains:", SECONDS, count=ranks)
     return three
 
 

@@ -153,7 +153,10 @@ def test_a_package_that_cannot_be_had_ends_the_job_before_any_rank(
     wheel(tmp_path / "wheels", "needy", "not-there")
     two.job.script("print('the script ran')")
     two.require(*(line.format(wheels=tmp_path / "wheels") for line in required))
-    two.start(0, 1, PIP_RETRIES="1")
+    # A first host that fails does not wait for one that has not come yet.
+    two.start(1, PIP_RETRIES="1")
+    two.job.until_said("requirements.txt: installing")
+    two.start(0, PIP_RETRIES="1")
     # Not one of the codes that the service takes for transient.
     assert two.job.wait() == [1, 1], two.job.text()
     failure = two.job.failure()
@@ -180,9 +183,11 @@ def test_a_failure_waits_for_the_first_host_to_hear_of_it(
 
 def test_an_image_without_pip_says_so(replicas: Callable[..., Replicas]) -> None:
     two = replicas()
-    two.require("made-up")
-    two.start(0, 1, PYTHONPATH=str(blind(two.job.folder)))
+    two.require("pip")
+    two.start(1, PYTHONPATH=str(blind(two.job.folder)))
+    two.start(0)
     assert two.job.wait() == [1, 1], two.job.text()
+    assert two.job.failure()["host"] == "workerpool1-0"
     assert two.job.failure()["reason"].endswith("this image's Python has no pip")
 
 

@@ -15,6 +15,7 @@ from launch_runtime.environment import SettingError
 # Pools whose replicas hold ranks, first to last; the older names are those that TF_CONFIG has.
 # workerpool2 has parameter or reduction servers, workerpool3 an evaluator: not ours.
 POOLS = ("chief", "master", "workerpool0", "worker", "workerpool1")
+_NAMES_OF_ONE_POOL = (POOLS[:3], POOLS[3:])
 DEFAULT_PORT = 2222  # Vertex AI opens it on every replica unless the job names others
 
 
@@ -112,6 +113,11 @@ def _vertex(value: dict[str, Any]) -> Cluster:
     own = (str(task.get("type")), _whole(task.get("index", 0)))
     places = [(pool, number) for pool, number, _ in entries]
     if own not in places:
+        # The list of pools and the replica's own name may be from different times of the service.
+        own = next(
+            (place for place in places if place[1] == own[1] and _same_pool(place[0], own[0])), own
+        )
+    if own not in places:
         raise SettingError(
             "CLUSTER_SPEC: this replica is {} {}, which holds no Horovod ranks; expected one "
             "of {}".format(own[0], own[1], ", ".join("{} {}".format(*place) for place in places))
@@ -126,6 +132,10 @@ def _vertex(value: dict[str, Any]) -> Cluster:
     index = places.index(own)
     _check("CLUSTER_SPEC", hosts, index, port)
     return Cluster(hosts, index, port, managed=True)
+
+
+def _same_pool(one: str, other: str) -> bool:
+    return any(one in names and other in names for names in _NAMES_OF_ONE_POOL)
 
 
 def _open_port(value: dict[str, Any]) -> int:

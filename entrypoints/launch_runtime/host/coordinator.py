@@ -58,6 +58,7 @@ class Coordinator:
         self._members: dict[int, _Member] = {}
         self._claims: list[tuple[float, Failure]] = []
         self._began = False
+        self._is_second = False  # this agent was started again while the job ran
         self._verdict: Failure | None = None
 
     def report(self, report: dict[str, Any], now: float) -> dict[str, Any]:
@@ -91,6 +92,9 @@ class Coordinator:
     def waiting_for(self, now: float, word: str, silence: float) -> list[str]:
         """The other hosts that have not reported ``word`` yet and were heard of lately.
 
+        Of an agent that was started again while the job ran, all others: they are there, and would
+        be left without a word.
+
         Args:
             now: Monotonic seconds.
             word: ``ended`` or ``left``.
@@ -99,11 +103,15 @@ class Coordinator:
         with self._lock:
             return [
                 self._name(index)
-                for index, member in self._members.items()
-                if index != self._cluster.position
-                and not member.report.get(word)
-                and now - member.seen < silence
+                for index in range(len(self._cluster.hosts))
+                if index != self._cluster.position and self._is_awaited(index, now, word, silence)
             ]
+
+    def _is_awaited(self, index: int, now: float, word: str, silence: float) -> bool:
+        member = self._members.get(index)
+        if member is None:
+            return self._is_second
+        return not member.report.get(word) and now - member.seen < silence
 
     def _take(self, report: dict[str, Any], now: float) -> None:
         index, incarnation = int(report["host"]), str(report["incarnation"])
@@ -121,6 +129,7 @@ class Coordinator:
             return
         if not self._began and report["began"]:
             # It knows a first host that began the job. That was not this one.
+            self._is_second = True
             self._claim(restarted(self._cluster, self._cluster.position), now)
         self._members[index] = _Member(report, now)
         for fields in report["failures"]:

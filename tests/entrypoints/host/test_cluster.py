@@ -62,6 +62,13 @@ SEEN_FORMS = {
     ),
     "a single replica": (spec({"workerpool0": POOL_0}, "workerpool0"), ["workerpool0-0"], 0, 0),
     "a single replica named chief": (spec({"chief": POOL_0}, "chief"), ["chief-0"], 0, 0),
+    "a single replica, and its task alone says chief": (
+        spec({"workerpool0": POOL_0}, "chief"), ["workerpool0-0"], 0, 0,
+    ),
+    "pools by their older names, the task by its newer one": (
+        spec({"chief": POOL_0, "worker": POOL_1}, "workerpool1", 1),
+        ["chief-0", "worker-0", "worker-1"], 2, 2222,
+    ),
     "chief and workers by their older names": (
         spec({"chief": POOL_0, "worker": POOL_1}, "worker", 1),
         ["chief-0", "worker-0", "worker-1"], 2, 2222,

@@ -246,6 +246,17 @@ def test_the_first_host_waits_for_all_that_were_heard_of_lately() -> None:
     assert table.coordinator.waiting_for(12.0, "left", 2.0) == []
 
 
+def test_a_first_host_that_was_started_again_waits_for_all_to_hear_of_it() -> None:
+    table = Table(managed=True)
+    assert table.coordinator.waiting_for(0.5, "left", 2.0) == []
+    assert "host-1 was started again" in table.reason(1, 1.0, began=True)
+    assert table.coordinator.waiting_for(1.5, "left", 2.0) == ["host-2", "host-3"]
+    table.report(2, 2.0, began=True)
+    table.report(1, 2.0, began=True, left=True)
+    assert table.coordinator.waiting_for(2.5, "left", 2.0) == ["host-3"]
+    assert table.coordinator.waiting_for(9.0, "left", 2.0) == []
+
+
 @pytest.mark.parametrize(
     "changes", [{"job": "another"}, {"host": 3}, {"failures": [CAUSE._replace(rank=1)], "host": -1}]
 )
