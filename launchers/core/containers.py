@@ -59,6 +59,7 @@ class Container:
         address: Its name on the job's network; empty where that is ``name``.
         shared: Folders that all hosts read and write as one, as a bucket's mount; they outlive an
             interruption, too.
+        names: Name -> address that it knows beyond those of its network.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Container:
     address: str = ""
     shared: tuple[str, ...] = ()
     code_digest: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,16 @@ class Conduct:
         pauses: Known waits.
         unheard: What is said where no rank saw an interruption's SIGTERM.
         left_out: What of the document no container stands for, one line each.
+        start_apart: Seconds between the starts of two containers, the leader last; 0 for all at
+            once.
+        leader_decides: Seconds in which the leader's own end is waited for after another
+            container's bad one; 0 where that one's is the job's at once.
+        restarts: What the service does with another container that ends badly, where it is not
+            the job's end: the end of a sentence.
+        retried_codes: Codes of the leader after which the service runs the whole job again.
+        retries: How often it does.
+        token_server: Containers ask a metadata server for the tokens of their account, instead of
+            reading credentials.
     """
 
     max_runtime: int | None = None
@@ -132,3 +144,9 @@ class Conduct:
     pauses: tuple[Pause, ...] = ()
     unheard: str = ""
     left_out: tuple[str, ...] = ()
+    start_apart: float = 0.0
+    leader_decides: float = 0.0
+    restarts: str = ""
+    retried_codes: frozenset[int] = frozenset()
+    retries: int = 0
+    token_server: bool = False

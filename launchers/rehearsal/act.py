@@ -81,7 +81,9 @@ class Act:
         self._cluster = cluster
         self._names = [item.name for item in containers]
         leader = next((item.name for item in containers if item.leader), self._names[0])
-        self._verdict = Verdict(leader, conduct.follow_within)
+        self._verdict = Verdict(
+            leader, conduct.follow_within, conduct.leader_decides, conduct.restarts
+        )
         self._host_of = {rank: item.name for item in containers for rank in item.ranks}
         self._conduct = conduct
         self._on_line = on_line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,13 +10,13 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from launchers.core.containers import OBJECT_STORE_HOST, Container
+from launchers.core.containers import Container
 from launchers.rehearsal.archive import archive_of
 from launchers.rehearsal.labels import Labels
 from launchers.rehearsal.output import Event, follow
 from launchers.rehearsal.shared import make_volumes, volumes
 
-_OBJECT_STORE = Path(__file__).with_name("object_store.py")
+_LONGEST_START = 30.0  # seconds, for containers that start one after another
 _SHM_SHARE = 0.5  # of the memory limit, which it counts against
 _PROCESSES = 32_768  # in one container; a runaway script must not take the machine with it
 
@@ -94,42 +95,38 @@ class Cluster:
         """
         self._each(self._create, range(len(self._containers)))
 
-    def start(self) -> None:
+    def start(self, apart: float = 0.0) -> None:
         """Start every container and listen to it; :attr:`events` has what happens then.
+
+        Args:
+            apart: Seconds between two starts, the leader's the last; 0 for all at once. Blocks for
+                half a minute at most.
 
         Raises:
             StartError: One cannot be started.
         """
-        self._each(self._start, self._containers)
+        if not apart:
+            self._each(self._start, self._containers)
+            return
+        pause = min(apart, _LONGEST_START / len(self._containers))
+        for place, item in enumerate(sorted(self._containers, key=lambda item: item.leader)):
+            if place:
+                time.sleep(pause)
+            self._start(item)
 
-    def add_object_store(self, image: str, objects: Mapping[str, Path]) -> None:
-        """Start the object store beside the containers; ``image`` must have python3.
-
-        Args:
-            objects: ``bucket/key`` -> file of this machine.
+    def add_beside(self, container: Container) -> None:
+        """Create and start a container that serves the others and is none of the job's.
 
         Raises:
             StartError: It cannot be started.
         """
         from docker.errors import APIError
 
-        files: dict[str, bytes | Path] = {
-            f"/launch/objects/{key}": content for key, content in objects.items()
-        }
-        store = Container(
-            name=OBJECT_STORE_HOST,
-            hostname=OBJECT_STORE_HOST,
-            image=image,
-            entrypoint=("python3", "/launch/object_store.py", "/launch/objects"),
-            command=(),
-            environment={},
-            files={"/launch/object_store.py": _OBJECT_STORE, **files},
-        )
-        self._create_one(store, ())
+        self._create_one(container, ())
         try:
-            self._api.start(self._ids[store.name])
+            self._api.start(self._ids[container.name])
         except APIError as error:
-            raise StartError(store.name, explanation(error)) from None
+            raise StartError(container.name, explanation(error)) from None
 
     def next_event(self, timeout: float) -> Event | None:
         """What happened next, or None where nothing did for ``timeout`` seconds."""
@@ -218,6 +215,7 @@ class Cluster:
         config: dict[str, Any] = self._api.create_host_config(
             network_mode=self.network,
             binds=binds,
+            extra_hosts=dict(item.names) or None,
             mem_limit=memory,
             memswap_limit=memory,
             shm_size=int(memory * _SHM_SHARE) if memory else None,

@@ -1,9 +1,9 @@
-"""What is said of a rehearsal whose capacity was taken back half way."""
+"""What is said of a rehearsal that had to begin again: capacity taken back, a transient failure."""
 
 from __future__ import annotations
 
 from launchers.core.containers import Conduct
-from launchers.rehearsal.act import ActEnd, Seen
+from launchers.rehearsal.act import ENDED, ActEnd, Seen
 
 
 def first_half(seen: Seen, end: ActEnd, conduct: Conduct) -> str:
@@ -23,6 +23,26 @@ def second_half(seen: Seen) -> str:
     anew = first.epoch == 1
     began = "began anew" if anew else f"went on from epoch {first.epoch}/{first.epochs}"
     return f"second half: {began}, {_reached(seen)}"
+
+
+def is_tried_again(end: ActEnd, conduct: Conduct, retries: int) -> bool:
+    """Whether the service would run the whole job again.
+
+    Args:
+        retries: How often it has.
+    """
+    if end.kind != ENDED or end.ending is None or end.ending.well:
+        return False
+    return end.ending.code in conduct.retried_codes and retries < conduct.retries
+
+
+def tried_again(end: ActEnd, conduct: Conduct, number: int) -> str:
+    """That it does, and why."""
+    assert end.ending is not None
+    return (
+        f"{end.ending.fault}, which the service takes for a passing fault: it runs the whole job "
+        f"again ({number} of {conduct.retries} times at most)"
+    )
 
 
 def _reached(seen: Seen) -> str:

@@ -48,7 +48,8 @@ class RehearsalResult:
         collected: Name -> folder that was copied out of the containers, where it held anything.
         differences: What differs between the hosts' folders.
         refused: What was not copied out, with the reason.
-        halves: One line for each half of an interrupted rehearsal.
+        halves: One line for each half of an interrupted rehearsal, and for each time that the
+            service would have run the job again.
         failure: The first ``launch: failure`` object, or None.
         tail: The last lines of the rank that failed first.
     """

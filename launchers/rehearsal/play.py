@@ -1,4 +1,5 @@
-"""The acts of one rehearsal: one, or two where spot capacity is taken back in between."""
+"""The acts of one rehearsal: one, or more where spot capacity is taken back in between, or where
+the service would run the whole job again."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from launchers.rehearsal import act
 from launchers.rehearsal.act import Act, ActEnd
 from launchers.rehearsal.cluster import Cluster, StartError
 from launchers.rehearsal.gathering import Gathered, carry_over, gather
-from launchers.rehearsal.halves import first_half, second_half
+from launchers.rehearsal.halves import first_half, is_tried_again, second_half, tried_again
 from launchers.rehearsal.labels import Labels
 from launchers.rehearsal.outcome import RehearsalResult, judged
 from launchers.rehearsal.staging import Stage
@@ -56,7 +57,7 @@ class Play:
         self._audience, self._interrupt_after = audience, interrupt_after
         self._cluster = self._new_cluster()
         self._log: TextIO | None = None
-        self._acted = 0.0  # seconds in which containers ran, both halves together
+        self._acted = 0.0  # seconds in which containers ran, all acts together
 
     def run(self) -> RehearsalResult:
         """Play to the end. Blocks.
@@ -76,20 +77,26 @@ class Play:
         return self._result(played, end, halves, began)
 
     def _acts(self) -> tuple[Act, ActEnd, tuple[str, ...]]:
-        limit = self._stage.conduct.max_runtime
+        conduct = self._stage.conduct
+        limit = conduct.max_runtime
         stop_at = time.monotonic() + limit if limit else None
         self._cluster.make_network()
-        self._cluster.create()
-        if self._stage.objects:
-            self._cluster.add_object_store(self._stage.image, self._stage.objects)
-        first, end = self._act(stop_at, self._interrupt_after)
-        if end.kind != act.INTERRUPTED:
-            return first, end, ()
-        told = first_half(first.seen, end, self._stage.conduct)
-        self._audience.note(told)
-        self._begin_again()
-        second, end = self._act(stop_at, None)
-        return second, end, (told, second_half(second.seen))
+        self._create()
+        played, end = self._act(stop_at, self._interrupt_after)
+        told: list[str] = []
+        interrupted, retries = end.kind == act.INTERRUPTED, 0
+        while end.kind == act.INTERRUPTED or is_tried_again(end, conduct, retries):
+            if end.kind == act.INTERRUPTED:
+                told.append(first_half(played.seen, end, conduct))
+            else:
+                retries += 1
+                told.append(tried_again(end, conduct, retries))
+            self._audience.note(told[-1])
+            self._begin_again()
+            played, end = self._act(stop_at, None)
+        if interrupted:
+            told.append(second_half(played.seen))
+        return played, end, tuple(told)
 
     def _act(self, stop_at: float | None, interrupt_after: int | None) -> tuple[Act, ActEnd]:
         running = Act(
@@ -100,7 +107,7 @@ class Play:
             stop_at,
             interrupt_after,
         )
-        self._cluster.start()
+        self._cluster.start(self._stage.conduct.start_apart)
         began = time.monotonic()
         end = running.run()
         self._acted += time.monotonic() - began
@@ -112,12 +119,15 @@ class Play:
         kept = carry_over(self._cluster, self._stage.containers, self._stage.work / "kept")
         self._cluster.remove()
         self._cluster = self._new_cluster()
-        self._cluster.create()
-        if self._stage.objects:
-            self._cluster.add_object_store(self._stage.image, self._stage.objects)
+        self._create()
         for container in self._stage.containers:
             if kept:
                 self._cluster.put_files(container.name, kept)
+
+    def _create(self) -> None:
+        self._cluster.create()
+        for container in self._stage.beside:
+            self._cluster.add_beside(container)
 
     def _new_cluster(self) -> Cluster:
         stage, isolated = self._stage, self._stage.conduct.isolated

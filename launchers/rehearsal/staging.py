@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,17 +12,21 @@ from launchers.core.plan import counted
 from launchers.core.problems import LaunchError, Problem
 from launchers.core.provider import JobDefinition
 from launchers.core.source_bundle import SourceBundle
-from launchers.rehearsal import secrets
+from launchers.rehearsal import google_token, secrets
 from launchers.rehearsal.channels import fill, local_channels
 from launchers.rehearsal.cluster import Limits
 from launchers.rehearsal.code import archive_of_bundle, archive_of_source, carries_digest, with_code
 from launchers.rehearsal.crowding import with_room
+from launchers.rehearsal.objects_beside import object_store
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.outcome import Expected
 from launchers.rehearsal.resources import shares
 from launchers.rehearsal.shared import filled_once
 from launchers.rehearsal.watching import make_hook, watched
 from launchers.rehearsal.workplace import Workplace
+
+# Names of secrets and where they lie; our guard reads them in the rank.
+_SECRETS = "LAUNCH_SECRETS"
 
 
 class Rehearsable(Protocol):
@@ -48,7 +52,7 @@ class Stage:
     """All that has to be there before the first container is created.
 
     Attributes:
-        objects: ``bucket/key`` -> file, for an object store beside the containers.
+        beside: Containers that serve those of the job.
         deviations: What is not as in the cloud, one line each.
         work: A folder of the rehearsal, gone with it.
     """
@@ -59,7 +63,7 @@ class Stage:
     limits: Limits
     image: str
     work: Path
-    objects: Mapping[str, Path]
+    beside: tuple[Container, ...]
     deviations: tuple[str, ...]
 
 
@@ -91,7 +95,7 @@ def stage(
         limits=limits,
         image=staging.containers[0].image,
         work=workplace.folder,
-        objects=staging.objects,
+        beside=tuple(staging.beside()),
         deviations=tuple(staging.deviations),
     )
 
@@ -107,16 +111,19 @@ class _Staging:
         options: RehearsalOptions,
         workplace: Workplace,
     ):
-        # Without code of ours, and with credentials, the containers fetch their code themselves.
-        self._serves = bundle is not None or bool(options.source) or not options.with_credentials
+        self.conduct = provider.conduct(definition)
+        # Without code of ours, and with credentials, the containers fetch their code themselves,
+        # unless it comes from a bucket's mount, which is an empty folder here.
+        fetches = options.with_credentials and not self.conduct.token_server
+        self._serves = bundle is not None or bool(options.source) or not fetches
         self.containers = provider.contract(definition, options.ranks_per_host, self._serves)
         self._local = local_channels(options.local_channels, self.containers)
         self._guarded = provider.is_guarded(definition)
-        self.conduct = provider.conduct(definition)
         self._bundle, self._options, self._workplace = bundle, options, workplace
         self._text = definition.text
         self.expected = _expected(definition, self.containers, options)
-        self.objects: dict[str, Path] = {}
+        self._objects: dict[str, Path] = {}  # bucket/key -> file, for an object store
+        self._token: Path | None = None
         self.deviations: list[str] = list(self.conduct.left_out)
 
     def choose_image(self) -> None:
@@ -149,7 +156,7 @@ class _Staging:
             self._note("the code is another than the bundle whose hash the document's address has")
         self.containers = with_code(self.containers, archive, other=self._bundle is None)
         if place.startswith("s3://"):
-            self.objects[place.removeprefix("s3://")] = archive
+            self._objects[place.removeprefix("s3://")] = archive
             self._note(f"{place} is served beside the containers")
 
     def bring_watch(self) -> None:
@@ -163,13 +170,26 @@ class _Staging:
 
     def bring_credentials(self) -> None:
         """This machine's on request; else ones that open nothing, where an object store is."""
-        if self._options.with_credentials:
+        if self._options.with_credentials and self.conduct.token_server:
+            self._workplace.make_memory()
+            self._token = google_token.write_token(self._workplace.memory)
+            self.containers = google_token.with_server(self.containers)
+            self._note(
+                "a token of this machine's Google account, from a metadata server beside the "
+                "containers; buckets stay empty folders"
+            )
+        elif self._options.with_credentials:
             self._workplace.make_memory()
             file = secrets.write_credentials(self._workplace.memory)
             self.containers = secrets.with_credentials(self.containers, file)
             self._note("this machine's AWS credentials, from a read-only file in memory")
-        elif self.objects:
+        elif self.conduct.token_server:
+            self.containers = google_token.without_server(self.containers)
+        elif self._objects:
             self.containers = secrets.with_placeholder(self.containers)
+        has_secrets = any(_SECRETS in container.environment for container in self.containers)
+        if has_secrets and not self._options.with_credentials:
+            self._note("its secrets cannot be read without --with-credentials")
 
     def bring_channels(self) -> None:
         """The input data."""
@@ -185,6 +205,12 @@ class _Staging:
         for path in paths:
             self._note(f"{path} is one empty folder of this machine, shared by all hosts")
         self.containers = filled_once(self.containers)
+
+    def beside(self) -> list[Container]:
+        """What the containers reach on their network that is none of the job's hosts."""
+        image = self.containers[0].image
+        stores = [object_store(image, self._objects)] if self._objects else []
+        return stores + ([google_token.token_server(image, self._token)] if self._token else [])
 
     def _note(self, text: str) -> None:
         if text:

@@ -34,18 +34,29 @@ class Ending:
 
 class Verdict:
     """The rules: the leader's exit is the job's. Before it, a container that ends with a code
-    other than 0 is itself the verdict, and one that ends with 0 is how a good job's workers end,
-    if the leader follows in time.
+    other than 0 is itself the verdict, at once or where the leader has not ended in time, and one
+    that ends with 0 is how a good job's workers end, if the leader follows in time.
 
     Args:
         leader: Its name.
-        follow_within: Seconds in which it has to follow.
+        follow_within: Seconds in which it has to follow a container that ended well.
+        leader_decides: Seconds in which its own end is waited for after a bad one.
+        restarts: What the service does with a container that ended badly, if it is not the end.
     """
 
-    def __init__(self, leader: str, follow_within: float):
+    def __init__(
+        self,
+        leader: str,
+        follow_within: float,
+        leader_decides: float = 0.0,
+        restarts: str = "",
+    ):
         self._leader = leader
         self._follow_within = follow_within
+        self._leader_decides = leader_decides
+        self._restarts = restarts
         self._early: tuple[str, float] | None = None  # the first that ended well, and when
+        self._bad: tuple[Exit, float] | None = None  # the first that ended badly, and when
 
     def exited(self, exit_: Exit, now: float) -> Ending | None:
         """Take a container's end into account; the job's end if it is that.
@@ -54,16 +65,22 @@ class Verdict:
             now: Seconds on any clock that only moves forward.
         """
         if exit_.container == self._leader:
-            fault = "" if exit_.code == 0 else described(exit_)
-            return Ending(exit_.container, exit_.code, fault)
-        if exit_.code != 0:
+            return Ending(exit_.container, exit_.code, self._fault_of_leader(exit_))
+        if exit_.code != 0 and not self._leader_decides:
             return Ending(exit_.container, exit_.code, described(exit_))
+        if exit_.code != 0:
+            self._bad = self._bad or (exit_, now)
+            return None
         if self._early is None:
             self._early = (exit_.container, now)
         return None
 
     def overdue(self, now: float) -> Ending | None:
-        """The end that comes of waiting: a container ended well, and the leader did not follow."""
+        """The end that comes of waiting: a container ended, and the leader did not follow."""
+        if self._bad is not None and now - self._bad[1] >= self._leader_decides:
+            bad = self._bad[0]
+            then = f", and {self._restarts}" if self._restarts else ""
+            return Ending(bad.container, bad.code, described(bad) + then)
         if self._early is None or now - self._early[1] < self._follow_within:
             return None
         container, _ = self._early
@@ -73,6 +90,13 @@ class Verdict:
             0,
             f"{container} ended with code 0, and {self._leader} has not followed in {seconds}",
         )
+
+    def _fault_of_leader(self, exit_: Exit) -> str:
+        if exit_.code != 0:
+            return described(exit_)
+        if self._bad is None:
+            return ""
+        return f"{described(self._bad[0])}, and {self._leader} with code 0 all the same"
 
 
 def described(exit_: Exit) -> str:

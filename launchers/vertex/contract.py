@@ -32,6 +32,12 @@ OPEN_PORT = 3333
 _POOL_NAME = "workerpool{}"
 _TF_NAMES = ("chief", "worker", "ps", "evaluator")  # of pools 0 to 3 in TF_CONFIG
 _SEVEN_DAYS = 604_800  # seconds; Scheduling.timeout's default
+# Exit codes after which the service runs a job again, and how often it does.
+_TRANSIENT = frozenset({6, 11, 134, 139})
+_RETRIES = 3
+# Replicas of the service start minutes apart; so little shows whether the others wait.
+_APART = 2.0
+_PRIMARY_DECIDES = 12.0  # our agents leave within seconds of each other
 _BUCKET = re.compile(r"(?:gs://|/gcs/)([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])")
 _REFERENCE = re.compile(r"\$\$(?=\$*\()|\$\(([^)]*)\)")
 _LINES = Path(__file__).with_name("container_lines.json")
@@ -67,10 +73,14 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
     """How Vertex AI ends the job: when the primary replica does, whatever the others say.
 
     Figures: 30 s between SIGTERM and SIGKILL, as Compute Engine gives notice to a Spot machine;
-    7 days where the document has no timeout (Scheduling.timeout). A replica that fails is not
-    started again here, as `restartJobOnWorkerRestart` and the service's retries would have it.
+    7 days where the document has no timeout (Scheduling.timeout); 3 retries of a job whose primary
+    replica crashed with a code that counts as transient. Another replica that fails is not started
+    again here: where the primary one goes on without it, that is said.
     """
     table = _lines()
+    scheduling = at(document, "jobSpec", "scheduling")
+    whole = at(scheduling, "restartJobOnWorkerRestart") is True
+    retried = at(scheduling, "disableRetries") is not True
     return Conduct(
         max_runtime=_seconds(at(document, "jobSpec", "scheduling", "timeout")) or _SEVEN_DAYS,
         stop_grace=30.0,
@@ -78,6 +88,12 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
         follow_within=60.0 if is_ours(document) else math.inf,
         causes=tuple(Cause(**entry) for entry in table["causes"]),
         unheard=table["unheard"],
+        start_apart=_APART,
+        leader_decides=_PRIMARY_DECIDES,
+        restarts=f"the service would start {'the whole job' if whole else 'it alone'} again",
+        retried_codes=_TRANSIENT if retried else frozenset(),
+        retries=_RETRIES if retried else 0,
+        token_server=True,
         left_out=tuple(
             f"{counted(pool.replicas or 1, 'replica')} of pool {pool.index} (no ranks of the job) "
             "not rehearsed"

@@ -287,3 +287,10 @@ def test_credentials_come_on_request_from_memory_and_go_with_the_rehearsal(
     assert result.folder is not None
     for path in result.folder.rglob("*"):
         assert not path.is_file() or secret not in path.read_text()
+
+
+def test_containers_may_start_one_after_another_the_leader_last() -> None:
+    heard = Heard()
+    result = run(PROOF, "echo here; sleep 1000", heard=heard, conduct=Conduct(start_apart=1.0))
+    assert result.state == "succeeded"
+    assert [line.host for line in heard.lines] == ["algo-2", "algo-1"]

@@ -74,6 +74,34 @@ def test_verdict(
     assert judge(*events, until=until) == expected, name
 
 
+DECIDES = "and the service would start it again"
+# exits (container, code, second); the second of a look; the ending
+LEADER_DECIDES = {
+    "the leader's own code follows a worker's": (
+        [("b", 3, 5.0), ("a", 6, 9.0)], 0.0, ("a", 6, "a ended with code 6"),
+    ),
+    "the leader goes on without it": (
+        [("b", 3, 5.0)], 17.0, ("b", 3, f"b ended with code 3, {DECIDES}"),
+    ),
+    "the leader is waited for": ([("b", 3, 5.0)], 16.9, None),
+    "the leader calls it a success": (
+        [("b", 3, 5.0), ("a", 0, 6.0)], 0.0,
+        ("a", 0, "b ended with code 3, and a with code 0 all the same"),
+    ),
+    "a good end": ([("b", 0, 5.0), ("a", 0, 6.0)], 0.0, ("a", 0, "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LEADER_DECIDES)
+def test_where_the_service_looks_at_the_leader_alone(case: str) -> None:
+    exits, until, expected = LEADER_DECIDES[case]
+    verdict = Verdict("a", 60.0, 12.0, DECIDES.removeprefix("and "))
+    endings = [verdict.exited(Exit(name, code), now) for name, code, now in exits]
+    ending = endings[-1] or verdict.overdue(until)
+    found = None if ending is None else (ending.container, ending.code, ending.fault)
+    assert found == expected
+
+
 @pytest.mark.parametrize(
     ("exit_", "text"),
     [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,17 @@ import pytest
 
 from launchers.core.containers import Conduct, Container
 from launchers.core.paths import entrypoints_folder
+from launchers.core.problems import LaunchError
 from launchers.core.provider import FAILED, NOT_PROVEN, SUCCEEDED, JobDefinition
 from launchers.core.render import document_text
 from launchers.core.source_bundle import SourceBundle, scan
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.outcome import RehearsalResult
 from launchers.rehearsal.run import rehearse
+from launchers.rehearsal.workplace import MEMORY
 from launchers.vertex.contract import conduct, contract
 from launchers.vertex.document import bootstrap, is_ours, words
+from tests.fakes.vertex_service import VertexService
 from tests.rehearsal.boxes import Heard, things_of
 from tests.rehearsal.requests import RESUMES
 
@@ -42,6 +46,13 @@ os.makedirs(folder, exist_ok=True)
 open(os.path.join(folder, f"of-rank-{hvd.rank()}"), "w").close()
 """
 )
+
+
+@pytest.fixture
+def google() -> Iterator[VertexService]:
+    """Google Cloud on loopback."""
+    with VertexService() as service:
+        yield service
 
 
 @dataclass(frozen=True)
@@ -200,8 +211,6 @@ def test_requirements_are_installed_once_a_replica(
 ) -> None:
     (tmp_path / "source").mkdir()
     wheel(tmp_path / "source")
-    requirements = "--no-index\nmade-up @ file:///gcs/my-bucket/../../tmp/none.whl\n"
-    del requirements
     script = INIT + "import made_up\nprint('has', made_up.WORD)\n"
     code = bundle(tmp_path, script, "--no-index\n--find-links ./src\nmade-up\n")
     heard = Heard()
@@ -223,6 +232,113 @@ def test_an_interruption_goes_on_from_the_checkpoint_in_the_bucket(
     first, second = result.halves
     assert "SIGTERM was seen: workerpool" in first
     assert second == "second half: went on from epoch 4/6, reached epoch 6/6, step 1/1"
+
+
+def test_a_crash_that_counts_as_transient_runs_the_whole_job_again(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    script = (
+        INIT
+        + """
+import signal, time
+folder = os.environ["LAUNCH_CHECKPOINT_DIR"]
+again = os.path.exists(folder)
+hvd.allreduce(tf.constant([0.0]), name="all have looked")
+if not again and hvd.rank() == 1:
+    os.makedirs(folder)
+    os.kill(os.getpid(), signal.SIGSEGV)
+while not again:
+    time.sleep(0.1)
+print("the second time")
+"""
+    )
+    code, heard = bundle(tmp_path, script), Heard()
+    result = run(custom_job(toolkit_image, ours(code)), code, heard)
+    assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
+    (told,) = result.halves
+    assert told == (
+        "workerpool0-0 ended with code 139 (SIGSEGV), which the service takes for a passing "
+        "fault: it runs the whole job again (1 of 3 times at most)"
+    )
+    assert {line.rank for line in heard.lines if line.text == "the second time"} == {0, 1}
+
+
+def test_a_replica_that_is_gone_without_the_primary_ones_notice_ends_the_rehearsal(
+    home: Path, tmp_path: Path, toolkit_image: str
+) -> None:
+    script = "import os, sys, time\nsys.exit(3) if os.environ['RANK'] == '1' else time.sleep(999)"
+    result = run(foreign(toolkit_image, "python3", "-c", script, instances=2), None)
+    assert result.state == FAILED
+    assert "workerpool1-0 ended with code 3, and the service would start the whole job" in (
+        result.reason
+    )
+
+
+TOKEN = """
+import hashlib, json, os, urllib.request
+host = os.environ.get("GCE_METADATA_HOST", "metadata.google.internal")
+address = f"http://{host}/computeMetadata/v1/instance/service-accounts/default/token"
+asked = urllib.request.Request(address, headers={"Metadata-Flavor": "Google"})
+try:
+    token = json.load(urllib.request.urlopen(asked, timeout=20))["access_token"]
+    print("token", hashlib.sha256(token.encode()).hexdigest())
+except OSError as error:
+    print("no token")
+"""
+
+
+def test_the_account_of_this_machine_reaches_the_containers_on_request_alone(
+    home: Path,
+    tmp_path: Path,
+    toolkit_image: str,
+    client: Any,
+    google: VertexService,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in google.environment().items():
+        monkeypatch.setenv(name, value)
+    given: list[str] = []
+    give = google.tokens.give
+    monkeypatch.setattr(google.tokens, "give", lambda who: given.append(give(who)) or given[-1])
+    configs: list[Any] = []
+
+    class Inspector(Heard):
+        def line(self, line: Any, watch: Any) -> None:
+            super().line(line, watch)
+            if not configs:
+                configs.extend(map(client.api.inspect_container, containers_of(client)))
+
+    code, heard = bundle(tmp_path, INIT + TOKEN), Inspector()
+    document = custom_job(toolkit_image, ours(code))
+    result = run(document, code, heard, with_credentials=True)
+    assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
+    (token,) = given
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    assert {line.rank for line in heard.lines if line.text == f"token {digest}"} == {0, 1}
+    assert any("Google account" in text for text in result.deviations)
+    assert len(configs) == 3
+    assert token not in json.dumps(configs), "the engine keeps a container's settings on disk"
+    assert list(MEMORY.glob("launch-rehearsal-*")) == []
+
+    heard = Heard()
+    assert run(document, code, heard).state == SUCCEEDED
+    assert {line.rank for line in heard.lines if line.text == "no token"} == {0, 1}
+    assert len(given) == 1
+
+
+def containers_of(client: Any) -> list[str]:
+    """Names of the containers of this module's job."""
+    return [name for name in things_of(client, "rehearsed-1") if name.count("-") > 1]
+
+
+def test_without_an_account_the_request_is_refused(
+    home: Path, tmp_path: Path, toolkit_image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    code = bundle(tmp_path, INIT)
+    with pytest.raises(LaunchError, match="gcloud auth application-default login"):
+        run(custom_job(toolkit_image, ours(code)), code, with_credentials=True)
+    assert list(MEMORY.glob("launch-rehearsal-*")) == []
 
 
 FOREIGN = INIT + "print('total', float(hvd.allreduce(tf.constant([1.0]), op=hvd.Sum)[0]))\n"

@@ -235,3 +235,13 @@ def test_other_replicas_of_a_foreign_job_may_leave_early() -> None:
     assert conduct(rendered()).follow_within == 60.0
     assert conduct(foreign("true")).follow_within == math.inf
     assert conduct(rendered()).stop_grace == 30.0
+
+
+def test_a_crash_that_counts_as_transient_is_tried_again_as_the_document_says() -> None:
+    document = rendered()
+    several = conduct(document)
+    assert (several.retried_codes, several.retries) == ({6, 11, 134, 139}, 3)
+    assert several.restarts == "the service would start the whole job again"
+    document["jobSpec"]["scheduling"]["disableRetries"] = True
+    assert (conduct(document).retried_codes, conduct(document).retries) == (set(), 0)
+    assert conduct(foreign("true")).restarts == "the service would start it alone again"
