@@ -6,16 +6,26 @@ import shutil
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from launchers.cli.output import answer, rank_style, say, say_problems, styled
+from launchers.cli.output import (
+    answer,
+    clear_bar,
+    rank_style,
+    say,
+    say_problems,
+    show_bar,
+    silence_stdout,
+    styled,
+)
 from launchers.core.ledger import INTENT, Ledger
 from launchers.core.logs import TAIL_LINES, JobWatch, Progress, TracebackFolder, is_progress, tag
 from launchers.core.problems import (
     EXIT_INTERRUPTED,
     EXIT_JOB_DID_NOT_SUCCEED,
     EXIT_OK,
+    CredentialsError,
     LaunchError,
     LogsUnreadableError,
     PassingError,
@@ -36,30 +46,39 @@ def follow_to_end(chosen: Provider, handle: JobHandle, as_json: bool, owner: boo
         0 where the job succeeded and was proven, 1 where not, 130 where interrupted.
     """
     watch = JobWatch()
-    screen = Screen(to_stderr=as_json)
     try:
-        for line in chosen.logs(handle, follow=True):
-            watch.see(line)
-            screen.show(line, watch)
-        screen.end()
+        _show_lines(chosen, handle, watch, Screen(to_stderr=as_json))
+        status = wait_for_end(chosen, handle, known=True)
     except KeyboardInterrupt:
-        screen.end()
-        if not owner:
-            return _goes_on(handle)
-        return _interrupted(chosen, handle, as_json)
-    except LogsUnreadableError as error:
-        screen.end()
+        return _interrupted(chosen, handle, as_json) if owner else goes_on(handle)
+    except BrokenPipeError:
+        # The reader of our stdout went away (`| head`): whose the job is decides, as for Ctrl-C.
+        silence_stdout()
+        return _interrupted(chosen, handle, as_json) if owner else goes_on(handle)
+    except LaunchError as error:
+        if not chosen.once:
+            raise
         say_problems(error.problems)
-        say("the job goes on; its logs cannot be read, so this waits for its end")
-        try:
-            wait_for_end(chosen, handle)
-        except KeyboardInterrupt:
-            return _interrupted(chosen, handle, as_json) if owner else _goes_on(handle)
-    status = chosen.describe(handle)
+        goes_on(handle, "following ended")
+        return error.exit_code
     say_end(chosen, handle, status, watch)
     if as_json:
         answer(summary(handle, status))
     return EXIT_OK if status.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
+
+
+def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Screen) -> None:
+    """The job's lines to its end, or until it is known that they cannot be read."""
+    try:
+        for line in chosen.logs(handle, follow=True):
+            watch.see(line)
+            screen.show(line, watch)
+    except LogsUnreadableError as error:
+        screen.end()
+        say_problems(error.problems)
+        say("the job goes on; its logs cannot be read, so this waits for its end")
+    finally:
+        screen.end()
 
 
 class Screen:
@@ -72,7 +91,6 @@ class Screen:
     def __init__(self, to_stderr: bool = False):
         self._stream = sys.stderr if to_stderr else sys.stdout
         self._bar = self._stream.isatty()
-        self._shown = False
         self._folder = TracebackFolder()
 
     def show(self, line: LogLine, watch: JobWatch) -> None:
@@ -84,10 +102,10 @@ class Screen:
         """Print what was held back, and leave the last line clean."""
         for ready in self._folder.flush():
             self._print(ready, None)
-        self._clear()
+        clear_bar()
 
     def _print(self, line: LogLine, progress: Progress | None) -> None:
-        self._clear()
+        clear_bar()
         bar = self._bar and progress is not None
         if not (bar and is_progress(line.text)):
             label = tag(line)
@@ -95,15 +113,7 @@ class Screen:
                 label = styled(label, rank_style(line.rank), self._stream) + " "
             print(label + line.text, file=self._stream, flush=True)
         if bar and progress is not None:
-            self._stream.write(_bar_text(progress, self._stream))
-            self._stream.flush()
-            self._shown = True
-
-    def _clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._shown = False
+            show_bar(_bar_text(progress, self._stream), self._stream)
 
 
 def _bar_text(progress: Progress, stream: Any) -> str:
@@ -131,6 +141,9 @@ def say_end(
         say(f"{styled('succeeded', 'green')}  {handle.name}: {status.proof}")
         if details.get("result"):
             say(f"  {details['result']}")
+    elif not status.final:
+        doing = status.reason or details.get("doing") or "it has not ended"
+        say(f"{status.state}  {handle.name}: {doing}")
     else:
         say(f"{styled(status.state, 'red')}  {handle.name}: {status.reason}")
         _say_failure(chosen, handle, details.get("failure") or {}, watch)
@@ -174,34 +187,61 @@ def _last_lines(chosen: Provider, handle: JobHandle, rank: int) -> list[str]:
         return []
 
 
-def _goes_on(handle: JobHandle) -> int:
-    """Interrupted, and the job is not this command's to end."""
+def goes_on(handle: JobHandle, why: str = "interrupted") -> int:
+    """This command ends before the job, which is not its to end."""
     name = _word_for(handle)
-    say(f"interrupted: {handle.name} goes on, and is paid for until it ends")
+    say(f"{why}: {handle.name} goes on, and is paid for until it ends")
     say(f"  to follow it again: launch logs {name} --follow")
     say(f"  to stop it: launch cancel {name}")
     return EXIT_INTERRUPTED
 
 
-def wait_for_end(chosen: Provider, handle: JobHandle, deadline: float | None = None) -> JobStatus:
+def wait_for_end(
+    chosen: Provider,
+    handle: JobHandle,
+    deadline: float | None = None,
+    known: bool = False,
+    tell: Callable[[str], None] = say,
+) -> JobStatus:
     """Ask until the job has ended, or until ``deadline`` (monotonic seconds).
 
-    A provider that gives no good answer for a while is asked again. A job that was begun and not
-    sent does not end, and is not waited for.
+    A provider that gives no good answer for a while is asked again, and so it is with credentials
+    that were good before. A job that was begun and not sent does not end, and is not waited for.
+
+    Args:
+        known: Whether the caller's credentials were good for this job before.
+        tell: Takes a line for a person where it has to wait.
     """
+    told = False
     while True:
         status, wait = None, chosen.poll_seconds
         try:
             status = chosen.describe(handle)
-        except PassingError:
+        except (PassingError, CredentialsError) as error:
             wait = max(wait, 1.0)
-            if deadline is not None and time.monotonic() + wait > deadline:
+            late = deadline is not None and time.monotonic() + wait > deadline
+            if late or (isinstance(error, CredentialsError) and not known):
                 raise
+            if not told:
+                tell(_why_it_waits(error))
+            told = True
+        else:
+            if told:
+                tell(f"{chosen.title} answers again")
+            told, known = False, True
         if status is not None and (status.final or status.state == INTENT):
             return status
         if status is not None and deadline is not None and time.monotonic() >= deadline:
             return status
         time.sleep(wait)
+
+
+def _why_it_waits(error: LaunchError) -> str:
+    found = error.problems[0].found
+    if isinstance(error, CredentialsError):
+        why = f"the credentials are no longer valid ({found})"
+        return f"{why}; the job goes on, and this waits: {error.renewal}"
+    return f"no good answer ({found}); the job goes on, and this waits"
 
 
 def _word_for(handle: JobHandle) -> str:
@@ -214,8 +254,20 @@ def _word_for(handle: JobHandle) -> str:
 
 def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:
     say("interrupted: ending the job")
-    chosen.cancel(handle)
-    status = wait_for_end(chosen, handle, time.monotonic() + _CANCEL_SECONDS)
+    told = False
+    try:
+        chosen.cancel(handle)
+        told = True
+        status = wait_for_end(chosen, handle, time.monotonic() + _CANCEL_SECONDS, known=True)
+    except (LaunchError, KeyboardInterrupt) as error:
+        if not chosen.once:
+            raise
+        if isinstance(error, LaunchError):
+            say_problems(error.problems)
+        if not told:
+            return goes_on(handle, "not known to have been told to stop")
+        say(f"{handle.name} is told to stop; launch status {_word_for(handle)} says when it has")
+        return EXIT_INTERRUPTED
     say_end(chosen, handle, status)
     if as_json:
         answer(summary(handle, status))

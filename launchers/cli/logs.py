@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import click
 
-from launchers.cli.follow import Screen
+from launchers.cli.follow import Screen, goes_on
 from launchers.cli.jobs import found_job, region_flag
+from launchers.cli.output import say
 from launchers.core.logs import JobWatch
 from launchers.core.problems import LaunchError, Problem
+from launchers.core.provider import LogLine
 
 
 @click.command("logs", help="Print a job's lines, of all ranks or of one.")
@@ -25,15 +28,32 @@ def command(job: str, region: str | None, rank: str | None, follow: bool, as_jso
         raise LaunchError(Problem("--rank", rank, "a rank's number, from 0", rule="flag-value"))
     chosen, entry = found_job(job, region)
     number = int(rank) if rank is not None else None
-    screen, watch = Screen(), JobWatch()
-    for line in chosen.logs(entry.handle, follow=follow, rank=number):
-        if as_json:
-            print(json.dumps(asdict(line), ensure_ascii=False), flush=follow)
-            continue
-        if number is not None:
-            print(line.text, flush=follow)
-            continue
-        watch.see(line)
-        screen.show(line, watch)
-    screen.end()
+    lines = chosen.logs(entry.handle, follow=follow, rank=number)
+    try:
+        count = _print(lines, as_json, number is not None, follow)
+    except KeyboardInterrupt:
+        if not follow or not chosen.once or entry.final:
+            raise
+        return goes_on(entry.handle)
+    if not count:
+        whose = f"of rank {rank}" if rank is not None else "of the job"
+        more = "" if follow or entry.final else " yet; --follow waits for more"
+        say(f"no line {whose} is there{more}")
     return 0
+
+
+def _print(lines: Iterator[LogLine], as_json: bool, bare: bool, flush: bool) -> int:
+    """Gives how many there were."""
+    screen, watch, count = Screen(), JobWatch(), 0
+    try:
+        for count, line in enumerate(lines, 1):  # noqa: B007 - asked for at the end
+            if as_json:
+                print(json.dumps(asdict(line), ensure_ascii=False), flush=flush)
+            elif bare:
+                print(line.text, flush=flush)
+            else:
+                watch.see(line)
+                screen.show(line, watch)
+    finally:
+        screen.end()
+    return count

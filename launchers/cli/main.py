@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import signal
 import sys
 from typing import Any, NoReturn
@@ -107,7 +106,9 @@ def main() -> NoReturn:
         code = run(words)
     except BrokenPipeError:
         # The reader of our stdout went away (`| head`): nothing more to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from launchers.cli.output import silence_stdout
+
+        silence_stdout()
         code = EXIT_OK
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED

@@ -50,7 +50,7 @@ def _flag(item: Field[Any], kind: Kind) -> click.Option:
         return click.Option(declarations, is_flag=True, default=None, help=item.metadata["help"])
     return click.Option(
         declarations,
-        multiple=isinstance(kind, Pairs | Words),
+        multiple=True,  # Of two values, the first is not dropped without a word.
         default=None,
         metavar=item.metadata["metavar"] or "TEXT",
         help=item.metadata["help"],
@@ -125,6 +125,9 @@ def _parsed(
         raw = values.get(item.name)
         if raw is None or raw == ():
             continue
+        if isinstance(raw, tuple) and len(set(raw)) > 1 and not isinstance(kind, Pairs | Words):
+            flag, found = item.metadata["flags"][0], " and ".join(map(repr, raw))
+            problems.append(Problem(flag, found[:80], "one value", rule="flag-twice"))
         for text in raw if isinstance(raw, tuple) else (raw,):
             try:
                 value = kind.parse(text)
@@ -205,10 +208,53 @@ def _word_problems(
             found,
             "no option of ours",
             "the script's own arguments behind `--`",
-            f"write: {right}",
+            f"{_named_elsewhere(unknown, allowed)}write: {right}",
             rule="arguments-without-separator",
         )
     ]
+
+
+def _named_elsewhere(words: list[str], allowed: list[str]) -> str:
+    """``if --zone is meant for us, it is --location; ``: what gcloud and the clouds' SDKs call our
+    flags, which a script of the user may have as well."""
+    hints = []
+    for word in words:
+        name = word.partition("=")[0]
+        ours = _ELSEWHERE.get(name.replace("_", "-"), "")
+        if ours in allowed:
+            hints.append(f"{name} is {ours} here")
+    return f"{', '.join(hints)}; if it is the script's, " if hints else ""
+
+
+_ELSEWHERE = {
+    "--machine-type": "--machine",
+    "--instance-type": "--machine",
+    "--instance-count": "--instances",
+    "--replica-count": "--instances",
+    "--nodes": "--instances",
+    "--num-nodes": "--instances",
+    "--hosts": "--instances",
+    "--np": "--processes",
+    "--num-proc": "--processes",
+    "--nproc-per-node": "--processes",
+    "--accelerator-type": "--accelerator",
+    "--accelerator-count": "--gpus",
+    "--zone": "--location",
+    "--preemptible": "--spot",
+    "--use-spot-instances": "--spot",
+    "--container-image-uri": "--image",
+    "--image-uri": "--image",
+    "--display-name": "--name",
+    "--job-name": "--name",
+    "--labels": "--tag",
+    "--tags": "--tag",
+    "--staging-bucket": "--bucket",
+    "--kms-key": "--encryption-key",
+    "--boot-disk-size": "--boot-disk",
+    "--disk": "--boot-disk",
+    "--max-run": "--max-runtime",
+    "--volume-size": "--volume",
+}
 
 
 def _near_flag(word: str, allowed: list[str]) -> str:
@@ -232,4 +278,14 @@ def _as_typed(provider: Provider, values: Mapping[str, Any]) -> list[str]:
                 words.append(item.metadata["flags"][0])
             elif value:
                 words += [item.metadata["flags"][0], value]
+    if values["file"]:
+        words += ["--file", values["file"]]
+    words += [flag for name, flag in _SWITCHES.items() if values.get(name)]
+    # Without it the line that was meant to print a job would send one.
+    mode = values.get("dry_run")
+    if mode:
+        words.append("--dry-run" if mode == "print" else f"--dry-run={mode}")
     return words
+
+
+_SWITCHES = {"no_file": "--no-file", "again": "--again", "detach": "--detach", "as_json": "--json"}

@@ -32,14 +32,40 @@ def rank_style(rank: int | None) -> str:
     return "2" if rank is None else _RANK_COLOURS[rank % len(_RANK_COLOURS)]
 
 
+def show_bar(text: str, stream: IO[str]) -> None:
+    """Text on a terminal's last line, which gives way to the next whole line."""
+    clear_bar()
+    stream.write(text)
+    stream.flush()
+    _bar.append(stream)
+
+
+def clear_bar() -> None:
+    """Take the bar away, if there is one."""
+    while _bar:
+        stream = _bar.pop()
+        stream.write("\r\x1b[K")
+        stream.flush()
+
+
+# The stream whose last line is a bar.
+_bar: list[IO[str]] = []
+
+
 def say(text: str = "") -> None:
     """One line for a person, on stderr."""
+    clear_bar()
     print(text, file=sys.stderr, flush=True)
 
 
 def answer(value: Any) -> None:
     """The ``--json`` answer, on stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False, default=str), flush=True)
+
+
+def silence_stdout() -> None:
+    """Nobody reads it any more: what is still written there is not to fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_problems(problems: Iterable[Problem]) -> None:

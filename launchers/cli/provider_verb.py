@@ -75,6 +75,11 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         from launchers.cli.sweep import run_sweep
 
         return run_sweep(chosen, given, values, mode)
+    if values.get("max_parallel"):
+        expected = "a launch.yaml with `sweep:`"
+        raise LaunchError(
+            Problem("--max-parallel", "one job", expected, "leave it out", rule="flag-sweep")
+        )
     job, online = given.job, mode == "run" and chosen.once
     if online:
         job = pipeline.resolve(chosen, job, ignored)

@@ -49,7 +49,7 @@ def rehearsal_flags() -> list[click.Option]:
         click.Option(
             ["--with-credentials"],
             is_flag=True,
-            help="Let the containers use this machine's AWS credentials.",
+            help="Let the containers use this machine's AWS or Google Cloud credentials.",
         ),
         click.Option(
             ["--interrupt-after", "interrupt_after"],

@@ -57,7 +57,8 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     if standing is not None and standing.final:
         return _show(chosen, standing, values["as_json"])
     if standing is not None:
-        say(f"{standing.name} is in progress: nothing is sent, this follows it")
+        follows = "" if values["detach"] else ", this follows it"
+        say(f"{standing.name} is in progress: nothing is sent{follows}")
         handle = standing.handle
     else:
         try:
@@ -73,7 +74,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
                 raise
             return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
     if values["detach"]:
-        return _leave(chosen, handle, prepared, values["as_json"])
+        return _leave(chosen, handle, prepared, standing is None, values["as_json"])
     from launchers.cli.follow import follow_to_end
 
     # A job on a cloud outlives the command that follows it.
@@ -92,8 +93,10 @@ def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> i
         there = chosen.describe(entry.handle).state != INTENT
         if there and cancel:
             chosen.cancel(entry.handle)
-    except LaunchError as error:
-        say_problems(error.problems)
+    except (LaunchError, KeyboardInterrupt) as error:
+        # A second interrupt: the answer is not waited for.
+        if isinstance(error, LaunchError):
+            say_problems(error.problems)
         there = cancel = False
     if there and cancel:
         say(f"interrupted: {name} had been sent, and is told to stop")
@@ -107,12 +110,15 @@ def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> i
     return EXIT_INTERRUPTED
 
 
-def _leave(chosen: Provider, handle: JobHandle, prepared: pipeline.Prepared, as_json: bool) -> int:
+def _leave(
+    chosen: Provider, handle: JobHandle, prepared: pipeline.Prepared, started: bool, as_json: bool
+) -> int:
     """``--detach``: the job goes on without this command."""
     detach = getattr(chosen, "detach", None)
     if detach is not None:
         detach(handle)
-    say(f"started {handle.name}; follow it with: launch logs {handle.name} --follow")
+    what = f"started {handle.name}; " if started else ""
+    say(f"{what}follow it with: launch logs {handle.name} --follow")
     if as_json:
         answer(
             {

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +24,15 @@ from launchers.core.problems import (
     EXIT_INTERRUPTED,
     EXIT_JOB_DID_NOT_SUCCEED,
     EXIT_OK,
+    InDoubtError,
     LaunchError,
     Problem,
     errors,
 )
-from launchers.core.provider import SUCCEEDED, JobHandle, Provider
+from launchers.core.provider import FINAL_STATES, SUCCEEDED, JobHandle, Provider
 
+# A row whose job needs nobody to end it.
+_ENDS = FINAL_STATES | {"waiting", "not started"}
 # More threads than this would only wait for each other.
 _MOST_AT_ONCE = 64
 # What an interrupt waits for requests that are on their way.
@@ -122,21 +126,27 @@ def _run_one(
     chosen: Provider, row: _Row, ignored: tuple[str, ...], screen: _Screen, detach: bool
 ) -> None:
     """One job to its end; what goes wrong is its row's reason, and no other job's."""
+
+    def tell(text: str) -> None:
+        row.text = text
+        screen.changed(row)
+
     try:
         standing = row.prepared.run.standing
-        row.state = "submitting"
-        screen.changed(row)
-        row.handle = (
-            standing.handle
-            if standing is not None
-            else pipeline.submit(chosen, row.prepared, ignored)
-        )
-        row.state = "running"
+        if standing is not None:
+            row.handle, row.state, row.text = standing.handle, standing.state, standing.proof
+        else:
+            row.state = "submitting"
+            screen.changed(row)
+            row.handle = pipeline.submit(chosen, row.prepared, ignored)
+            row.state = "running"
         screen.changed(row)
         if detach:
             return
-        status = wait_for_end(chosen, row.handle)
+        status = wait_for_end(chosen, row.handle, known=True, tell=tell)
         row.state, row.text = status.state, status.proof or status.reason
+    except InDoubtError as error:
+        row.state, row.text = "in doubt", str(error).splitlines()[0]
     except LaunchError as error:
         row.state, row.text = "not started", str(error).splitlines()[0]
         if row.handle is not None:
@@ -181,23 +191,37 @@ class _Screen:
 def _interrupted(chosen: Provider, rows: list[_Row], cancel: bool) -> int:
     # What is being sent now will be a job that somebody pays for: a moment, to know which.
     deadline = time.monotonic() + _SENDING_SECONDS
-    while any(row.state == "submitting" for row in rows) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    started = [row.handle for row in rows if row.handle and row.state == "running"]
-    names = " ".join(handle.name for handle in started)
+    with suppress(KeyboardInterrupt):  # a second one: not even that moment
+        while any(row.state == "submitting" for row in rows) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    started = [row.handle for row in rows if row.handle and row.state not in _ENDS]
     if cancel:
-        for handle in started:
-            chosen.cancel(handle)
-        say(f"interrupted: {counted(len(started), 'job')} told to stop: {names}")
-    else:
+        told = [handle for handle in started if _is_told_to_stop(chosen, handle)]
+        names = " ".join(handle.name for handle in told)
+        say(f"interrupted: {counted(len(told), 'job')} told to stop: {names}")
+        started = [handle for handle in started if handle not in told]
+    if started or not cancel:
         go_on = "goes on" if len(started) == 1 else "go on"
+        names = " ".join(handle.name for handle in started)
         say(f"interrupted: {counted(len(started), 'job')} {go_on}: {names}")
     for row in rows:
-        if row.state == "submitting":
+        if row.state in ("submitting", "in doubt"):
             say(f"  {row.prepared.definition.name} may have been sent")
-    if not cancel:
+    if started or not cancel:
         say("  to stop one: launch cancel JOB; to see all: launch list")
     return EXIT_INTERRUPTED
+
+
+def _is_told_to_stop(chosen: Provider, handle: JobHandle) -> bool:
+    """One that cannot be told does not keep the others from it."""
+    try:
+        chosen.cancel(handle)
+    except LaunchError as error:
+        say_problems(error.problems)
+        return False
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def _told(row: _Row) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from launchers.cli.follow import say_end, summary, wait_for_end
+from launchers.cli.follow import goes_on, say_end, summary, wait_for_end
 from launchers.cli.jobs import found_job, region_flag
 from launchers.cli.output import answer
 from launchers.core.kinds import Duration
@@ -24,7 +24,12 @@ def command(job: str, region: str | None, timeout: str | None, as_json: bool) ->
     limit = _seconds(timeout)
     chosen, entry = found_job(job, region)
     deadline = time.monotonic() + limit if limit else None
-    status = wait_for_end(chosen, entry.handle, deadline)
+    try:
+        status = wait_for_end(chosen, entry.handle, deadline)
+    except KeyboardInterrupt:
+        if not chosen.once:
+            raise
+        return goes_on(entry.handle)
     if as_json:
         answer(summary(entry.handle, status))
     else:

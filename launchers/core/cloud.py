@@ -11,6 +11,7 @@ from typing import ClassVar, TypeVar
 from launchers.core.problems import (
     EXIT_PREFLIGHT,
     EXIT_PROVIDER,
+    CredentialsError,
     LaunchError,
     PassingError,
     Problem,
@@ -80,7 +81,7 @@ class Cloud(ABC):
         """The error for a person: the provider answered with one (exit code 5), or the caller has
         no good credentials (exit code 4)."""
         if self.is_expired(error):
-            return LaunchError(self.credentials_problem(error), EXIT_PREFLIGHT)
+            return CredentialsError(self.credentials_problem(error), EXIT_PREFLIGHT)
         kind = PassingError if self.is_passing(error) else LaunchError
         expected = "an answer without an error"
         return kind(

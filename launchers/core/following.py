@@ -17,7 +17,13 @@ from launchers.core.judging import judged, patience
 from launchers.core.ledger import INTENT, Entry, Ledger
 from launchers.core.logs import JobWatch, proven
 from launchers.core.poll import poll_seconds
-from launchers.core.problems import EXIT_PROVIDER, LaunchError, LogsUnreadableError, Problem
+from launchers.core.problems import (
+    EXIT_PROVIDER,
+    CredentialsError,
+    LaunchError,
+    LogsUnreadableError,
+    Problem,
+)
 from launchers.core.provider import (
     LOST,
     SUCCEEDED,
@@ -26,6 +32,7 @@ from launchers.core.provider import (
     Listener,
     LogLine,
 )
+from launchers.core.sending import CLOCK_SECONDS
 
 # Lines reach a log service some seconds after they are written. After the job's end this many
 # rounds without a line are the end of them.
@@ -152,23 +159,43 @@ def status(job: CloudJob) -> JobStatus:
     entry = ledger.get(job.handle.provider, job.handle.name)
     if entry is not None and entry.final:
         return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
+    if entry is not None and entry.state == INTENT and "sent" not in entry.details:
+        # Whatever has its name now is somebody else's.
+        return _unknown_to_service(job, entry)
     try:
         sight = asked(job.cloud, job.look)
+        if sight is None or not _may_be_meant(entry, sight):
+            return _unknown_to_service(job, entry)
+        result = judged(job, entry, sight)
     except job.cloud.errors as error:
-        raise job.cloud.refused(error, f"{job.service}, {job.handle.name}") from None
-    if sight is None:
-        return _unknown_to_service(job, entry)
-    result = judged(job, entry, sight)
+        raise _refused(job, error) from None
     if entry is not None:
         _keep(ledger, entry, result, sight)
     return result
+
+
+def _may_be_meant(entry: Entry | None, sight: Sight) -> bool:
+    """Whether it is not a job that was there before the intent, under the same name."""
+    if entry is None or entry.state != INTENT:
+        return True
+    created = sight.details.get("created")
+    return created is None or float(created) >= entry.created - CLOCK_SECONDS
+
+
+def _refused(job: CloudJob, error: Exception) -> LaunchError:
+    refusal = job.cloud.refused(error, f"{job.service}, {job.handle.name}")
+    if isinstance(refusal, CredentialsError):
+        refusal.renewal = job.cloud.how_to_renew()
+        # The next question reads them again.
+        job.cloud.renew()
+    return refusal
 
 
 def _seen(job: CloudJob, caller: PatientCaller) -> Sight:
     try:
         sight = caller.call(job.look)
     except job.cloud.errors as error:
-        raise job.cloud.refused(error, f"{job.service}, {job.handle.name}") from None
+        raise _refused(job, error) from None
     if sight is None:
         raise LaunchError(job.no_such_job())
     return sight
@@ -209,7 +236,10 @@ def _unknown_to_service(job: CloudJob, entry: Entry | None) -> JobStatus:
     if entry is None:
         raise LaunchError(job.no_such_job())
     if entry.state == INTENT:
-        reason = "begun and not sent; the same command again sends it"
+        begun = "begun and not sent"
+        if "sent" in entry.details:
+            begun = f"begun, and {job.service} does not know it"
+        reason = f"{begun}; the same command again sends it"
         return JobStatus(INTENT, reason, "", entry.details)
     reason = f"{job.service} does not know it: {job.where_else()}"
     if entry.proof:

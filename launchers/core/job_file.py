@@ -160,11 +160,27 @@ def _problem(
             place,
             "unknown key",
             "one of " + ", ".join(sorted(allowed)),
-            did_you_mean(str(location[-1]), allowed),
+            _meant(location, allowed),
             rule="file-key-unknown",
         )
     expected = item["ctx"]["expected"] if item["type"] == "kind" else item["msg"].lower()
     return Problem(place, _shown(item["input"]), expected, rule="file-value")
+
+
+def _meant(location: tuple[Any, ...], allowed: list[str]) -> str:
+    """The key that an unknown one stands for: a flag's other name, a key of another section, or
+    the nearest word."""
+    key = str(location[-1])
+    flag = f"--{key.replace('_', '-')}"
+    named = [key_of(item) for item, _ in option_fields(JobSpec) if flag in item.metadata["flags"]]
+    if len(location) > 1 and location[-2] in PROVIDERS:
+        return f"`{named[0]}:` stands at the top" if named else did_you_mean(key, allowed)
+    if named:
+        return f"did you mean {named[0]}?"
+    for name in PROVIDERS:
+        if key in (key_of(item) for item, _ in option_fields(provider(name).options)):
+            return f"`{key}:` stands under `{name}:`"
+    return did_you_mean(key, allowed)
 
 
 def _shown(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from launchers.core.cloud import asked
 from launchers.core.ledger import Entry
 from launchers.core.logs import JobWatch
 from launchers.core.poll import poll_seconds
@@ -27,6 +28,9 @@ def judged(job: CloudJob, entry: Entry | None, sight: Sight) -> JobStatus:
 
     Args:
         entry: The ledger's entry of the job, whose proof counts.
+
+    Raises:
+        Exception: One of the cloud's errors: the log gives no answer now, and may do later.
     """
     state, reason = sight.state, sight.reason
     details: dict[str, Any] = {**job.handle.details, **sight.details}
@@ -54,11 +58,16 @@ def judged(job: CloudJob, entry: Entry | None, sight: Sight) -> JobStatus:
 
 def _search(job: CloudJob, sight: Sight, watch: JobWatch) -> str:
     """Let ``watch`` see the lines that decide; gives why they can't be read."""
+    cloud = job.cloud
     try:
-        for line in job.deciding_lines(sight):
-            watch.see(line)
-    except job.cloud.errors as error:
-        return job.cloud.message_of(error)
+        lines = asked(cloud, lambda: list(job.deciding_lines(sight)))
+    except cloud.errors as error:
+        # No answer is no verdict: a job is not called unproven for a service that is busy.
+        if cloud.is_passing(error) or cloud.is_expired(error):
+            raise
+        return cloud.message_of(error)
+    for line in lines:
+        watch.see(line)
     return ""
 
 

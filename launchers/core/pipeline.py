@@ -30,7 +30,7 @@ from launchers.core.source import bundle_of
 from launchers.core.source_bundle import SourceBundle
 
 # Of an intent's details, what says where its request goes.
-_WHERE = ("project", "region")
+_WHERE = ("account", "project", "region")
 
 
 @dataclass(frozen=True)
@@ -181,8 +181,8 @@ def _intended(
     )
     begun = ledger.get(provider.name, definition.name) if provider.once else None
     if begun is not None and begun.state == INTENT:
-        moved = {key: begun.details.get(key) for key in details if key in _WHERE}
-        if "sent" in begun.details and any(details[key] != moved[key] for key in moved):
+        there = {key: begun.details[key] for key in _WHERE if key in begun.details}
+        if "sent" in begun.details and any(details.get(key) != there[key] for key in there):
             raise LaunchError(_sent_elsewhere(begun))
         # Role, bucket and region may be others than at the first attempt.
         ledger.update(
@@ -192,7 +192,14 @@ def _intended(
             details={**begun.details, **details},
         )
         return begun
-    ledger.add(entry)
+    try:
+        ledger.add(entry)
+    except LaunchError:
+        # Another launcher was quicker: it is one job, which both see through.
+        known = ledger.get(provider.name, definition.name) if provider.once else None
+        if known is None:
+            raise
+        return known
     return entry
 
 
@@ -203,7 +210,8 @@ def _sent_elsewhere(begun: Entry) -> Problem:
         begun.name,
         f"begun before in {where}, where it may have been sent",
         "the same place",
-        "give the same project and --region; `launch status` says whether the job is there",
+        "give the same account or project, and the same --region; `launch status` says whether "
+        "the job is there",
         rule="intent-elsewhere",
     )
 

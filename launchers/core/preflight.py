@@ -7,8 +7,8 @@ docstring, up to the colon, are its name in the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Thread
 
 from launchers.core.cloud import Cloud
 from launchers.core.problems import Problem, Severity
@@ -21,9 +21,26 @@ def answers_of(cloud: Cloud, checks: Sequence[Check]) -> list[Problem]:
 
     A check that the caller may not make, or that the service does not answer, is ``unknown``.
     """
-    with ThreadPoolExecutor(len(checks)) as pool:
-        found = pool.map(lambda check: _guarded(cloud, check), checks)
-        return _told_once([answer for answers in found for answer in answers])
+    found: list[list[Problem] | Exception] = [[] for _ in checks]
+
+    def make(index: int) -> None:
+        try:
+            found[index] = _guarded(cloud, checks[index])
+        except Exception as error:
+            found[index] = error
+
+    # Daemons: who interrupts does not wait for a service that does not answer.
+    threads = [Thread(target=make, args=(index,), daemon=True) for index in range(len(checks))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    answers = []
+    for one in found:
+        if isinstance(one, Exception):
+            raise one
+        answers += one
+    return _told_once(answers)
 
 
 def answer(name: str, found: str, expected: str, fix: str, severity: Severity) -> Problem:

@@ -75,6 +75,16 @@ class PassingError(LaunchError):
     """The provider gives no good answer now; the same request may well do later."""
 
 
+class CredentialsError(LaunchError):
+    """The caller's credentials are missing or no longer good.
+
+    Attributes:
+        renewal: What to do about those that were good once; empty where it is not known.
+    """
+
+    renewal = ""
+
+
 class NameTakenError(LaunchError):
     """Somebody else's job has the name: nothing of ours was made."""
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from launchers.core.environment_rules import problems_in_names
 from launchers.core.problems import Problem
 
 # Form -> (what it looks like in a message, how it is recognised). entrypoints/secret_references.py
@@ -31,11 +32,29 @@ _FORMS = {
 }
 
 
-def problems_in_secrets(secrets: Mapping[str, str], *forms: str) -> list[Problem]:
-    """Every reference that is of none of ``forms``. No message carries what was given, since it
-    may be the value itself."""
+def problems_in_secrets(
+    secrets: Mapping[str, str], *forms: str, environment: Mapping[str, str]
+) -> list[Problem]:
+    """Every name that a secret may not have, and every reference that is of none of ``forms``. No
+    message carries what was given, since it may be the value itself.
+
+    Args:
+        environment: The variables of ``--env``, whose names are taken.
+    """
     expected = ", or ".join(_FORMS[form][0] for form in forms)
-    return [
+    names = dict.fromkeys(secrets, "")
+    both = [
+        Problem(
+            f"--secret {name}",
+            f"a variable that --env {name} sets, too",
+            "one of the two",
+            "only one of their values would reach the ranks",
+            rule="secret-twice",
+        )
+        for name in secrets
+        if name in environment
+    ]
+    return [*both, *problems_in_names(names, "--secret")] + [
         Problem(
             f"--secret {name}",
             f"no reference (*** {len(reference)} characters)",

@@ -206,6 +206,26 @@ def intended(provider: str, name: str, tell: Callable[[str], None]) -> Iterator[
         yield Intent(ledger, entry)
 
 
+def name_taken(service: str, name: str, told: str, word: str, region: str) -> NameTakenError:
+    """Somebody else's job has the name: nothing is adopted, and there are two ways on.
+
+    Args:
+        told: When it was made and by whom.
+        word: What `launch logs` finds it by.
+    """
+    return NameTakenError(
+        Problem(
+            f"{service}, {name}",
+            f"the name is taken: {told}",
+            "a name that is free",
+            f"to follow that job: launch logs {word} --region {region} --follow; to run another: "
+            "the same command with --again",
+            rule="name-taken",
+        ),
+        EXIT_PROVIDER,
+    )
+
+
 def holds(found: Any, wanted: Any) -> bool:
     """Whether the service's description holds what was sent; it may add defaults of its own."""
     if isinstance(wanted, Mapping):

@@ -73,7 +73,7 @@ def make_plan(job: JobSpec) -> LocalPlan:
         ),
         "LAUNCH_MODEL_DIR": str(folder.model),
     }
-    problems += problems_in_secrets(job.secrets, HERE, AWS)
+    problems += problems_in_secrets(job.secrets, HERE, AWS, environment=job.environment)
     return LocalPlan(
         job=job,
         name=job.full_name or "NAME",

@@ -79,15 +79,20 @@ def _region(job: JobSpec) -> tuple[str, str]:
 
 
 def _profile_region() -> str | None:
-    """``region`` of the active profile in the AWS configuration file, as botocore reads it."""
-    path = Path(os.environ.get("AWS_CONFIG_FILE", "~/.aws/config")).expanduser()
+    """``region`` of the active profile in AWS's files, as botocore reads it: what the credentials
+    file says goes before the configuration file."""
     profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"
-    parser = configparser.RawConfigParser()
-    try:
-        parser.read(path, encoding="utf-8")
-    except (configparser.Error, OSError, UnicodeDecodeError):
-        return None
-    for section in (profile, f"profile {profile}"):
-        if parser.has_option(section, "region"):
-            return parser.get(section, "region").strip() or None
+    files = (
+        ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials", (profile,)),
+        ("AWS_CONFIG_FILE", "~/.aws/config", (profile, f"profile {profile}")),
+    )
+    for variable, usual, sections in files:
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read(Path(os.environ.get(variable, usual)).expanduser(), encoding="utf-8")
+        except (configparser.Error, OSError, UnicodeDecodeError):
+            continue
+        for section in sections:
+            if parser.has_option(section, "region") and parser.get(section, "region").strip():
+                return parser.get(section, "region").strip()
     return None

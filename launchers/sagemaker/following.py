@@ -72,7 +72,7 @@ class _TrainingJob(CloudJob):
         """FilterLogEvents over all streams."""
         try:
             for page in (
-                self._session.client("logs")
+                self._session.client("logs", attempts=1)
                 .get_paginator("filter_log_events")
                 .paginate(
                     logGroupName=GROUP,

@@ -158,9 +158,6 @@ class SageMakerProvider(Provider):
         from launchers.sagemaker.submission import submit_once
         from launchers.sagemaker.upload import upload
 
-        def waits() -> None:
-            self.listener.say(f"another launcher sends {definition.name} now: waiting for it")
-
         region = _region_of(definition)
         session = session_for(region)
 
@@ -275,16 +272,6 @@ class SageMakerProvider(Provider):
     def is_guarded(self, definition: JobDefinition) -> bool:
         """Whether the request's program is the guard."""
         return bool(hyperparameter(definition.document, PROGRAM) == GUARD)
-
-
-def _ended_elsewhere(name: str) -> Problem:
-    return Problem(
-        f"SageMaker, {name}",
-        "another launcher began it meanwhile, and it has ended",
-        "a job that is not begun yet",
-        "run the same command again: it shows that job, or takes the next number",
-        rule="begun-elsewhere",
-    )
 
 
 def _region_of(definition: JobDefinition) -> str:

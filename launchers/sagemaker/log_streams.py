@@ -40,12 +40,16 @@ class _Stream:
     Attributes:
         token: Where its next page begins; None before the first.
         caught_up: Whether this round has seen its end.
+        read: How many lines were read.
+        skip: How many of the next lines were read before.
     """
 
     name: str
     host: str
     token: str | None = None
     caught_up: bool = False
+    read: int = 0
+    skip: int = 0
     lines: deque[tuple[int, str]] = field(default_factory=deque)
 
 
@@ -108,11 +112,22 @@ class LogStreams:
             asked["nextToken"] = stream.token
         if self._since:
             asked["startTime"] = int(self._since * 1000)
-        page = self._call("get_log_events", **asked)
+        try:
+            page = self._call("get_log_events", **asked)
+        except AWS_ERRORS as error:
+            if not stream.token or code_of(error) != "InvalidParameterException":
+                raise
+            # A token lasts 24 hours (CloudWatch Logs API, GetLogEvents), a laptop sleeps longer:
+            # from the start again, less what was given.
+            stream.token, stream.skip = None, stream.read
+            return
         # Pages may be empty in between; the end is where the token stays the same.
         stream.caught_up = page["nextForwardToken"] == stream.token
         stream.token = page["nextForwardToken"]
-        stream.lines.extend((event["timestamp"], event["message"]) for event in page["events"])
+        events = page["events"][stream.skip :]
+        stream.skip = max(0, stream.skip - len(page["events"]))
+        stream.read += len(events)
+        stream.lines.extend((event["timestamp"], event["message"]) for event in events)
 
     def _look_for_streams(self) -> None:
         """Streams appear when their host writes its first line, which may be late."""

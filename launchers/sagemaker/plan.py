@@ -50,6 +50,11 @@ class SageMakerPlan(Plan):
         """The S3 prefix that SageMaker keeps in step with the hosts' folder."""
         return self.checkpoints
 
+    @property
+    def destination(self) -> Mapping[str, str]:
+        """The account that the role, and with it the job, is in."""
+        return {"account": self.account.role.split(":")[4]} if ":" in self.account.role else {}
+
 
 def make_plan(job: JobSpec) -> SageMakerPlan:
     """Every default decided, every placeholder named."""
@@ -112,7 +117,7 @@ def _problems(job: JobSpec, processes: int, machine: MachineChoice) -> list[Prob
     allowed = frozenset(job.allow_values)
     problems += problems_in_arguments(job.arguments, "--", allowed)
     problems += shown_arguments_problems(job.arguments)
-    problems += problems_in_secrets(job.secrets, AWS)
+    problems += problems_in_secrets(job.secrets, AWS, environment=job.environment)
     problems += _isolation(job)
     problems += rank_problems(processes, machine.gpus)
     if job.spot and job.max_wait is None:

@@ -10,9 +10,17 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from launchers.core.problems import EXIT_PROVIDER, NameTakenError, Problem
+from launchers.core.problems import NameTakenError
 from launchers.core.provider import JobDefinition
-from launchers.core.sending import CLOCK_SECONDS, PATIENCE, Patience, Sending, holds, send_once
+from launchers.core.sending import (
+    CLOCK_SECONDS,
+    PATIENCE,
+    Patience,
+    Sending,
+    holds,
+    name_taken,
+    send_once,
+)
 from launchers.sagemaker.session import ATTEMPTS, AWS_ERRORS, Session, code_of, is_missing
 
 # What DescribeTrainingJob gives back of the request, and what makes two requests the same job.
@@ -139,18 +147,8 @@ def _taken(session: Session, name: str, found: Mapping[str, Any] | None = None) 
     created = found.get("CreationTime")
     when = f"created {created:%Y-%m-%d %H:%M:%S %Z}" if created else "created by another request"
     role = f", runs as {found['RoleArn']}" if found.get("RoleArn") else ""
-    creator = _creator(session, name)
-    return NameTakenError(
-        Problem(
-            f"SageMaker, {name}",
-            f"the name is taken: {when} by {creator}{role}",
-            "a name that is free",
-            f"to follow that job: launch logs sagemaker:{name} --region {session.region} --follow; "
-            "to run another: the same command with --again",
-            rule="name-taken",
-        ),
-        EXIT_PROVIDER,
-    )
+    told = f"{when} by {_creator(session, name)}{role}"
+    return name_taken("SageMaker", name, told, f"sagemaker:{name}", session.region)
 
 
 def _creator(session: Session, name: str) -> str:

@@ -79,6 +79,7 @@ class Launch:
             "LAUNCH_HOME": str(self.home),
             "PYTHONPATH": str(ROOT),
             "AWS_CONFIG_FILE": str(self.home / "no-aws-config"),
+            "AWS_SHARED_CREDENTIALS_FILE": str(self.home / "no-aws-credentials"),
             "CLOUDSDK_CONFIG": str(self.home / "no-gcloud-config"),
             **changes,
         }

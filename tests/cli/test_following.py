@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from launchers.cli.follow import Screen
-from launchers.cli.output import colours
+from launchers.cli.output import colours, say
 from launchers.core.logs import JobWatch, parse_tagged
 
 LINES = [
@@ -49,6 +49,19 @@ def test_a_terminal_gets_a_bar_instead_of_progress_lines(monkeypatch: pytest.Mon
     assert "epoch 1/2  step 5/10  5,120 images/s  loss 0.4123" in text
     assert text.endswith("\r\x1b[K")
     assert "\x1b[36m[host-1/0]\x1b[0m hello" in text
+
+
+def test_a_line_for_a_person_takes_the_bars_place(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    line, watch = parse_tagged(LINES[1]), JobWatch()
+    watch.see(line)
+    Screen().show(line, watch)
+    say("SageMaker: uploading the model")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert capsys.readouterr().err == "SageMaker: uploading the model\n"
 
 
 def test_a_bar_is_never_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch):

@@ -109,7 +109,16 @@ def test_a_file_that_is_not_text_is_told_so(tmp_path: Path):
 def test_the_schema_names_every_key_and_says_what_it_is():
     found = schema()
     assert found["additionalProperties"] is False
-    for key in ("script", "args", "instances", "env", "max_runtime", "local", "sagemaker"):
+    for key in (
+        "script",
+        "args",
+        "instances",
+        "env",
+        "max_runtime",
+        "local",
+        "sagemaker",
+        "vertex",
+    ):
         assert found["properties"][key]["description"]
     assert "python" in found["properties"]["local"]["properties"]
     json.dumps(found)
@@ -125,5 +134,9 @@ def test_the_file_that_init_writes_is_one_that_is_read(tmp_path: Path):
         "gpus": 4,
         "max_runtime": 7200,
         "checkpoint": "/data/ckpt",
+        "image": "HOST/PATH:TAG",
+        "bucket": "my-bucket",
         "local": {"python": ".venv"},
+        "sagemaker": {"keep_alive": 1800},
+        "vertex": {"project": "my-project", "boot_disk": "pd-ssd:200"},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -182,6 +183,32 @@ def test_an_accelerator_raises_the_minimum_and_an_old_one_does_not(
         "NVIDIA_TESLA_T4": ">=1.66,<3,!=2.0.0",
         "NVIDIA_RTX_PRO_6000": ">=1.120,<3,!=2.0.0",
     }
+
+
+@pytest.mark.pip_network
+@pytest.mark.parametrize("version", ["1.66.0", "1.98.0"])
+def test_the_table_agrees_with_the_source_of_an_old_vertex_client(
+    install: Install, gate: Gate, version: str
+) -> None:
+    client = install(f"google-cloud-aiplatform=={version}") / "google/cloud/aiplatform_v1"
+    rows = [row for row in sdk_gate.minimums() if row.feature.startswith("vertex.request.")]
+    assert len(rows) >= 20
+    lacking = {row.feature for row in rows if not _knows(client, row.feature)}
+    assert lacking == {row.feature for row in rows if Version(row.minimum) > Version(version)}
+    folder = client.parents[2]
+    refused = {row.feature for row in rows if gate(folder, features=[row.feature])}
+    assert refused == lacking
+
+
+def _knows(client: Path, feature: str) -> bool:
+    """Whether the source of aiplatform_v1 has what a request with ``feature`` says."""
+    name = feature.rpartition(".")[2]
+    if name == "rest":
+        return (client / "services/job_service/transports/rest.py").is_file()
+    messages = ("accelerator_type", "custom_job", "machine_resources")
+    source = "".join((client / f"types/{file}.py").read_text("utf-8") for file in messages)
+    # A value of an enumeration, or a field.
+    return re.search(rf"^ +({name.upper()} = \d|{name}: )", source, re.MULTILINE) is not None
 
 
 @pytest.mark.pip_network

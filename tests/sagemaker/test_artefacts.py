@@ -1,104 +1,20 @@
-"""Credentials reach nothing that a job leaves anywhere, nor what lies about while it is sent.
-
-Every artefact is scanned: what the command prints, ledger and data folder, the working folder,
-temporary files and memory at every single request, what went over the wire, the bundle unpacked,
-the job as the service keeps it.
-"""
+"""Credentials reach nothing that a job leaves anywhere, nor what lies about while it is sent."""
 
 from __future__ import annotations
 
-import base64
-import gzip
 import os
-import threading
-import urllib.parse
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import Answer, Launch
-from tests.fakes.faults import ANSWERED, HANDLED, Call
+from tests.fakes.faults import HANDLED, Call
 from tests.fakes.job_scenarios import Scenario
 from tests.sagemaker.submitting import Bench, bench, proven_job
+from tests.scanning import PASSWORD, SECRET_KEY, TOKEN, Scan, plant, submit, watched
 
-MEMORY = Path("/dev/shm")
-# Made up, each of a form that a service gives out.
-SECRET_KEY = "q7Xw2LmN9vB4kT1zR8sD3fG6hJ0pY5cU+eA/iOxZ"
-TOKEN = "ghp_" + "Zk8Rw3Tq6Yb1Nc4Vm7Xs0Lp5Jh2Gf9Da8We3"
-PASSWORD = "correct-horse-battery-staple-9"
 REFERENCE = "arn:aws:secretsmanager:us-east-1:111122223333:secret:team/wandb-AbCdEf"
-
-
-@dataclass
-class Scan:
-    """All that a command leaves, and what lies about meanwhile.
-
-    Attributes:
-        places: Folders whose files are read, now and at every request.
-        planted: Files that hold credentials because the user put them there.
-        found: Name -> content of each artefact.
-    """
-
-    tried: Bench
-    places: tuple[Path, ...]
-    planted: frozenset[Path] = frozenset()
-    found: dict[tuple[str, bytes], None] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def look(self, _: object = None) -> None:
-        """Read every file of every place now."""
-        for place in self.places:
-            for path in place.rglob("*"):
-                if path not in self.planted:
-                    self._keep(path)
-
-    def _keep(self, path: Path) -> None:
-        try:
-            content = path.read_bytes() if path.is_file() else b""
-        except OSError:
-            return  # it has gone meanwhile, or is another user's
-        with self.lock:
-            for one in (content, _unpacked(content)):
-                self.found[str(path), one] = None
-
-    def artefacts(self, answer: Answer) -> dict[tuple[str, bytes], None]:
-        """Everything, after the end."""
-        self.look()
-        aws = self.tried.aws
-        self.found["stdout", answer.out.encode()] = None
-        self.found["stderr", answer.err.encode()] = None
-        for request in aws.requests:
-            self.found[f"{request.operation} address", request.target.encode()] = None
-            self.found[f"{request.operation} body", request.body] = None
-        for bucket in aws.objects.buckets.values():
-            for key, stored in bucket.objects.items():
-                self.found[key, stored.read()] = None
-                self.found[f"{key} unpacked", _unpacked(stored.read())] = None
-        for job in aws.jobs:
-            self.found[job.name, job.body] = None
-        return self.found
-
-    def leaks(self, answer: Answer, *values: str) -> set[str]:
-        """Names of the artefacts that hold one of the values, in whatever spelling."""
-        spelt = [form for value in values for form in _spellings(value)]
-        return {
-            name
-            for name, content in self.artefacts(answer)
-            if any(form in content for form in spelt)
-        }
-
-
-def _unpacked(content: bytes) -> bytes:
-    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else b""
-
-
-def _spellings(value: str) -> list[bytes]:
-    raw = value.encode()
-    # base64 of a text in the middle of another: the three alignments, less what neighbours share.
-    inside = [base64.b64encode(b"\0" * shift + raw)[4:-4] for shift in range(3)]
-    return [raw, urllib.parse.quote(value, safe="").encode(), raw.hex().encode(), *inside]
 
 
 @pytest.fixture
@@ -108,19 +24,7 @@ def tried(launch: Launch) -> Iterator[Bench]:
 
 @pytest.fixture
 def scan(tried: Bench, tmp_path: Path) -> Scan:
-    """Looks at every request of the command, when it is handled and when it was answered."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    made = Scan(tried, (tried.launch.home, tried.launch.folder, scratch, MEMORY))
-    for point in (HANDLED, ANSWERED):
-        tried.aws.faults.add(Call(made.look), point=point)
-    return made
-
-
-def submit(scan: Scan, *words: str, **environment: str) -> Answer:
-    """Submit and follow, with temporary files where the scan looks."""
-    scratch = {name: str(scan.places[2]) for name in ("TMPDIR", "TEMP", "TMP")}
-    return scan.tried.submit(*words, **{**scratch, **environment})
+    return watched(tried, tmp_path / "scratch")
 
 
 def test_the_scan_finds_what_is_there(scan: Scan):
@@ -185,11 +89,6 @@ def test_what_looks_like_a_credential_in_the_request(scan: Scan, name: str):
     assert answer.code == 2, answer.err
     assert scan.leaks(answer, SECRET_KEY, TOKEN, PASSWORD) == set()
     assert not scan.tried.aws.received("CreateTrainingJob")
-
-
-def plant(scan: Scan, name: str, text: str) -> None:
-    """A file of the user's that holds a credential."""
-    scan.planted |= {scan.tried.launch.write(name, text)}
 
 
 def test_a_file_of_the_source_that_holds_one(scan: Scan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_the_same_command_twice_at_once_is_one_job(tried: Bench):
     for thread in threads:
         thread.join()
     only_one(tried)
-    assert 0 in codes
+    assert codes == [0, 0, 0]
 
 
 def test_two_commands_that_take_up_one_intent_make_one_job_that_is_known(tried: Bench):
@@ -123,6 +124,42 @@ def test_two_commands_that_take_up_one_intent_make_one_job_that_is_known(tried: 
     for thread in threads:
         thread.join()
     only_one(tried)
+
+
+def test_a_second_attempt_from_another_account_sends_nothing(tried: Bench):
+    """Where the first job may be cannot be seen from there."""
+    begun(tried)
+    tried.aws.account.deny("iam:GetRole", "iam:SimulatePrincipalPolicy")
+    theirs = "arn:aws:iam::999900001111:role/Theirs"
+    words = [theirs if word == tried.aws.role_arn else word for word in tried.words()]
+    answer = tried.ask(*words)
+    tried.aws.account.allow("iam:GetRole", "iam:SimulatePrincipalPolicy")
+    assert answer.code == 2, answer.err
+    assert "begun before in 111122223333" in answer.err
+    assert tried.submit().code == 0
+    only_one(tried)
+
+
+def test_a_job_that_is_older_than_the_intent_is_somebody_elses(tried: Bench):
+    tried.aws.jobs.scenario = proven_job(paces={"Training": BY_HAND})
+    begun(tried)
+    (job,) = tried.aws.jobs
+    ledger = Ledger(tried.launch.home)
+    (entry,) = ledger.jobs()
+    ledger.forget(entry)
+    ledger.add(replace(entry, created=entry.created + 3600))
+    assert tried.ask("status", job.name).out.startswith(INTENT)
+    assert "nothing to stop" in tried.ask("cancel", job.name).err
+    assert not tried.aws.received("StopTrainingJob")
+
+
+def test_a_sweeps_job_that_may_have_been_sent_is_not_called_unsent(tried: Bench):
+    tried.aws.faults.add(Drop(RESET), "CreateTrainingJob", point=HANDLED, times=1)
+    tried.aws.account.deny("sagemaker:DescribeTrainingJob")
+    answer = tried.sweep("sweep: {jobs: [{args.seed: 0}]}\n")
+    assert answer.code == 1
+    assert "in doubt" in answer.out
+    assert "not started" not in answer.out
 
 
 def test_a_service_that_says_completed_after_a_rank_failed_is_not_believed(tried: Bench):

@@ -143,3 +143,7 @@ def test_the_plan_says_where_role_bucket_and_region_came_from(tried: Bench):
     profile = {"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "work"}
     told = tried.ask(*words, **profile, AWS_CONFIG_FILE="config").err
     assert "eu-west-1  (profile file)" in told
+    # As for botocore, the credentials file goes first.
+    tried.launch.write("credentials", "[work]\nregion = eu-west-2\n")
+    files = {"AWS_CONFIG_FILE": "config", "AWS_SHARED_CREDENTIALS_FILE": "credentials"}
+    assert "eu-west-2  (profile file)" in tried.ask(*words, **profile, **files).err

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from launchers.rehearsal.engine import engine
-from launchers.rehearsal.image import GPU_LABEL, REPOSITORY
 from tests.cli.command import Answer, Launch
 from tests.fakes.job_descriptions import model_uri
 from tests.fakes.job_scenarios import Scenario
 from tests.fakes.rehearsal_runner import code_place, rehearsed
 from tests.fakes.sagemaker_service import SageMakerService
+from tests.real_jobs import BROKEN, by_tag, our_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.horovod, pytest.mark.timeout(600)]
 
@@ -27,31 +26,10 @@ pytestmark = [pytest.mark.docker, pytest.mark.horovod, pytest.mark.timeout(600)]
 SMALL = ("--instances", "2", "--gpus", "0", "--machine", "ml.c5.xlarge")
 PROOF = "world size 2: 2 hosts x 1 rank, MPI"
 
-BROKEN = """\
-import tensorflow as tf
-import horovod.tensorflow as hvd
-
-hvd.init()
-hvd.allreduce(tf.constant([0.0]), name="step")
-steps = {"train": 1}
-if hvd.rank() == 1:
-    print("steps", steps["validate"])
-hvd.allreduce(tf.constant([0.0]), name="next")
-"""
-
 
 @pytest.fixture(scope="session")
 def image() -> str:
-    """Our image on this machine, with AWS's toolkit and Horovod."""
-    client = engine()
-    try:
-        found = client.images.list(name=REPOSITORY, filters={"label": f"{GPU_LABEL}=0"})
-    finally:
-        client.close()
-    tags = [tag for one in found for tag in one.tags if tag.startswith(f"{REPOSITORY}:")]
-    if not tags:
-        pytest.fail("our image is not on this machine: run `launch image build`")
-    return str(tags[0])
+    return our_image()
 
 
 @pytest.fixture
@@ -79,15 +57,6 @@ def command(aws: SageMakerService, *words: str) -> tuple[str, ...]:
     registry = f"{aws.account.id}.dkr.ecr.us-east-1.amazonaws.com"
     account = ("--role", aws.role_arn, "--bucket", aws.bucket)
     return ("sagemaker", *SMALL, "--image", f"{registry}/horovod:1", *account, *words)
-
-
-def by_tag(text: str) -> dict[str, list[str]]:
-    """A log's lines in their order, those of each tag apart: lines of two hosts may change places
-    where one host's come late."""
-    lines: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        lines.setdefault(line.partition("] ")[0], []).append(line)
-    return lines
 
 
 def test_a_job_from_the_command_line_trains_on_two_hosts_and_is_proven(

@@ -9,7 +9,7 @@ import pytest
 
 from launchers.core.sweep import expand
 from tests.cli.command import Launch
-from tests.fakes.job_scenarios import Scenario
+from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.sagemaker.submitting import Bench, bench, proven_job
 
 BASE = {"args": {"lr": "1", "epochs": "3"}, "env": {"A": "1"}, "sagemaker": {"retries": 2}}
@@ -102,3 +102,31 @@ def test_nothing_is_sent_while_one_job_is_wrong(tried: Bench):
     answer = tried.sweep("sweep: {jobs: [{args.seed: 0}, {machine: ml.nothing.large}]}\n")
     assert answer.code == 2
     assert not tried.aws.received("CreateTrainingJob")
+
+
+def test_credentials_that_expire_during_a_sweep_are_waited_for(tried: Bench):
+    tried.aws.jobs.scenario = proven_job(paces={"Training": BY_HAND})
+    tried.launch.write("sweep.yaml", "sweep: {jobs: [{args.seed: 0}, {args.seed: 1}]}\n")
+    words = tried.words("-f", "sweep.yaml")
+    process = tried.launch.start(*words, **tried.environment())
+    assert process.stderr
+    lines = iter(process.stderr.readline, "")
+    list(_until(lines, "  running", 2))
+    tried.aws.account.expire()
+    list(_until(lines, "no longer valid", 2))
+    tried.aws.account.renew()
+    for job in list(tried.aws.jobs):
+        tried.aws.jobs.run_to(job.name, "Uploading")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out.count("succeeded") == 2
+
+
+def _until(lines: Iterator[str], words: str, count: int) -> Iterator[str]:
+    """The lines up to the one in which ``words`` stand for the ``count``-th time."""
+    for line in lines:
+        yield line
+        count -= words in line
+        if not count:
+            return
+    raise AssertionError(f"ended without {words!r}")
