@@ -89,7 +89,10 @@ def _location(job: JobSpec) -> tuple[str, str]:
     found = _from_environment(LOCATION_VARIABLES)
     if found[0]:
         return found
-    location = _configured("ai", "region") or _configured("compute", "region")
+    location = _configured("ai", "region")
+    if not location and (found := _from_environment(("CLOUDSDK_COMPUTE_REGION",)))[0]:
+        return found
+    location = location or _configured("compute", "region")
     return (location, _CONFIGURATION) if location else (ASSUMED_LOCATION, "assumed")
 
 

@@ -86,7 +86,8 @@ def resources_of(session: Session, name: str) -> list[str]:
         LaunchError: The service refused.
     """
     try:
-        jobs = asked(session, lambda: jobs_where(session, name, f'display_name="{name}"'))
+        wanted = f"display_name={json.dumps(name, ensure_ascii=False)}"
+        jobs = asked(session, lambda: jobs_where(session, name, wanted))
     except GOOGLE_ERRORS as error:
         raise session.refused(error, f"Vertex AI, {name}") from None
     return [str(job["name"]) for job in jobs]

@@ -12,13 +12,13 @@ from typing import Any
 from launchers.core.job import JobSpec
 from launchers.core.kinds import Size
 from launchers.core.problems import Problem, did_you_mean
+from launchers.vertex import locations
 from launchers.vertex.account import BUCKET_VARIABLE, Account
 from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES, MOUNT, OUR_LABELS, SCHEME
 
 _SIZE = Size(*BOOT_DISK_GB)
 # Resource Manager's projects: 6 to 30 characters; an old one may be example.com:project.
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
-_LOCATION = re.compile(r"[a-z]+-[a-z]+\d{1,2}")
 _ZONE = re.compile(r"([a-z]+-[a-z]+\d{1,2})-[a-z]")
 # Cloud Storage's bucket names; those with dots may be longer than 63.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]")
@@ -37,23 +37,33 @@ def problems_in_flags(job: JobSpec, account: Account) -> list[Problem]:
 
 
 def boot_disk(text: str | None) -> tuple[dict[str, Any] | None, list[Problem]]:
-    """``pd-ssd:200`` as the document's diskSpec; a size alone is one of the first type."""
+    """``pd-ssd:200`` as the document's diskSpec; a size alone leaves the type to the service, whose
+    default goes by the machine."""
     if text is None:
         return None, []
     kind, colon, size = text.rpartition(":")
-    kind = kind if colon else BOOT_DISK_TYPES[0]
+    if size in BOOT_DISK_TYPES and kind:
+        fix = f"--boot-disk {size}:{kind}"
+        return None, [Problem("--boot-disk", text, "TYPE:GB", fix, rule="boot-disk")]
+    kind = size if size in BOOT_DISK_TYPES else kind
     problems = []
-    if kind not in BOOT_DISK_TYPES:
+    if colon and kind not in BOOT_DISK_TYPES:
         expected = "one of " + ", ".join(BOOT_DISK_TYPES)
         problems.append(
             Problem(
-                "--boot-disk", kind, expected, did_you_mean(kind, BOOT_DISK_TYPES), rule="boot-disk"
+                "--boot-disk",
+                kind or text,
+                expected,
+                did_you_mean(kind, BOOT_DISK_TYPES),
+                rule="boot-disk",
             )
         )
     try:
-        return {"bootDiskType": kind, "bootDiskSizeGb": _SIZE.parse(size)}, problems
+        named = {"bootDiskType": kind} if kind else {}
+        return {**named, "bootDiskSizeGb": _SIZE.parse(size)}, problems
     except ValueError:
-        fix = f"--boot-disk {kind}:{BOOT_DISK_GB[0]}"
+        usual = kind or BOOT_DISK_TYPES[0]
+        fix = f"--boot-disk {usual}:{BOOT_DISK_GB[0]}" if usual in BOOT_DISK_TYPES else ""
         expected = f"TYPE:GB, from {BOOT_DISK_GB[0]} to {BOOT_DISK_GB[1]} GB"
         problems.append(Problem("--boot-disk", text, expected, fix, rule="boot-disk"))
     return None, problems
@@ -72,13 +82,13 @@ def _account_problems(account: Account) -> list[Problem]:
             )
         )
     zone = _ZONE.fullmatch(account.location)
-    if not _LOCATION.fullmatch(account.location):
+    if account.location not in locations.load():
         problems.append(
             Problem(
                 account.location_origin,
                 f"{account.location}, a zone" if zone else account.location,
                 "a location of Vertex AI, such as us-central1",
-                f"--location {zone[1]}" if zone else "",
+                f"--location {zone[1]}" if zone else locations.suggestion(account.location),
                 rule="location",
             )
         )
@@ -102,6 +112,10 @@ def _bucket_problems(account: Account) -> list[Problem]:
         fix = "one of Amazon S3 cannot be mounted; `gcloud storage buckets create` makes one"
     elif slash and _BUCKET.fullmatch(name):
         fix = f"--bucket gs://{name}; --output-path and --checkpoint take folders"
+    elif account.bucket.startswith("gs:"):
+        fix = f"--bucket gs://{account.bucket.removeprefix('gs:').strip('/')}"
+    elif _BUCKET.fullmatch(account.bucket.lower()):
+        fix = "a bucket's name has lower case letters, digits, hyphens, underscores and dots"
     return [
         Problem(path, account.bucket, "a Cloud Storage bucket: gs://BUCKET", fix, rule="bucket")
     ]

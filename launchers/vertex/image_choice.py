@@ -15,6 +15,8 @@ from launchers.core.pushed_image import last_pushed
 from launchers.vertex.account import Account
 
 PLACEHOLDER_IMAGE = "us-docker.pkg.dev/placeholder-project/placeholder/launch-horovod:placeholder"
+# Registries that answer to nobody without an account of theirs, and this machine's own.
+CLOSED = re.compile(r".*\.amazonaws\.com|.*\.azurecr\.io|localhost|127\..*|.*\.local|.*\.internal")
 # HOST/PATH with a tag or a digest; a registry's own rules are stricter.
 _REFERENCE = re.compile(
     r"[\w.:-]+(/[\w.-]+)+(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?", re.ASCII
@@ -38,9 +40,10 @@ class ImageChoice:
 def choose_image(job: JobSpec) -> ImageChoice:
     """``--image`` as it is, else what was pushed last to a registry that Vertex AI can read."""
     if job.image is not None:
-        return ImageChoice(job.image, "--image", tuple(_problems(job.image)))
+        origin = job.origins.get("image", "--image")
+        return ImageChoice(job.image, origin, tuple(_problems(job.image)))
     pushed = last_pushed()
-    if pushed and not _is_amazons(pushed):
+    if pushed and not CLOSED.fullmatch(pushed.partition("/")[0].partition(":")[0]):
         return ImageChoice(pushed, "what `launch image build --push` pushed last")
     return ImageChoice(PLACEHOLDER_IMAGE, "placeholder: no prebuilt image carries Horovod")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger
 from launchers.core.plan import Plan
 from launchers.core.poll import poll_seconds
-from launchers.core.problems import LaunchError, Problem
+from launchers.core.problems import LaunchError, Problem, errors
 from launchers.core.provider import (
     Conduct,
     Container,
@@ -73,8 +74,16 @@ class VertexProvider(Provider):
         return resolve(job)
 
     def plan(self, job: JobSpec) -> Plan:
-        """See :func:`launchers.vertex.plan.make_plan`."""
-        return make_plan(job)
+        """See :func:`launchers.vertex.plan.make_plan`; where flags are wrong, with what else the
+        document breaks."""
+        plan = make_plan(job)
+        if not errors(plan.problems):
+            return plan
+        from launchers.vertex.later_problems import later_problems
+
+        document, allowed = self.render(plan).document, frozenset(job.allow_values)
+        later = later_problems(plan.problems, document, plan.account.location, allowed)
+        return replace(plan, problems=(*plan.problems, *later))
 
     def render(self, plan: Plan) -> JobDefinition:
         """The CustomJob."""
@@ -134,7 +143,7 @@ class VertexProvider(Provider):
             text=document_text(job),
             document=job,
         )
-        problems = tuple(rules.check(job, world_size))
+        problems = tuple(rules.check_as_given(document, world_size))
         return Examined(definition, problems, started, carried, script_of(job))
 
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:

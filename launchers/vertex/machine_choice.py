@@ -3,6 +3,7 @@ or by all of them where they agree."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from launchers.core import machine_choice as core
@@ -14,8 +15,16 @@ from launchers.vertex import machines
 
 _COUNT = Count(1, 64)
 _TABLE = "launch machines --provider vertex"
-# The one that Vertex AI's own examples have their GPUs beside.
-_USUAL = "n1-standard-16"
+# How other tools write a type and a count: 4xT4, T4=4, gcloud's type=nvidia-tesla-t4,count=4.
+_SPELLINGS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"type=(?P<name>[^,]+)(,count=(?P<count>\d{1,2}))?",
+        r"(?P<count>\d{1,2})\s*[xX*:=]?\s*(?P<name>[A-Za-z].*)",
+        r"(?P<name>.+?)\s*[xX*:=,]\s*(?P<count>\d{1,2})",
+        r"(?P<name>[^:]+)(:.*)?",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -37,11 +46,17 @@ class MachineChoice(core.MachineChoice[machines.Machine]):
 
 @dataclass(frozen=True)
 class _Asked:
-    """``--accelerator`` as it was read; count 0 where it says none."""
+    """``--accelerator`` as it was read, else as it was meant; count 0 where it says none."""
 
     name: str
     count: int
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a machine can be looked for."""
+        known = machines.accelerators().get(self.name)
+        return bool(self.count) and known is not None and _usable(known)
 
 
 def choose_machine(job: JobSpec) -> MachineChoice:
@@ -51,8 +66,7 @@ def choose_machine(job: JobSpec) -> MachineChoice:
     if job.machine is not None:
         return _named(job, job.machine, asked)
     if asked is not None:
-        problems = (*asked.problems, *([] if asked.problems else [_no_machine(asked)]))
-        return MachineChoice("", asked.count, "", problems=problems, accelerator=asked.name)
+        return _by_accelerator(asked)
     if job.gpus is None:
         return MachineChoice("", 0, "", problems=(core.nothing_asked(),))
     found = machines.default_for(job.gpus)
@@ -64,46 +78,68 @@ def choose_machine(job: JobSpec) -> MachineChoice:
 
 def _asked(job: JobSpec) -> _Asked:
     """TYPE:N, or TYPE alone where ``--gpus`` says how many."""
-    name, colon, text = str(job.options.accelerator).partition(":")
-    problems = []
+    text = str(job.options.accelerator)
+    name, colon, number = text.partition(":")
+    if name not in machines.accelerators():
+        return _misspelt(job, text)
     count = job.gpus or 0
+    problems: list[Problem] = []
     if colon:
         try:
-            count = _COUNT.parse(text)
+            count = _COUNT.parse(number)
         except ValueError:
-            problems.append(_problem(f"{name}:{text}", "TYPE:N", "such as NVIDIA_TESLA_T4:4"))
-    problems += _unusable(name)
-    if not count and not problems:
+            problems.append(_problem(text, "TYPE:N", f"such as {name}:{count or 4}"))
+            count = 0
+    elif not count:
         problems.append(_problem(name, "TYPE:N", f"say how many: --accelerator {name}:4"))
-    if colon and not problems and job.gpus is not None and count != job.gpus:
-        problems.append(
-            _problem(f"{name}:{count} together with --gpus {job.gpus}", "the two to agree", "")
-        )
+    if count and job.gpus is not None and count != job.gpus:
+        problems.append(_disagree(name, count, job.gpus))
+    return _Asked(name, count, (*_unusable(name, count), *problems))
+
+
+def _misspelt(job: JobSpec, text: str) -> _Asked:
+    """A type that the service does not name so, with the one that was probably meant."""
+    name, count = _meant(text)
+    count = count or job.gpus or 0
+    if not name:
+        usable = [found.name for found in machines.accelerators().values() if _usable(found)]
+        expected = "TYPE:N, the type one of " + ", ".join(usable)
+        return _Asked(text, count, (_problem(text, expected, ""),))
+    if problems := _unusable(name, count):
+        return _Asked(name, count, tuple(problems))
+    fix = f"did you mean {name}:{count or 'N'}?"
+    problems = [_problem(text, "TYPE:N with a type of the API", fix)]
+    if count and job.gpus is not None and count != job.gpus:
+        problems.append(_disagree(name, count, job.gpus))
     return _Asked(name, count, tuple(problems))
 
 
-def _unusable(name: str) -> list[Problem]:
+def _meant(text: str) -> tuple[str, int]:
+    """Type and count that were probably meant; empty and 0 where nothing is near."""
+    for pattern in _SPELLINGS:
+        match = pattern.fullmatch(text.strip())
+        name = machines.nearest_accelerator(match["name"]) if match else ""
+        if match and name:
+            return name, int(match.groupdict().get("count") or 0)
+    return "", 0
+
+
+def _disagree(name: str, count: int, gpus: int) -> Problem:
+    found = f"{name}:{count} together with --gpus {gpus}"
+    other = f"--accelerator {name}:{gpus}" if gpus else "no --accelerator"
+    return _problem(found, "the two to agree", f"--gpus {count}, or {other}")
+
+
+def _unusable(name: str, count: int) -> list[Problem]:
     """Why no job can have accelerators of that name; empty where it can."""
-    known = machines.accelerators().get(name)
-    if known is None:
-        usable = [found.name for found in machines.accelerators().values() if _usable(found)]
-        return [
-            _problem(
-                name or "no type",
-                "one of " + ", ".join(usable),
-                machines.accelerator_suggestion(name),
-            )
-        ]
+    known = machines.accelerators()[name]
     if not known.is_gpu:
         return [_problem(name, "an NVIDIA GPU", "Horovod cannot use a TPU")]
     if known.ended:
-        return [
-            _problem(
-                f"{name}, which the service has had none of since {known.ended}",
-                "an accelerator that it has",
-                f"--accelerator {known.instead}:N",
-            )
-        ]
+        found = f"{name}, which the service has had none of since {known.ended}"
+        possible = count in machines.counts_of(known.instead)
+        fix = f"--accelerator {known.instead}:{count}" if possible else _possible(known.instead)
+        return [_problem(found, "an accelerator that it has", fix)]
     return []
 
 
@@ -111,22 +147,18 @@ def _usable(accelerator: machines.Accelerator) -> bool:
     return accelerator.is_gpu and not accelerator.ended
 
 
-def _no_machine(asked: _Asked) -> Problem:
-    """``--accelerator`` alone: it is part of its machines, or stands beside one of several."""
-    found = machines.taking(asked.name, asked.count)
-    if found and found[0].attached:
-        fix = f"--machine {_usual(found)}, or another of `{_TABLE} --gpus {asked.count}`"
-    elif found:
-        fix = f"leave it out and say --machine {found[0].name}, of which the GPUs are a part"
-    else:
-        fix = f"no machine has {asked.count} of them; {_possible(asked.name)}"
-    return Problem(
-        "--accelerator",
-        f"{asked.name}:{asked.count} without --machine",
-        "the machine that it stands beside",
-        fix,
-        rule="accelerator-machine",
-    )
+def _by_accelerator(asked: _Asked) -> MachineChoice:
+    """The machine of which the GPUs are a part, or beside which they stand, where none is named."""
+    found = machines.default_having(asked.name, asked.count) if asked.is_usable else None
+    problems = asked.problems
+    if found is None:
+        if asked.is_usable:
+            have = _possible(asked.name)
+            expected = "a count that a machine has or takes"
+            problems += (_problem(f"{asked.name}:{asked.count}", expected, have),)
+        return MachineChoice("", asked.count, "", None, problems, asked.name)
+    origin = f"default for {asked.name}:{asked.count}"
+    return MachineChoice(found.name, asked.count, origin, found, problems, asked.name)
 
 
 def _no_default(gpus: int) -> Problem:
@@ -138,7 +170,8 @@ def _named(job: JobSpec, name: str, asked: _Asked | None) -> MachineChoice:
     problems = list(asked.problems) if asked else []
     found = machines.machine(name)
     if found is None:
-        hint = machines.suggestion(name)
+        is_tpu = name.startswith(("cloud-tpu", "ct"))
+        hint = "Horovod cannot use a TPU" if is_tpu else machines.suggestion(name)
         what = f"a training machine type (see `{_TABLE}`)"
         problems.append(core.unknown_machine(name, what, hint))
         return MachineChoice(name, job.gpus or 0, "--machine", problems=tuple(problems))
@@ -158,7 +191,7 @@ def _with_own_gpus(
     if job.gpus is not None and job.gpus != found.gpus:
         have = [*(entry.name for entry in machines.with_gpus(job.gpus)), *_beside_texts(job.gpus)]
         problems.append(core.counts_disagree(found.name, found.gpus, job.gpus, have))
-    elif asked and not asked.problems and not found.takes(asked.name, asked.count):
+    elif asked and asked.is_usable and not found.takes(asked.name, asked.count):
         problems.append(_impossible(found, asked))
     return MachineChoice(
         found.name, found.gpus, "--machine", found, tuple(problems), found.accelerator
@@ -168,7 +201,7 @@ def _with_own_gpus(
 def _with_gpus_beside(
     found: machines.Machine, asked: _Asked, problems: list[Problem]
 ) -> MachineChoice:
-    if not asked.problems and not found.takes(asked.name, asked.count):
+    if asked.is_usable and not found.takes(asked.name, asked.count):
         problems.append(_impossible(found, asked))
     origin = "--machine and --accelerator"
     return MachineChoice(
@@ -197,8 +230,9 @@ def _possible(name: str, count: int = 0) -> str:
     """Which machines have or take so many of an accelerator; which counts there are, where none
     does."""
     have = machines.taking(name, count) if count else []
-    if have and have[0].attached:
-        return f"{name}:{count} stands beside --machine {_usual(have)}, among others"
+    usual = machines.default_having(name, count)
+    if usual and usual.attached:
+        return f"{name}:{count} stands beside --machine {usual.name}, among others"
     if have:
         return f"machines with {name}:{count}: {', '.join(entry.name for entry in have)}"
     counts = sorted(machines.counts_of(name))
@@ -222,15 +256,9 @@ def _gpus_unnamed(found: machines.Machine, gpus: int) -> Problem:
 
 def _beside_texts(gpus: int) -> list[str]:
     """``n1-standard-16 with NVIDIA_TESLA_T4:4``: one machine for each accelerator."""
-    beside: dict[str, list[machines.Machine]] = {}
-    for entry, name in machines.attachable_with(gpus):
-        beside.setdefault(name, []).append(entry)
-    return [f"{_usual(found)} with {name}:{gpus}" for name, found in beside.items()]
-
-
-def _usual(found: list[machines.Machine]) -> str:
-    names = [entry.name for entry in found]
-    return _USUAL if _USUAL in names else names[0]
+    names = dict.fromkeys(name for _, name in machines.attachable_with(gpus))
+    found = [(machines.default_having(name, gpus), name) for name in names]
+    return [f"{entry.name} with {name}:{gpus}" for entry, name in found if entry]
 
 
 def _problem(found: str, expected: str, fix: str) -> Problem:

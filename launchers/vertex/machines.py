@@ -16,6 +16,8 @@ from typing import Any
 from launchers.core.problems import did_you_mean
 
 _FILE = Path(__file__).with_name("machines.json")
+# n1-standard-16 with 4 GPUs, as in Vertex AI's own examples of distributed training.
+_VCPUS_A_GPU = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,7 @@ class Machine:
         only: The scheduling strategies that alone give it (SPOT, FLEX_START); empty for all.
         reservation: Whether it is to be had in a reservation alone.
         cpu_architecture: ``x86_64`` or ``arm64``.
+        boot_disk: The service's default type of boot disk.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Machine:
     only: tuple[str, ...]
     reservation: bool
     cpu_architecture: str
+    boot_disk: str
 
     def takes(self, accelerator: str, count: int) -> bool:
         """Whether so many of ``accelerator`` may be asked for with it."""
@@ -116,11 +120,18 @@ def suggestion(name: str) -> str:
 
 def accelerator_suggestion(name: str) -> str:
     """``did you mean NVIDIA_TESLA_T4?`` for ``T4``, ``nvidia-tesla-t4`` or a near miss."""
+    near = nearest_accelerator(name)
+    return f"did you mean {near}?" if near else ""
+
+
+def nearest_accelerator(name: str) -> str:
+    """``NVIDIA_TESLA_T4`` for ``T4``, ``nvidia-tesla-t4`` or a near miss; empty for none."""
     bare = _bare(name)
     near = [known for known in accelerators() if bare and _bare(known).startswith(bare)]
     # T4 before what only begins like it.
     near.sort(key=lambda known: _bare(known) != bare)
-    return f"did you mean {near[0]}?" if near else did_you_mean(name, accelerators())
+    hint = near[0] if near else did_you_mean(name, accelerators())
+    return hint.removeprefix("did you mean ").removesuffix("?")
 
 
 def with_gpus(count: int) -> list[Machine]:
@@ -137,6 +148,23 @@ def taking(accelerator: str, count: int) -> list[Machine]:
     """The machines that have ``count`` of ``accelerator``, or take so many beside them."""
     found = [entry for entry in load().values() if entry.takes(accelerator, count)]
     return sorted(found, key=_size)
+
+
+def default_having(accelerator: str, count: int) -> Machine | None:
+    """The machine for ``count`` of ``accelerator`` where none is named, or None where none has so
+    many.
+
+    Of a machine's own GPUs it is the default for that count, else the smallest that needs neither
+    spare capacity nor a reservation; beside a machine, the smallest n1-standard that leaves each
+    GPU as many vCPUs as n1-standard-16 leaves each of four.
+    """
+    found = taking(accelerator, count)
+    if found and found[0].attached:
+        roomy = [entry for entry in found if entry.vcpus >= _VCPUS_A_GPU * count]
+        usual = [entry for entry in roomy or found if entry.name.startswith("n1-standard")]
+        return (usual or found)[0]
+    found.sort(key=lambda entry: (entry != default_for(count), bool(entry.only), entry.reservation))
+    return found[0] if found else None
 
 
 def counts_of(accelerator: str) -> set[int]:
@@ -240,6 +268,7 @@ def _machine(name: str, row: Mapping[str, Any]) -> Machine:
         only=tuple(row.get("only", ())),
         reservation=row.get("reservation", False),
         cpu_architecture=row.get("cpu", "x86_64"),
+        boot_disk=row.get("boot_disk", "pd-ssd"),
     )
 
 

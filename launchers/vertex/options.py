@@ -21,7 +21,8 @@ class VertexOptions(ProviderOptions):
     accelerator: Annotated[str | None, Text()] = option(
         "--accelerator",
         metavar="TYPE:N",
-        help="GPUs beside an n1 machine, such as NVIDIA_TESLA_T4:4.",
+        help="The GPUs of each host by type, such as NVIDIA_TESLA_T4:4, beside an n1 --machine "
+        "or on a default one.",
     )
     service_account: Annotated[str | None, Text()] = option(
         "--service-account", metavar="EMAIL", help="The service account that the job runs as."
@@ -75,7 +76,7 @@ class VertexOptions(ProviderOptions):
     boot_disk: Annotated[str | None, Text()] = option(
         "--boot-disk",
         metavar="TYPE:GB",
-        help="The disk of each replica, such as pd-ssd:200. Default: the service's.",
+        help="The disk of each replica, such as pd-ssd:200, or 200. Default: the service's.",
     )
     web_access: Annotated[bool, Switch()] = option(
         "--web-access", default=False, help="Shells in the replicas, from the console."

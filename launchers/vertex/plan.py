@@ -128,7 +128,7 @@ def _problems(
     return [
         *problems_in_names(job.environment),
         *problems_in_arguments(job.arguments, "--", frozenset(job.allow_values)),
-        *problems_in_secrets(job.secrets, GOOGLE),
+        *problems_in_secrets(job.secrets, GOOGLE, environment=job.environment),
         *problems_in_flags(job, account),
         *rank_problems(processes, machine.gpus),
     ]

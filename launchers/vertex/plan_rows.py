@@ -38,6 +38,7 @@ def rows(
     return (
         Row("ranks", f"{layout(job.instances, processes)}, by our agent"),
         Row("machine", f"{machine.name}, {hardware}", machine.origin),
+        *([Row("boot disk", job.options.boot_disk)] if job.options.boot_disk else []),
         *_reduction_rows(job),
         Row("image", image.uri, image.origin),
         *source_rows(job, source),
@@ -47,7 +48,7 @@ def rows(
         Row("bucket", account.bucket, account.bucket_origin),
         Row(
             "runs as",
-            job.options.service_account or "the project's Vertex AI service agent",
+            job.options.service_account or "the project's Vertex AI Custom Code Service Agent",
             "--service-account" if job.options.service_account else "default",
         ),
         *place_rows(job, places),

@@ -6,19 +6,22 @@ make is ``unknown`` and stops nothing.
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from launchers.core.cloud import asked
-from launchers.core.document import at, entries, whole_number
-from launchers.core.preflight import Check, answers_of, good, unknown, wrong
+from launchers.core.document import at, entries
+from launchers.core.preflight import Check, answer, answers_of, good, unknown, wrong
 from launchers.core.problems import Problem
 from launchers.core.provider import JobDefinition
+from launchers.vertex.account import default_bucket
 from launchers.vertex.document import bundle_place
-from launchers.vertex.machines import machine
+from launchers.vertex.quotas import quota_answers
+from launchers.vertex.registry import image_answer
 from launchers.vertex.session import (
     GOOGLE_ERRORS,
     TIMEOUT_SECONDS,
@@ -27,32 +30,12 @@ from launchers.vertex.session import (
     session_for,
 )
 
-_CREATE = "aiplatform.customJobs.create"
+# What a submission does, and what following it does.
+_SENDS = ("aiplatform.customJobs.create", "aiplatform.customJobs.list")
+_FOLLOWS = ("aiplatform.customJobs.get", "logging.logEntries.list")
 _ACT_AS = "iam.serviceAccounts.actAs"
-_WRITE = ("storage.objects.create", "storage.objects.get")
+_WRITE = "storage.objects.create"
 _API = "aiplatform.googleapis.com"
-# A name in Artifact Registry: LOCATION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE[:TAG][@DIGEST].
-_IMAGE = re.compile(
-    r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[^/]+)/(?P<repository>[^/]+)/"
-    r"(?P<image>[^:@]+)(?::(?P<tag>[^@]+))?(?:@(?P<digest>sha256:[0-9a-f]+))?"
-)
-# Google's own images, which every job may read and few people may list.
-_GOOGLES = ("vertex-ai", "vertex-ai-restricted", "deeplearning-platform-release")
-# Quotas by accelerator. Source: Vertex AI, quotas of custom training, `custom_model_training_*`;
-# Spot and flex-start use those with `preemptible_` before the accelerator.
-_METRICS = {
-    "NVIDIA_TESLA_T4": "nvidia_t4",
-    "NVIDIA_TESLA_P4": "nvidia_p4",
-    "NVIDIA_TESLA_V100": "nvidia_v100",
-    "NVIDIA_TESLA_A100": "nvidia_a100",
-    "NVIDIA_A100_80GB": "nvidia_a100_80gb",
-    "NVIDIA_L4": "nvidia_l4",
-    "NVIDIA_H100_80GB": "nvidia_h100",
-    "NVIDIA_H100_MEGA_80GB": "nvidia_h100_mega",
-    "NVIDIA_H200_141GB": "nvidia_h200",
-    "NVIDIA_B200": "nvidia_b200",
-}
-_PREEMPTIBLE = ("SPOT", "FLEX_START")
 
 
 def preflight(definition: JobDefinition) -> list[Problem]:
@@ -66,12 +49,14 @@ def preflight(definition: JobDefinition) -> list[Problem]:
     checks: list[Check] = [
         question.identity,
         question.project,
+        question.service,
         question.bucket,
         question.service_account,
         question.quota,
+        question.images,
     ]
-    if _IMAGE.fullmatch(question.image):
-        checks.append(question.image_in_registry)
+    if question.references:
+        checks.append(question.secrets)
     return answers_of(question.session, checks)
 
 
@@ -82,11 +67,15 @@ class _Asked:
     session: Session
     document: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
+    @property
+    def references(self) -> list[str]:
+        """The versions in Secret Manager that the ranks are given, each once."""
         pools = entries(at(self.document, "jobSpec"), "workerPoolSpecs")
-        self.pools = [pool for pool in pools if pool]
-        first = self.pools[0] if self.pools else {}
-        self.image = str(at(first, "containerSpec", "imageUri") or "")
+        given = entries(at(pools[0], "containerSpec"), "env") if pools else []
+        texts = [str(one.get("value")) for one in given if one.get("name") == "LAUNCH_SECRETS"]
+        return [
+            reference for text in texts for reference in dict.fromkeys(json.loads(text).values())
+        ]
 
     def identity(self) -> list[Problem]:
         """identity: a token for the application default credentials"""
@@ -96,22 +85,32 @@ class _Asked:
         """project: cloudresourcemanager projects.testIamPermissions"""
         name = self.session.project
         try:
-            may = self._may("cloudresourcemanager", f"v3/projects/{name}", [_CREATE])
+            may = self._granted("cloudresourcemanager", f"v3/projects/{name}", [*_SENDS, *_FOLLOWS])
         except GOOGLE_ERRORS as error:
             if not is_missing(error):
                 raise
             found = f"{name} does not exist"
             return [wrong("project", found, "a project's id", "see `gcloud projects list`")]
-        if may:
-            return [good("project", f"{name}, the caller may create custom jobs")]
-        return [
-            wrong(
-                "project",
-                f"the caller may not create custom jobs in {name}",
-                _CREATE,
-                "the role Vertex AI User (roles/aiplatform.user) has it",
-            )
-        ]
+        lacking = [one for one in _SENDS if one not in may]
+        if lacking:
+            found = f"the caller may not create custom jobs in {name}"
+            fix = "the role Vertex AI User (roles/aiplatform.user) has it"
+            return [wrong("project", found, ", ".join(lacking), fix)]
+        blind = [one for one in _FOLLOWS if one not in may]
+        if blind:
+            found = f"the caller cannot follow jobs in {name}, which will not be proven"
+            fix = "roles/aiplatform.viewer and roles/logging.viewer have it"
+            return [answer("project", found, ", ".join(blind), fix, "warning")]
+        return [good("project", f"{name}, the caller may create custom jobs")]
+
+    def service(self) -> list[Problem]:
+        """service: serviceusage services.get"""
+        path = f"v1/projects/{self.session.project}/services/{_API}"
+        found = asked(self.session, lambda: self.session.get("serviceusage", path))
+        if found.get("state") == "DISABLED":
+            fix = f"gcloud services enable {_API} --project {self.session.project}"
+            return [wrong("service", f"{_API} is off in the project", "Vertex AI's API", fix)]
+        return [good("service", f"{_API} is on")]
 
     def bucket(self) -> list[Problem]:
         """bucket: storage buckets.get and testIamPermissions"""
@@ -119,25 +118,52 @@ class _Asked:
         if not name:
             return [unknown("bucket", "the document names none")]
         bucket = self.session.storage().bucket(name)
-        answers = []
+        how = {"timeout": TIMEOUT_SECONDS, "retry": None}
         try:
-            may = bucket.test_iam_permissions(list(_WRITE), timeout=TIMEOUT_SECONDS)
-            bucket.reload(timeout=TIMEOUT_SECONDS)
+            may = asked(self.session, lambda: bucket.test_iam_permissions([_WRITE], **how))
         except GOOGLE_ERRORS as error:
             if not is_missing(error):
                 raise
             return [self._no_bucket(name)]
-        if not _serves(str(bucket.location), self.session.location):
-            found = f"{name} is in {str(bucket.location).lower()}"
-            answers.append(
-                wrong("bucket", found, f"a bucket in {self.session.location}", "--bucket")
-            )
-        lacking = [one for one in _WRITE if one not in may]
-        if lacking:
-            found = f"the caller lacks {', '.join(lacking)} in {name}"
+        answers = []
+        if _WRITE not in may:
             fix = "the role Storage Object User (roles/storage.objectUser) has it"
-            answers.append(wrong("bucket", found, "a bucket that can be written", fix))
+            expected = "a bucket that can be written"
+            answers.append(wrong("bucket", f"the caller lacks {_WRITE} in {name}", expected, fix))
+        try:
+            asked(self.session, lambda: bucket.reload(**how))
+        except GOOGLE_ERRORS as error:
+            if not self.session.is_denied(error):
+                raise
+            seen = f"{name} can be written; whose it is and where cannot be seen"
+            return answers or [unknown("bucket", seen)]
+        answers += self._misplaced(bucket)
         return answers or [good("bucket", f"{name}, in {str(bucket.location).lower()}")]
+
+    def _misplaced(self, bucket: Any) -> list[Problem]:
+        """What is wrong with where the bucket is, and whose."""
+        answers, location = [], str(bucket.location).lower()
+        if not _serves(location, self.session.location):
+            found, expected = f"{bucket.name} is in {location}", f"one in {self.session.location}"
+            answers.append(wrong("bucket", found, expected, "--bucket"))
+        # Anybody may have made a bucket of the default name, to read what is stored there.
+        if bucket.name == default_bucket(self.session.project, self.session.location):
+            number = self._project_number()
+            if not number:
+                answers.append(unknown("bucket", f"whether {bucket.name} is the project's own"))
+            elif number != str(bucket.project_number):
+                found = f"{bucket.name} belongs to another project"
+                answers.append(wrong("bucket", found, "a bucket of the project", "--bucket"))
+        return answers
+
+    def _project_number(self) -> str:
+        """Empty where the caller may not know it."""
+        path = f"v3/projects/{self.session.project}"
+        try:
+            found = asked(self.session, lambda: self.session.get("cloudresourcemanager", path))
+        except GOOGLE_ERRORS:
+            return ""
+        return str(found.get("name", "")).rpartition("/")[2]
 
     def _no_bucket(self, name: str) -> Problem:
         make = (
@@ -166,8 +192,9 @@ class _Asked:
             fix = "see `gcloud iam service-accounts list`, then --service-account"
             return [wrong("service account", f"{email} does not exist", "one that does", fix)]
         if found.get("disabled"):
-            return [wrong("service account", f"{email} is disabled", "one that is enabled", "")]
-        if self._may("iam", path, [_ACT_AS]):
+            fix = f"gcloud iam service-accounts enable {email}"
+            return [wrong("service account", f"{email} is disabled", "one that is enabled", fix)]
+        if _ACT_AS in self._granted("iam", path, [_ACT_AS]):
             return [good("service account", email)]
         return [
             wrong(
@@ -180,98 +207,48 @@ class _Asked:
 
     def quota(self) -> list[Problem]:
         """quota: serviceusage consumerQuotaMetrics.get"""
-        return [self._enough(metric, count) for metric, count in self._wanted().items()]
+        return quota_answers(self.session, self.document)
 
-    def _wanted(self) -> dict[str, int]:
-        """Metric -> units of it in all replicas: GPUs, or vCPUs where there are none."""
-        strategy = at(self.document, "jobSpec", "scheduling", "strategy")
-        kind = "preemptible_" if strategy in _PREEMPTIBLE else ""
-        wanted: dict[str, int] = {}
-        for pool in self.pools:
-            accelerator = str(at(pool, "machineSpec", "acceleratorType") or "")
-            replicas = whole_number(pool.get("replicaCount")) or 0
-            if accelerator:
-                known = _METRICS.get(accelerator, accelerator.lower())
-                name = f"custom_model_training_{kind}{known}_gpus"
-                each = whole_number(at(pool, "machineSpec", "acceleratorCount")) or 0
-            else:
-                row = machine(str(at(pool, "machineSpec", "machineType")))
-                name = f"custom_model_training_{kind}cpus"
-                each = row.vcpus if row else 0
-            wanted[name] = wanted.get(name, 0) + each * replicas
-        return wanted
-
-    def _enough(self, metric: str, count: int) -> Problem:
-        location = self.session.location
-        path = f"v1beta1/projects/{self.session.project}/services/{_API}/consumerQuotaMetrics/"
-        path += quote(f"{_API}/{metric}", safe="")
-        try:
-            found = asked(self.session, lambda: self.session.get("serviceusage", path))
-        except GOOGLE_ERRORS as error:
-            if not is_missing(error):
-                raise
-            return unknown("quota", f"the project has none by the name {metric}")
-        limit = _limit(found, location)
-        if limit is None:
-            return unknown("quota", f"{metric} says nothing of {location}")
-        if 0 <= limit < count:
-            fix = "ask for more in the console under IAM & Admin > Quotas, or use another --machine"
-            return wrong("quota", f"{limit} for {metric} in {location}", f"at least {count}", fix)
-        many = "no limit" if limit < 0 else str(limit)
-        return good("quota", f"{many} for {metric}, {count} needed")
-
-    def image_in_registry(self) -> list[Problem]:
+    def images(self) -> list[Problem]:
         """image: artifactregistry tags.get or dockerImages.get"""
-        match = _IMAGE.fullmatch(self.image)
-        assert match is not None
-        if match["project"] in _GOOGLES:
-            return [unknown("image", "it is Google's own")]
-        base = (
-            f"v1/projects/{match['project']}/locations/{match['location']}/repositories/"
-            f"{match['repository']}"
-        )
-        package = quote(match["image"], safe="")
-        path = (
-            f"{base}/dockerImages/{package}@{match['digest']}"
-            if match["digest"]
-            else f"{base}/packages/{package}/tags/{match['tag'] or 'latest'}"
-        )
+        pools = entries(at(self.document, "jobSpec"), "workerPoolSpecs")
+        uris = dict.fromkeys(str(at(pool, "containerSpec", "imageUri") or "") for pool in pools)
+        return [image_answer(self.session, uri) for uri in uris if uri]
+
+    def secrets(self) -> list[Problem]:
+        """secret: secretmanager versions.get"""
+        return [self._secret(reference) for reference in self.references]
+
+    def _secret(self, reference: str) -> Problem:
         try:
-            asked(self.session, lambda: self.session.get("artifactregistry", path))
+            found = asked(
+                self.session, lambda: self.session.get("secretmanager", f"v1/{reference}")
+            )
         except GOOGLE_ERRORS as error:
             if not is_missing(error):
                 raise
-            fix = "push it: launch image build --push, or see `gcloud artifacts docker images list`"
-            found = f"{self.image} does not exist"
-            return [wrong("image", found, "an image in the registry", fix)]
-        return [good("image", f"{match['image']} is in the registry")]
+            fix = "see `gcloud secrets versions list SECRET`"
+            return wrong("secret", f"{reference} does not exist", "a version that does", fix)
+        state = str(found.get("state", "")).lower()
+        if state != "enabled":
+            fix = "add a version: gcloud secrets versions add SECRET --data-file=-"
+            return wrong("secret", f"{reference} is {state}", "a version that is enabled", fix)
+        reader = "roles/secretmanager.secretAccessor"
+        return good("secret", f"{reference}; the job's service account needs {reader} on it")
 
-    def _may(self, service: str, path: str, permissions: list[str]) -> bool:
+    def _granted(self, service: str, path: str, permissions: list[str]) -> list[str]:
+        """Which of the permissions the caller has."""
         body = {"permissions": permissions}
-        answer = asked(
-            self.session, lambda: self.session.post(service, f"{path}:testIamPermissions", body)
-        )
-        return set(permissions) <= set(answer.get("permissions", []))
+        post = partial(self.session.post, service, f"{path}:testIamPermissions", body)
+        found: list[str] = asked(self.session, post).get("permissions", [])
+        return found
 
 
 def _serves(bucket: str, location: str) -> bool:
     """Whether a bucket's data lies where the job runs: in that region, or in a multi-region or
     dual region that may have it (us, eu, asia, nam4)."""
-    where = bucket.lower()
-    if where == location:
+    if bucket == location:
         return True
     wide = {"us": "us-", "eu": "europe-", "asia": "asia-", "nam": "us-", "eur": "europe-"}
-    begins = wide.get(where.rstrip("0123456789"))
+    begins = wide.get(bucket.rstrip("0123456789"))
     return begins is not None and location.startswith(begins)
-
-
-def _limit(metric: Mapping[str, Any], location: str) -> int | None:
-    """The effective limit in a location: the bucket of that region, else the one of all; -1 for
-    none. None where the answer says nothing of it."""
-    limits: dict[str, int] = {}
-    for quota in entries(metric, "consumerQuotaLimits"):
-        for bucket in entries(quota, "quotaBuckets"):
-            dimensions = at(bucket, "dimensions") or {}
-            # int64 of the JSON mapping; 0 is left out.
-            limits[str(dimensions.get("region", ""))] = int(bucket.get("effectiveLimit", 0))
-    return limits.get(location, limits.get(""))

@@ -6,24 +6,26 @@ then what makes a Horovod job really distributed. All problems are reported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from launchers.core.problems import Problem
-from launchers.vertex import service_model
+from launchers.vertex import service_model, spelling
 from launchers.vertex.rules_environment import check_environment
-from launchers.vertex.rules_fields import check_fields
-from launchers.vertex.rules_fields import check_location as check_location
+from launchers.vertex.rules_fields import check_field_locations, check_fields
 from launchers.vertex.rules_image import check_image
 from launchers.vertex.rules_machines import check_machines
 from launchers.vertex.rules_pools import carries_world_size, pools
-from launchers.vertex.rules_scheduling import check_scheduling
+from launchers.vertex.rules_scheduling import check_reservation_location, check_scheduling
 from launchers.vertex.rules_start import check_start
 from launchers.vertex.rules_world_size import carried_world_size as carried_world_size
 from launchers.vertex.rules_world_size import check_world_size, start_of
 from launchers.vertex.rules_world_size import started_world_size as started_world_size
 
-_SPEC_SIGN = "workerPoolSpecs"
+_SPEC_SIGNS = ("workerPoolSpecs", "worker_pool_specs")
+_JOB_SIGNS = ("jobSpec", "job_spec")
 
 
 def check(
@@ -57,7 +59,19 @@ def check(
     problems += check_world_size(document, world_size, ours)
     problems += check_start(document, ours)
     problems += check_environment(document, ours, allowed_values)
-    return problems
+    return list(dict.fromkeys(problems))  # Two pools may break a rule at one place.
+
+
+def check_location(document: Mapping[str, Any], location: str) -> list[Problem]:
+    """Resources that the document names in another place than the job's. Pure.
+
+    Args:
+        location: Where the job is sent, ``us-central1``; the document does not say so itself.
+    """
+    return [
+        *check_field_locations(document, location),
+        *check_reservation_location(document, location),
+    ]
 
 
 def as_custom_job(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,13 +81,44 @@ def as_custom_job(document: Mapping[str, Any]) -> dict[str, Any]:
       it is put under ``jobSpec``. Name and labels are flags of gcloud, so a name that the file
       cannot hold stands for them.
     * The official client sends the numbers of enumerations: they get their names.
+    * Keys spelt as in the Python client get their JSON names, and a field that is null is not
+      there, as the service reads them.
     """
-    job = dict(document)
-    if _SPEC_SIGN in job and "jobSpec" not in job:
-        job = {"displayName": "custom-job", "jobSpec": job}
-    return service_model.with_names(job)
+    return spelling.with_names(_wrapped(document))
+
+
+def is_job_spec(document: Mapping[str, Any]) -> bool:
+    """Whether it is the content of a jobSpec, as gcloud's ``--config`` has it. Pure."""
+    has_pools = any(key in document for key in _SPEC_SIGNS)
+    return has_pools and not any(key in document for key in _JOB_SIGNS)
+
+
+def check_as_given(document: Mapping[str, Any], world_size: int | None = None) -> list[Problem]:
+    """:func:`check` of what another tool would send, with paths as they are in ``document``. Pure.
+
+    Keys spelt as in the Python client are read as their JSON names, with a warning.
+    """
+    found = _spelling(document) + check(as_custom_job(document), world_size)
+    if not is_job_spec(document):
+        return found
+    return [replace(one, path=re.sub(r"^\$\.jobSpec\b", "$", one.path)) for one in found]
+
+
+def _spelling(document: Mapping[str, Any]) -> list[Problem]:
+    places = spelling.python_names(_wrapped(document))
+    if not places:
+        return []
+    found = "as the Python client spells it" + (", as are others" if len(places) > 1 else "")
+    fix = "gcloud's --config refuses underscores; a request over REST may have them"
+    return [Problem(places[0], found, "its JSON name", fix, "warning", "python-names")]
+
+
+def _wrapped(document: Mapping[str, Any]) -> dict[str, Any]:
+    if is_job_spec(document):
+        return {"displayName": "custom-job", "jobSpec": dict(document)}
+    return dict(document)
 
 
 def recognises(document: Mapping[str, Any]) -> bool:
     """Whether it is a CustomJob or the content of one, right or wrong. Pure."""
-    return any(key in document for key in ("jobSpec", "job_spec", _SPEC_SIGN, "worker_pool_specs"))
+    return any(key in document for key in (*_JOB_SIGNS, *_SPEC_SIGNS))

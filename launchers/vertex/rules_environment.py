@@ -1,5 +1,5 @@
-"""The variables of each pool's containers. Source: the API's EnvVar; facts of what the service
-sets itself in a replica."""
+"""The variables of each pool's containers, and credentials in what others can read. Source: the
+API's EnvVar; facts of what the service sets itself in a replica."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from launchers.core.credentials import problems_in_arguments, problems_in_environment
+from launchers.core.document import mapping
 from launchers.core.environment_rules import is_reserved
 from launchers.core.problems import Problem
 from launchers.vertex.rules_pools import Pool, pools
@@ -27,13 +28,15 @@ _SERVICE_NAMES = (
 
 
 def check_environment(document: object, ours: bool, allowed: frozenset[str]) -> list[Problem]:
-    """Rules over variables and arguments.
+    """Rules over variables and arguments; credentials in them and in labels.
 
     Args:
         ours: Whether names that start with LAUNCH_ are the launcher's own.
         allowed: Names whose values may look like credentials.
     """
-    problems: list[Problem] = []
+    labels = {str(name): text for name, text in mapping(document, "labels").items()}
+    texts = {name: text for name, text in labels.items() if isinstance(text, str)}
+    problems = problems_in_environment(texts, "$.labels", allowed)
     checked: list[object] = []
     for pool in pools(document):
         said = [pool.task.get("env"), pool.task.get("args")]

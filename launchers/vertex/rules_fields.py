@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
+from launchers.core.credentials import problems_in_environment
 from launchers.core.document import at, mapping
 from launchers.core.problems import Problem
 
@@ -24,6 +25,10 @@ _FORMS = {
     ("jobSpec", "network"): (
         r"projects/\d+/global/networks/[a-z0-9-]+",
         "projects/NUMBER/global/networks/NAME, with the project's number",
+    ),
+    ("jobSpec", "persistentResourceId"): (
+        r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?",
+        "its ID alone: at most 63 lower case letters, digits and hyphens, beginning with a letter",
     ),
     ("jobSpec", "serviceAccount"): (
         r"[a-z0-9-]+@[a-z0-9.-]+\.gserviceaccount\.com",
@@ -54,12 +59,8 @@ def check_fields(document: object) -> list[Problem]:
     return [*_name(document), *_labels(document), *_forms(document), *_together(document)]
 
 
-def check_location(document: object, location: str) -> list[Problem]:
-    """Resources that the document names in another place than the job's.
-
-    Args:
-        location: Where the job is sent, ``us-central1``; the document does not say so itself.
-    """
+def check_field_locations(document: object, location: str) -> list[Problem]:
+    """Addresses that lie in another place than ``location``, where the job is sent."""
     problems = []
     for keys, (pattern, _) in _FORMS.items():
         value = at(document, *keys)
@@ -93,10 +94,20 @@ def _labels(document: object) -> list[Problem]:
         path = f"$.labels.{key[:LONGEST_LABEL]}"
         if not _is_label(key, least=1):
             expected = f"{_LABEL_TEXT}, beginning with a letter"
-            problems.append(Problem(path, f"the key {key[:70]!r}", expected, rule="label"))
+            found, fix = f"the key {key[:70]!r}", _as_label(key, least=1)
+            problems.append(Problem(path, found, expected, fix, rule="label"))
         if isinstance(value, str) and not _is_label(value, least=0):
-            problems.append(Problem(path, f"the value {value[:70]!r}", _LABEL_TEXT, rule="label"))
+            found, fix = f"the value {value[:70]!r}", _as_label(value, least=0)
+            if problems_in_environment({key: value}, ""):  # A credential, which is told elsewhere.
+                found, fix = f"a value of {len(value)} characters", ""
+            problems.append(Problem(path, found, _LABEL_TEXT, fix, rule="label"))
     return problems
+
+
+def _as_label(text: str, least: int) -> str:
+    """The nearest label, where one is near."""
+    near = re.sub(r"[^\w-]+", "-", text.lower())[:LONGEST_LABEL].strip("-")
+    return f"write {near}" if _is_label(near, max(least, 1)) else ""
 
 
 _LABEL_TEXT = (
@@ -122,8 +133,22 @@ def _forms(document: object) -> list[Problem]:
         value = at(document, *keys)
         if isinstance(value, str) and value and not re.fullmatch(pattern, value):
             path = ".".join(("$", *keys))
-            problems.append(Problem(path, value[:80], expected, rule="address"))
+            problems.append(Problem(path, value[:80], expected, _fix(value), rule="address"))
     return problems
+
+
+def _fix(value: str) -> str:
+    """What was probably meant by a name of the wrong form."""
+    network = re.fullmatch(r"(?:projects/(?P<project>[^/]+)/global/networks/)?[a-z0-9-]+", value)
+    if network and network["project"]:
+        return (
+            f"gcloud projects describe {network['project']} --format 'value(projectNumber)' says it"
+        )
+    key = re.fullmatch(r"(?P<key>projects/.+/cryptoKeys/[\w-]+)/cryptoKeyVersions/.+", value)
+    if key:
+        return f"without its version: {key['key']}"
+    resource = re.fullmatch(r"projects/.+/persistentResources/(?P<id>[a-z0-9-]+)", value)
+    return f"write {resource['id']}" if resource else ""
 
 
 def _together(document: object) -> list[Problem]:
@@ -139,6 +164,10 @@ def _together(document: object) -> list[Problem]:
                 rule="network-psc",
             )
         )
+    if spec.get("reservedIpRanges") and not spec.get("network"):
+        where, found = "$.jobSpec.reservedIpRanges", "without network"
+        expected = "the network that has these ranges"
+        problems.append(Problem(where, found, expected, "--network", rule="reserved-ip"))
     if spec.get("tensorboard"):
         needed = {
             "serviceAccount": "the service account that writes to the TensorBoard",

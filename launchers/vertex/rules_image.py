@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from launchers.core.problems import Problem, Severity
-from launchers.vertex.image_choice import PLACEHOLDER_IMAGE
+from launchers.vertex.image_choice import CLOSED, PLACEHOLDER_IMAGE
 from launchers.vertex.rules_pools import Pool
 
 _NAME = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -24,8 +24,6 @@ _DOCKER_HUB = ("docker.io", "index.docker.io", "registry-1.docker.io")
 # What Google itself provides: its tags are Google's to choose, and none carries Horovod.
 _PREBUILT = re.compile(r"(?:[a-z]+-docker\.pkg\.dev/vertex-ai|gcr\.io/cloud-aiplatform)/.*")
 _REDUCTION_SERVER = "vertex-ai-restricted/training/reductionserver"
-# Registries that answer to nobody without an account of theirs, and this machine's own.
-_CLOSED = re.compile(r".*\.amazonaws\.com|.*\.azurecr\.io|localhost|127\..*|.*\.local|.*\.internal")
 
 
 def check_image(pool: Pool, horovod_is_meant: bool) -> list[Problem]:
@@ -75,7 +73,7 @@ def _pulled(path: str, registry: str, image: str) -> list[Problem]:
     if not registry or registry in _DOCKER_HUB:
         found = f"{image[:80]}, which is looked for on Docker Hub"
         return [Problem(path, found, expected, fix, "warning", "image-registry")]
-    closed = _CLOSED.fullmatch(registry.partition(":")[0])
+    closed = CLOSED.fullmatch(registry.partition(":")[0])
     severity: Severity = "error" if closed else "warning"
     return [Problem(path, f"the registry {registry}", expected, fix, severity, "image-registry")]
 

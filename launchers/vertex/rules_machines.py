@@ -27,7 +27,7 @@ def _machine(pool: Pool, ours: bool) -> list[Problem]:
     if not pool.machine_type:
         if pool.spec.get("machineSpec") and at(pool.spec, "machineSpec", "machineType") is not None:
             return []  # Of the wrong type: the model's own check says so.
-        return [Problem(path, "missing", "a machine type", "`launch machines`", rule="machine")]
+        return [Problem(path, "missing", "a machine type", _LIST, rule="machine")]
     if machines.machine(pool.machine_type):
         return []
     if pool.machine_type.startswith(("cloud-tpu", "ct")):
@@ -39,13 +39,14 @@ def _machine(pool: Pool, ours: bool) -> list[Problem]:
             path,
             pool.machine_type[:60],
             "a machine type of the table",
-            machines.suggestion(pool.machine_type) or "`launch machines` lists them",
+            machines.suggestion(pool.machine_type) or f"{_LIST} lists them",
             "error" if ours else "warning",
             "machine-unknown",
         )
     ]
 
 
+_LIST = "`launch machines --provider vertex`"
 _NO_TPU = "Horovod cannot use a TPU"
 
 
@@ -119,6 +120,16 @@ def _disk(pool: Pool) -> list[Problem]:
         expected = f"one of {', '.join(BOOT_DISK_TYPES)}"
         fix = did_you_mean(kind, BOOT_DISK_TYPES)
         problems.append(Problem(f"{path}.bootDiskType", kind[:40], expected, fix, rule="disk-type"))
+    machine = machines.machine(pool.machine_type)
+    if (
+        machine
+        and isinstance(kind, str)
+        and kind.startswith("pd-")
+        and "pd-" not in machine.boot_disk
+    ):
+        found, fix = f"{kind} with {machine.name}", "or no type, which means the same"
+        where = f"{path}.bootDiskType"
+        problems.append(Problem(where, found, machine.boot_disk, fix, "warning", "disk-machine"))
     least, most = BOOT_DISK_GB
     # 0 is what a field that is left out holds: the service's own default.
     if size and not least <= size <= most:

@@ -6,15 +6,21 @@ Scheduler (FLEX_START) and on Spot VMs; Compute Engine's page on reservations.
 
 from __future__ import annotations
 
+import re
+
 from launchers.core.document import at, mapping
 from launchers.core.kinds import format_duration
 from launchers.core.problems import Problem, Severity
 from launchers.vertex import machines
-from launchers.vertex.rules_pools import pools, rank_replicas, said
+from launchers.vertex.rules_pools import Pool, pools, rank_replicas, said
 
 _PATH = "$.jobSpec.scheduling"
 LONGEST_FLEX_START_SECONDS = 7 * 86400
 _SPARE = ("SPOT", "FLEX_START")
+# ReservationAffinity.values: the full name of a reservation, or of blocks of one.
+_RESERVATION = re.compile(
+    r"projects/[a-z0-9.:-]+/zones/(?P<location>[a-z]+-[a-z]+\d+)-[a-z]/reservations/[a-z0-9-]+(/.+)?"
+)
 
 
 def check_scheduling(document: object, ours: bool) -> list[Problem]:
@@ -86,23 +92,29 @@ def _flex_start(document: object) -> list[Problem]:
     for pool in found_pools:
         machine = machines.machine(pool.machine_type)
         kind = pool.accelerator or (machine.accelerator if machine else "")
-        if kind not in able and (kind or machine is not None):
-            where = f"{pool.path}.machineSpec"
-            found = f"{kind or pool.machine_type} with FLEX_START"
-            problems.append(Problem(where, found, f"one of {', '.join(able)}", rule="flex-start"))
+        where = f"{pool.path}.machineSpec"
         if pool.spec.get("machineSpec") != found_pools[0].spec.get("machineSpec"):
-            where = f"{pool.path}.machineSpec"
             found = "other machines than in the first pool, with FLEX_START"
             expected = "the same machineSpec in all pools"
-            problems.append(Problem(where, found, expected, rule="flex-start"))
+            fix = "" if pool.holds_ranks else "no reduction servers, or no FLEX_START"
+            problems.append(Problem(where, found, expected, fix, rule="flex-start"))
+        elif kind not in able and (kind or machine is not None):
+            found = f"{kind or pool.machine_type} with FLEX_START"
+            problems.append(Problem(where, found, f"one of {', '.join(able)}", rule="flex-start"))
     return problems
 
 
 def _strategy(document: object) -> list[Problem]:
-    if at(document, "jobSpec", "persistentResourceId"):
-        return []  # Its machines are there already.
     problems = []
     strategy = strategy_of(document)
+    if at(document, "jobSpec", "persistentResourceId"):
+        if strategy in _SPARE:
+            where, found = f"{_PATH}.strategy", f"{strategy}, on a persistent resource"
+            fix = "its machines are there already"
+            problems.append(
+                Problem(where, found, "no strategy", fix, "warning", "persistent-strategy")
+            )
+        return problems
     for pool in pools(document):
         machine = machines.machine(pool.machine_type)
         if machine is None:
@@ -126,6 +138,7 @@ def _strategy(document: object) -> list[Problem]:
 def _reservations(document: object) -> list[Problem]:
     problems = []
     strategy = strategy_of(document)
+    told: set[str] = set()
     for pool in pools(document):
         path = f"{pool.path}.machineSpec.reservationAffinity"
         if pool.reservation and strategy in _SPARE:
@@ -144,7 +157,39 @@ def _reservations(document: object) -> list[Problem]:
                     problems.append(
                         Problem(f"{path}.{key}", "missing", expected, rule="reservation")
                     )
+        for index, name in enumerate(reservations(pool)):
+            if name not in told and not _RESERVATION.fullmatch(name):
+                where, expected = f"{path}.values[{index}]", "its full name"
+                fix = (
+                    f"projects/PROJECT/zones/ZONE/reservations/{name.rpartition('/')[2] or 'NAME'}"
+                )
+                problems.append(Problem(where, name[:80], expected, fix, rule="reservation"))
+            told.add(name)
     return problems
+
+
+def check_reservation_location(document: object, location: str) -> list[Problem]:
+    """Reservations in a zone of another place than the job's.
+
+    Args:
+        location: Where the job is sent, ``us-central1``.
+    """
+    problems: dict[str, Problem] = {}
+    for pool in pools(document):
+        for index, name in enumerate(reservations(pool)):
+            match = _RESERVATION.fullmatch(name)
+            if match and match["location"] != location:
+                where = f"{pool.path}.machineSpec.reservationAffinity.values[{index}]"
+                found = f"in {match['location']}, for a job in {location}"
+                expected = f"one in {location}"
+                problems.setdefault(name, Problem(where, found, expected, rule="location"))
+    return list(problems.values())
+
+
+def reservations(pool: Pool) -> list[str]:
+    """The names of reservations that a pool's machines come from."""
+    values = at(pool.spec, "machineSpec", "reservationAffinity", "values")
+    return [name for name in values if isinstance(name, str)] if isinstance(values, list) else []
 
 
 def _restarts(document: object, ours: bool) -> list[Problem]:

@@ -64,32 +64,10 @@ def check(document: object) -> list[Problem]:
     return list(_message(load()["root"], document, "$"))
 
 
-def with_names(document: Mapping[str, Any]) -> dict[str, Any]:
-    """``document`` with the names of enumerations where their numbers stand.
-
-    The official client sends numbers (``acceleratorType: 5``), and the service takes both. Pure.
-    """
-    named: dict[str, Any] = _with_names(load()["root"], document)
-    return named
-
-
-def _with_names(name: str, value: Any) -> Any:
-    model = load()
-    if name in model["enums"]:
-        by_number = {number: word for word, number in model["enums"][name].items()}
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        return by_number.get(value, value) if is_number else value
-    if name not in model["messages"] or not isinstance(value, Mapping):
-        return value
-    fields = model["messages"][name]
-    result = {}
-    for key, entry in value.items():
-        field = fields.get(key, {"type": ""})
-        if field.get("list") and isinstance(entry, list):
-            result[key] = [_with_names(field["type"], item) for item in entry]
-        else:
-            result[key] = _with_names("" if field.get("map") else field["type"], entry)
-    return result
+def camel(key: str) -> str:
+    """``machineSpec`` of ``machine_spec``."""
+    head, *rest = key.split("_")
+    return head + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def _message(name: str, value: object, path: str) -> Iterator[Problem]:
@@ -246,14 +224,13 @@ def _enum(names: Mapping[str, int], value: object, path: str) -> Iterator[Proble
 
 def _unknown(name: str, key: str, fields: Mapping[str, Field], path: str) -> Problem:
     """A key that the message ``name`` lacks; also one that is spelt as in the Python client."""
-    head, *rest = key.split("_")
-    camel = head + "".join(word[:1].upper() + word[1:] for word in rest)
-    if camel in fields:
+    json_name = camel(key)
+    if json_name in fields:
         return Problem(
             place(path, key),
             "a key as the Python client spells it",
             "the JSON name",
-            f"did you mean {camel}?",
+            f"did you mean {json_name}?",
             rule="model-key",
         )
     return unknown_key(name, key, _members, load()["root"], path)

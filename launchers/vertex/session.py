@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import warnings
 from collections.abc import Mapping
@@ -45,6 +46,8 @@ TIMEOUT_SECONDS = 60.0
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _OVERRIDES = "CLOUDSDK_API_ENDPOINT_OVERRIDES_"
+# What urllib3 says of a host that it has given up.
+_UNREACHED = re.compile(r"host='(?P<host>[^']+)'.*Max retries exceeded.*Caused by (?P<why>\w+)\(")
 # Answers that say "later": 408, 409 ABORTED, 429, 499 and every 5xx.
 _PASSING = (408, 409, 429, 499)
 # The words of a quota that no waiting refills, in an answer that has the status of a throttled one.
@@ -138,6 +141,10 @@ class Session(Cloud):
         # A request's address, which format_http_response_error puts before what was said.
         said = str(text or type(error).__name__).partition(": ")
         shown = said[2] if said[0].startswith(("GET http", "POST http", "PUT http")) else text
+        lost = _UNREACHED.search(str(shown))
+        if lost:
+            why = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", lost["why"]).lower()
+            return f"{lost['host']} cannot be reached: {why}"
         return " ".join(str(shown or type(error).__name__).split())
 
     def is_expired(self, error: Exception) -> bool:

@@ -17,13 +17,14 @@ from launchers.core.cloud import asked
 from launchers.core.document import at
 from launchers.core.job import JobSpec
 from launchers.core.poll import poll_seconds
-from launchers.core.problems import EXIT_PROVIDER, LaunchError, NameTakenError, Problem
+from launchers.core.problems import LaunchError, NameTakenError
 from launchers.core.provider import JobDefinition, JobHandle, Listener
 from launchers.core.sending import (
     PATIENCE,
     Patience,
     Sending,
     intended,
+    name_taken,
     send_once,
 )
 from launchers.core.source_bundle import SourceBundle
@@ -216,17 +217,8 @@ def _taken(session: Session, found: Mapping[str, Any]) -> NameTakenError:
     account = at(found, "jobSpec", "serviceAccount")
     role = f", runs as {account}" if account else ""
     when = created[:19].replace("T", " ") + " UTC"
-    return NameTakenError(
-        Problem(
-            f"Vertex AI, {name}",
-            f"the name is taken: created {when} by {_creator(session, name)}{role}",
-            "a name that is free",
-            f"to follow that job: launch logs vertex:{number} --region {session.location} "
-            "--follow; to run another: the same command with --again",
-            rule="name-taken",
-        ),
-        EXIT_PROVIDER,
-    )
+    told = f"created {when} by {_creator(session, name)}{role}"
+    return name_taken("Vertex AI", name, told, f"vertex:{number}", session.location)
 
 
 def _creator(session: Session, name: str) -> str:

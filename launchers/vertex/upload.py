@@ -14,6 +14,7 @@ from pathlib import Path
 
 from google.api_core.exceptions import Forbidden, PreconditionFailed
 
+from launchers.core.cloud import asked
 from launchers.core.source_bundle import SourceBundle
 from launchers.vertex.session import GOOGLE_ERRORS, TIMEOUT_SECONDS, Session, is_missing
 
@@ -52,20 +53,22 @@ def upload(
                 _send(session, file, bucket, key, progress)
             except PreconditionFailed:
                 # Somebody else was quicker, or the answer to an earlier attempt was lost.
-                return True
+                pass
             except GOOGLE_ERRORS:
                 if not _is_there(session, bucket, key):
                     raise
+            total = file.stat().st_size
+            progress(total, total)
     except GOOGLE_ERRORS as error:
-        raise session.refused(
-            error, place, "check --bucket and the caller's right to write to it"
-        ) from None
+        fix = "check --bucket and the caller's right to write to it"
+        raise session.refused(error, place, "" if session.is_passing(error) else fix) from None
     return True
 
 
 def _is_there(session: Session, bucket: str, key: str) -> bool:
+    blob = session.storage().bucket(bucket).blob(key)
     try:
-        session.storage().bucket(bucket).blob(key).reload(timeout=TIMEOUT_SECONDS)
+        asked(session, lambda: blob.reload(timeout=TIMEOUT_SECONDS, retry=None))
     except Forbidden:
         # Without the right to read, it is not said: the upload will tell.
         return False
@@ -94,7 +97,6 @@ def _send(session: Session, file: Path, bucket: str, key: str, progress: Progres
             checksum="crc32c",
             retry=DEFAULT_RETRY.with_delay(initial=0.5),
         )
-    progress(total, total)
 
 
 class _Watched(BufferedReader):

@@ -35,7 +35,11 @@ _ACCELERATORS = (
     *("l4", "h100", "h100_mega", "h200", "b200"),
 )
 QUOTAS = {
-    "custom_model_training_cpus": _PLENTY,
+    **{
+        f"custom_model_training_{kind}{family}cpus": _PLENTY
+        for kind in ("", "preemptible_")
+        for family in ("", "n2_", "c2_")
+    },
     **{
         f"custom_model_training_{kind}nvidia_{name}_gpus": _PLENTY
         for kind in ("", "preemptible_")
@@ -51,10 +55,12 @@ class Identity:
 
     Attributes:
         denied: The permissions that it lacks; it has all others.
+        disabled: Whether its project has switched it off.
     """
 
     email: str
     denied: set[str] = field(default_factory=set)
+    disabled: bool = False
 
 
 @dataclass

@@ -39,6 +39,7 @@ class AccountServices:
             "serviceAccounts.get": self._service_account,
             "serviceAccounts.testIamPermissions": self._account_permissions,
             "versions.access": self._secret,
+            "versions.get": self._version,
         }
 
     def _project(self, request: Request) -> dict[str, Any]:
@@ -179,6 +180,7 @@ class AccountServices:
             "email": email,
             "etag": "MDEwMjE5MjA=",
             "oauth2ClientId": f"1{number:020d}",
+            **({"disabled": True} if self._account.service_accounts[email].disabled else {}),
         }
 
     def _account_permissions(self, request: Request) -> dict[str, Any]:
@@ -191,7 +193,13 @@ class AccountServices:
             raise refused("NOT_FOUND", f"Unknown service account: {email}")
         return email
 
-    def _secret(self, request: Request) -> dict[str, Any]:
+    def _version(self, request: Request) -> dict[str, Any]:
+        name, data = self._found_version(request)
+        state = "ENABLED" if data is not None else "DESTROYED"
+        return {"name": name, "createTime": _BEGIN, "state": state, "etag": '"1"'}
+
+    def _found_version(self, request: Request) -> tuple[str, bytes | None]:
+        """The full name of a secret's version, and its value; None for a destroyed one."""
         name, version = request.places["secret"], request.places["version"]
         full = f"projects/{self._account.number}/secrets/{name}"
         versions = self._account.secrets.get(name)
@@ -200,12 +208,14 @@ class AccountServices:
         number = len(versions) if version == "latest" else int(version)
         if not 1 <= number <= len(versions):
             raise refused("NOT_FOUND", f"Secret Version [{full}/versions/{version}] not found.")
-        data = versions[number - 1]
+        return f"{full}/versions/{number}", versions[number - 1]
+
+    def _secret(self, request: Request) -> dict[str, Any]:
+        name, data = self._found_version(request)
         if data is None:
-            text = f"Secret Version [{full}/versions/{number}] is in DESTROYED state."
-            raise refused("FAILED_PRECONDITION", text)
+            raise refused("FAILED_PRECONDITION", f"Secret Version [{name}] is in DESTROYED state.")
         return {
-            "name": f"{full}/versions/{number}",
+            "name": name,
             "payload": {
                 "data": base64.b64encode(data).decode(),
                 "dataCrc32c": str(google_crc32c.value(data)),

@@ -53,16 +53,20 @@ def check(
 
 
 def used(document: Mapping[str, Any]) -> Counter[str]:
-    """Metric -> how many accelerators of it a job uses; others than those known cost nothing."""
+    """Metric -> how many accelerators or vCPUs of it a job uses; of machines, n1 and e2 alone
+    count, and accelerators other than those known cost nothing."""
     spec = document.get("jobSpec", {})
     spot = spec.get("scheduling", {}).get("strategy") in ("SPOT", "FLEX_START")
     found: Counter[str] = Counter()
     for pool in spec.get("workerPoolSpecs", []):
-        machine = pool.get("machineSpec", {})
+        machine, replicas = pool.get("machineSpec", {}), int(pool.get("replicaCount", 0))
+        kind = "preemptible_" if spot else ""
         name = _METRIC_NAMES.get(machine.get("acceleratorType", ""))
         if name:
-            kind = "preemptible_" if spot else ""
             metric = f"custom_model_training_{kind}{name}_gpus"
-            count = int(machine.get("acceleratorCount", 0))
-            found[metric] += count * int(pool.get("replicaCount", 0))
+            found[metric] += int(machine.get("acceleratorCount", 0)) * replicas
+        family, _, size = machine.get("machineType", "").partition("-")
+        vcpus = size.rpartition("-")[2]
+        if family in ("n1", "e2") and vcpus.isdecimal():
+            found[f"custom_model_training_{kind}cpus"] += int(vcpus) * replicas
     return found

@@ -35,6 +35,7 @@ class GoogleObjects:
     Attributes:
         url: Of the service, for links.
         buckets: All of them, by name.
+        public: Names of buckets that anybody may use, whosever they are.
         uploads: Uploads, whole and in chunks.
 
     Args:
@@ -48,6 +49,7 @@ class GoogleObjects:
         self.url = ""
         self.lock = threading.RLock()
         self.buckets: dict[str, Bucket] = {}
+        self.public: set[str] = set()
         self.uploads = GoogleUploads(self, self._files)
 
     # What tests use.
@@ -138,7 +140,7 @@ class GoogleObjects:
         bucket = self.buckets.get(request.places["bucket"])
         if bucket is None:
             raise ServiceError("NOT_FOUND", "The specified bucket does not exist.", 404)
-        if bucket.owner != self._account.project:
+        if bucket.owner != self._account.project and bucket.name not in self.public:
             permission = f"storage.{request.operation}"
             text = (
                 f"{request.identity.email} does not have {permission} access to the Google Cloud "
@@ -149,7 +151,9 @@ class GoogleObjects:
         return bucket
 
     def _bucket_get(self, _: Request, bucket: Bucket) -> Answer:
-        return write_json(bucket_resource(bucket, self._account.number, self.url))
+        others = self._account.other_projects
+        number = others.get(bucket.owner, self._account.number)
+        return write_json(bucket_resource(bucket, number, self.url))
 
     def _permissions(self, request: Request, _: Bucket) -> Answer:
         asked = urllib.parse.parse_qs(request.target.partition("?")[2]).get("permissions", [])

@@ -33,7 +33,8 @@ class Tokens:
         required: Whether a request without a good token is refused.
         lifetime: Seconds that a token is good for, by this machine's time: the clients go by it.
         refusal: What the token endpoint answers instead of a token: error and description
-            (``("invalid_grant", "Invalid JWT Signature.")``), or None.
+            (``("invalid_grant", "Invalid JWT Signature.")``), or None. The key is no good then, so
+            JWTs that it signed are refused, too.
     """
 
     def __init__(self, account: GoogleAccount):
@@ -125,6 +126,8 @@ class Tokens:
             identity, until = self._given.get(token, (None, 0.0))
             if identity is not None:
                 return identity if time.time() < until else None
+            if self.refusal:
+                return None
             if token in self._expired_jwts:
                 self._expired_jwts.discard(token)
                 return None

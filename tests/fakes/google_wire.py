@@ -116,6 +116,12 @@ _ROUTES = [
     ),
     (
         "GET",
+        f"/v1{_P}/secrets/(?P<secret>[^/]+)/versions/(?P<version>[^/:]+)",
+        "secretmanager",
+        "versions.get",
+    ),
+    (
+        "GET",
         f"/v1{_P}/secrets/(?P<secret>[^/]+)/versions/(?P<version>[^/:]+):access",
         "secretmanager",
         "versions.access",

@@ -1,9 +1,9 @@
-"""Runs a job that the fake SageMaker accepted for real: in containers, by the rehearsal.
+"""Runs a job that a fake service accepted for real: in containers, by the rehearsal.
 
-The code is what the launcher uploaded, fetched from the fake's own S3 at the place that the request
-names. What the containers print becomes the job's log as it is, mpirun's tags included, each line
-in its host's stream; their exit codes become the job's end by the service's rules, which know
-nothing of proofs.
+The code is what the launcher uploaded, fetched from the fake's own object store at the place that
+the request names. What the containers print becomes the job's log as it is, mpirun's tags included,
+each line in its host's stream; their exit codes become the job's end by the service's rules, which
+know nothing of proofs. SageMaker's stand here, Vertex AI's in :mod:`tests.fakes.google_rehearsal`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.outcome import RehearsalResult
 from launchers.rehearsal.output import Event, Exit, Line
 from launchers.rehearsal.play import Play
-from launchers.rehearsal.staging import Stage, stage
+from launchers.rehearsal.staging import Rehearsable, Stage, stage
 from launchers.rehearsal.workplace import Workplace
 from launchers.sagemaker.launcher import SageMakerProvider
 from tests.fakes.job_runs import runner_of
@@ -66,7 +66,9 @@ def rehearsed(objects: ObjectStore, image: str, folder: Path, ranks_per_host: in
             dict(document),
         )
         options = RehearsalOptions(image=image, source=str(code), ranks_per_host=ranks_per_host)
-        return _play(definition, options, here, _Ears(line, stop))
+        ears = Ears(line, stop)
+        result = play(SageMakerProvider(), definition, options, here, ears)
+        return _verdict(result, ears.codes, here)
 
     return runner_of(tell)
 
@@ -81,8 +83,13 @@ def code_place(document: Mapping[str, Any]) -> str:
     return str(place)
 
 
-class _Ears:
-    """Hears the containers of one job: as its log, and to see how each ended."""
+class Ears:
+    """Hears the containers of one job: as its log, and to see how each ended.
+
+    Attributes:
+        stop: Set when the service is asked to end the job.
+        codes: Container -> its exit code, once it has ended.
+    """
 
     def __init__(self, line: Tell, stop: threading.Event):
         self._line, self.stop = line, stop
@@ -99,7 +106,7 @@ class _Ears:
 class _Overheard(Cluster):
     """Containers whose every event is heard before it is judged."""
 
-    ears: _Ears
+    ears: Ears
 
     def next_event(self, timeout: float) -> Event | None:
         if self.ears.stop.is_set():
@@ -111,7 +118,7 @@ class _Overheard(Cluster):
 
 
 class _OverheardPlay(Play):
-    def __init__(self, ears: _Ears, *rest: Any):
+    def __init__(self, ears: Ears, *rest: Any):
         self._ears = ears
         super().__init__(*rest)
 
@@ -141,16 +148,25 @@ class _Nobody:
         """See :class:`launchers.rehearsal.play.Audience`."""
 
 
-def _play(
-    definition: JobDefinition, options: RehearsalOptions, folder: Path, ears: _Ears
-) -> Verdict:
-    """As :func:`launchers.rehearsal.run.rehearse`, overheard."""
+def play(
+    provider: Rehearsable,
+    definition: JobDefinition,
+    options: RehearsalOptions,
+    folder: Path,
+    ears: Ears,
+) -> RehearsalResult:
+    """As :func:`launchers.rehearsal.run.rehearse`, overheard. Blocks until the job has ended.
+
+    Args:
+        options: Their source is the archive that the document's hash is of.
+        folder: What is collected goes below ``outcome`` in it.
+    """
     client = engine()
     labels = Labels.new(definition.name)
     workplace = Workplace(labels)
     try:
         workplace.make()
-        prepared = stage(SageMakerProvider(), definition, None, options, client, workplace)
+        prepared = stage(provider, definition, None, options, client, workplace)
         assert not [text for text in prepared.deviations if "another than the bundle" in text]
         assert prepared.expected.world_size == prepared.expected.document_world_size
         play = _OverheardPlay(
@@ -162,7 +178,7 @@ def _play(
         workplace.remove()
         client.close()
     assert not left
-    return _verdict(result, ears.codes, folder)
+    return result
 
 
 def _verdict(result: RehearsalResult, codes: Mapping[str, int | None], folder: Path) -> Verdict:

@@ -45,7 +45,7 @@ token, metadata, customJobs.{create,get,list,cancel,delete}, entries.list,
 buckets.{get,testIamPermissions}, objects.{insert,upload,get,download,list,delete,cancel} (insert
 is a whole upload or the start of a resumable one, upload is one of its chunks),
 projects.{get,testIamPermissions}, services.get, consumerQuotaMetrics.{list,get},
-dockerImages.{get,list}, tags.get, serviceAccounts.{get,testIamPermissions}, versions.access.
+dockerImages.{get,list}, tags.get, serviceAccounts.{get,testIamPermissions}, versions.{get,access}.
 """
 
 from __future__ import annotations

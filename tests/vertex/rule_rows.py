@@ -116,7 +116,8 @@ def script(text: str) -> Change:
     return both("containerSpec", {"imageUri": IMAGE, "command": ["bash", "-c", text]})
 
 
-NAMED = {"key": "compute.googleapis.com/reservation-name", "values": ["projects/p/r"]}
+RESERVATION = "projects/p/zones/us-central1-a/reservations/r"
+NAMED = {"key": "compute.googleapis.com/reservation-name", "values": [RESERVATION]}
 NOTHING: Change = lambda document: None  # noqa: E731 - a good document as it is
 
 # what is tried, on which document, a change that keeps the rule, one that breaks it,
@@ -330,6 +331,21 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         "disk-type",
         "error",
     ),
+    (
+        "the disk of an A3 Ultra",
+        "ours",
+        every(
+            machine("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8),
+            both("diskSpec", {"bootDiskType": "hyperdisk-balanced", "bootDiskSizeGb": 200}),
+        ),
+        every(
+            machine("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8),
+            both("diskSpec", {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 200}),
+        ),
+        f"{POOL}.diskSpec.bootDiskType",
+        "disk-machine",
+        "warning",
+    ),
     # scheduling
     (
         "FLEX_START on what it has",
@@ -483,6 +499,28 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         "error",
     ),
     (
+        "a reservation by its full name",
+        "ours",
+        reserved(
+            "SPECIFIC_RESERVATION", **{**NAMED, "values": [f"{RESERVATION}/reservationBlocks/b"]}
+        ),
+        reserved("SPECIFIC_RESERVATION", **{**NAMED, "values": ["r"]}),
+        f"{POOL}.machineSpec.reservationAffinity.values.0",
+        "reservation",
+        "error",
+    ),
+    (
+        "a strategy on a persistent resource",
+        "ours",
+        put(f"{SPEC}.persistentResourceId", "mine"),
+        every(
+            put(f"{SPEC}.persistentResourceId", "mine"), put(f"{SCHEDULING}.strategy", "FLEX_START")
+        ),
+        f"{SCHEDULING}.strategy",
+        "persistent-strategy",
+        "warning",
+    ),
+    (
         "a machine that is only reserved",
         "foreign",
         every(
@@ -554,6 +592,27 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SPEC}.network", "projects/123/global/networks/default"),
         put(f"{SPEC}.network", "projects/my-project/global/networks/default"),
         f"{SPEC}.network",
+        "address",
+        "error",
+    ),
+    (
+        "ranges of a network",
+        "foreign",
+        every(
+            put(f"{SPEC}.reservedIpRanges", ["a"]),
+            put(f"{SPEC}.network", "projects/123/global/networks/default"),
+        ),
+        put(f"{SPEC}.reservedIpRanges", ["a"]),
+        f"{SPEC}.reservedIpRanges",
+        "reserved-ip",
+        "error",
+    ),
+    (
+        "a persistent resource by its ID",
+        "foreign",
+        put(f"{SPEC}.persistentResourceId", "a-1"),
+        put(f"{SPEC}.persistentResourceId", "projects/p/locations/l/persistentResources/a"),
+        f"{SPEC}.persistentResourceId",
         "address",
         "error",
     ),

@@ -84,6 +84,16 @@ def test_a_location_comes_from_the_first_variable(
     assert (found.location, found.location_origin) == (f"us-east{first}", LOCATIONS[first])
 
 
+def test_the_place_of_machines_by_a_variable_is_behind_that_of_vertex_ai(
+    gcloud: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CLOUDSDK_COMPUTE_REGION", "us-west1")
+    assert account().location == "europe-west4"
+    (gcloud / "configurations" / "config_default").write_text("[compute]\nregion = us-east1\n")
+    found = account()
+    assert (found.location, found.location_origin) == ("us-west1", "CLOUDSDK_COMPUTE_REGION")
+
+
 def test_global_is_where_models_answer_and_no_location_of_a_job(
     gcloud: Path, monkeypatch: pytest.MonkeyPatch
 ):

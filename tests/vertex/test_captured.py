@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.vertex.documents import captured, rendered
+from tests.cli.command import Launch
+from tests.vertex.documents import captured
 
 # What ours has, lacks or says otherwise, each with its reason.
 EXPLAINED = {
@@ -29,49 +30,34 @@ OF_ONE = {
     },
     "n1_4xT4.json": {},
 }
-COMMON: dict[str, Any] = {
-    "image": "us-docker.pkg.dev/p/r/hvd:1",
-    "boot_disk": "pd-ssd:200",
-    "environment": {"HOROVOD_LOG_LEVEL": "info"},
-    "tags": {"launcher": "x"},
-    "project": "my-project",
-    "region": "us-central1",
-    "bucket": "bkt",
-}
-T4 = {**COMMON, "machine": "n1-standard-16", "accelerator": "NVIDIA_TESLA_T4:4", "gpus": None}
+COMMON = (
+    *("--image", "us-docker.pkg.dev/p/r/hvd:1", "--boot-disk", "pd-ssd:200"),
+    *("--env", "HOROVOD_LOG_LEVEL=info", "--tag", "launcher=x"),
+    *("--project", "my-project", "--location", "us-central1", "--bucket", "gs://bkt"),
+)
+T4 = ("--machine", "n1-standard-16", "--accelerator", "NVIDIA_TESLA_T4:4")
 ASKED = {
-    "chief_3workers.json": {
-        **T4,
-        "instances": 4,
-        "name": "chief-3workers",
-        "output_path": "gs://bkt/out/chief_3workers",
-    },
-    "n1_4xT4.json": {
-        **T4,
-        "instances": 1,
-        "name": "n1-4xT4",
-        "output_path": "gs://bkt/out/n1_4xT4",
-    },
-    "a3_flex_start.json": {
-        **COMMON,
-        "instances": 1,
-        "gpus": None,
-        "machine": "a3-highgpu-8g",
-        "name": "a3-flex-start",
-        "output_path": "gs://bkt/out/a3_flex_start",
-        "flex_start": True,
-        "max_wait": 3600,
-        "max_runtime": 86400,
-        "service_account": "sa@p.iam.gserviceaccount.com",
-        "network": "projects/123/global/networks/default",
-        "web_access": True,
-    },
+    "chief_3workers.json": (
+        *("--instances", "4", *T4, "--name", "chief-3workers"),
+        *("--output-path", "gs://bkt/out/chief_3workers"),
+    ),
+    "n1_4xT4.json": (*T4, "--name", "n1-4xT4", "--output-path", "gs://bkt/out/n1_4xT4"),
+    "a3_flex_start.json": (
+        *("--machine", "a3-highgpu-8g", "--name", "a3-flex-start"),
+        *("--output-path", "gs://bkt/out/a3_flex_start"),
+        *("--flex-start", "--max-wait", "1h", "--max-runtime", "24h", "--web-access"),
+        *("--service-account", "sa@p.iam.gserviceaccount.com"),
+        *("--network", "projects/123/global/networks/default"),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_the_request_is_the_sdks_but_for_what_is_explained(name: str):
-    theirs, ours = flat(captured(name)), flat(rendered(**ASKED[name]))
+def test_the_request_is_the_sdks_but_for_what_is_explained(launch: Launch, name: str):
+    launch.write("train.py", "print('x')\n")
+    answer = launch("vertex", "train.py", *COMMON, *ASKED[name], "--dry-run")
+    assert answer.code == 0, answer.err
+    theirs, ours = flat(captured(name)), flat(answer.json)
     different = {
         key for key in theirs.keys() | ours.keys() if theirs.get(key, "-") != ours.get(key, "-")
     }

@@ -77,6 +77,18 @@ def test_reduction_servers_have_googles_image_and_its_own_start():
             ("n1-standard-16", "NVIDIA_TESLA_T4", 4),
         ),
         (
+            {"gpus": None, "accelerator": "NVIDIA_TESLA_T4:4"},
+            ("n1-standard-16", "NVIDIA_TESLA_T4", 4),
+        ),
+        (
+            {"gpus": 4, "accelerator": "NVIDIA_TESLA_T4"},
+            ("n1-standard-16", "NVIDIA_TESLA_T4", 4),
+        ),
+        (
+            {"gpus": None, "accelerator": "NVIDIA_H100_80GB:8"},
+            ("a3-highgpu-8g", "NVIDIA_H100_80GB", 8),
+        ),
+        (
             {"gpus": 4, "machine": "g2-standard-48", "accelerator": "NVIDIA_L4:4"},
             ("g2-standard-48", "NVIDIA_L4", 4),
         ),
@@ -101,7 +113,7 @@ def test_a_machine_has_the_gpus_that_were_asked_for(
         (None, None),
         ("pd-ssd:200", {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 200}),
         ("pd-standard:1TB", {"bootDiskType": "pd-standard", "bootDiskSizeGb": 1024}),
-        ("500", {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 500}),
+        ("500", {"bootDiskSizeGb": 500}),
     ],
 )
 def test_a_boot_disk_is_its_type_and_size(text: str | None, disk: dict[str, Any] | None):
@@ -384,8 +396,9 @@ def test_what_was_pushed_last_is_the_default_and_is_named():
     assert pools(image=IMAGE)[0]["containerSpec"]["imageUri"] == IMAGE
 
 
-def test_an_image_in_amazons_registry_is_no_default():
-    remember_pushed("1.dkr.ecr.us-east-1.amazonaws.com/h@sha256:0", "x")
+@pytest.mark.parametrize("registry", ["1.dkr.ecr.us-east-1.amazonaws.com", "localhost:5000"])
+def test_an_image_that_the_service_cannot_read_is_no_default(registry: str):
+    remember_pushed(f"{registry}/h@sha256:{'0' * 64}", "x")
     assert "placeholder" in pools()[0]["containerSpec"]["imageUri"]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import warnings
+from types import ModuleType
 
 import pytest
 
-from infra.refresh import vertex_machines
-from launchers.vertex import machines
+from infra.refresh import files, vertex_locations, vertex_machines
+from launchers.vertex import locations, machines
 
 REFRESH = "refresh machines.json with: python -m infra.refresh.vertex_machines"
 
@@ -21,6 +23,46 @@ def test_every_accelerator_of_the_installed_client_is_classified():
     assert names == set(machines.accelerators()), REFRESH
     # The refresh reads the same names from the client's source, without importing it.
     assert set(vertex_machines.accelerator_names()) == names
+
+
+@pytest.mark.parametrize("script", [vertex_machines, vertex_locations])
+def test_the_files_are_what_the_scripts_make(script: ModuleType):
+    old = files.read_json(script.FILE)
+    made = script.make(argparse.Namespace(), old)
+    changes = [
+        line
+        for line in files.differences(old, made)
+        if not line.startswith(("$.date", "$.sources"))
+    ]
+    assert not changes, f"{changes}\nrefresh it with: python -m {script.__name__}"
+
+
+def test_every_location_is_one_that_the_installed_client_takes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from google.cloud.aiplatform.constants import base
+    assert set(locations.load()) == base.SUPPORTED_REGIONS - {"global"}
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "count", "machine"),
+    [
+        ("NVIDIA_TESLA_T4", 1, "n1-standard-4"),
+        ("NVIDIA_TESLA_T4", 4, "n1-standard-16"),
+        ("NVIDIA_TESLA_V100", 8, "n1-standard-32"),
+        ("NVIDIA_L4", 1, "g2-standard-12"),
+        ("NVIDIA_L4", 4, "g2-standard-48"),
+        ("NVIDIA_TESLA_A100", 4, "a2-highgpu-4g"),
+        ("NVIDIA_H100_80GB", 4, "a3-highgpu-4g"),
+        ("NVIDIA_H100_80GB", 8, "a3-highgpu-8g"),
+        ("NVIDIA_TESLA_T4", 3, None),
+        ("NVIDIA_GB200", 8, None),
+    ],
+)
+def test_an_accelerator_means_one_machine(accelerator: str, count: int, machine: str | None):
+    found = machines.default_having(accelerator, count)
+    assert (found.name if found else None) == machine
+    assert found is None or found.takes(accelerator, count)
 
 
 @pytest.mark.parametrize("entry", machines.load().values(), ids=lambda entry: entry.name)

@@ -26,9 +26,9 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
         "machines with 8 GPUs: g2-standard-96, a2-highgpu-8g",
     ),
     ("a machine without any", {"machine": "n2-standard-8"}, "--machine", FOUR),
-    ("T4 by its short name", {**N1, "accelerator": "T4:4"}, "--accelerator", "NVIDIA_TESLA_T4?"),
-    ("L4 in small letters", {**N1, "accelerator": "nvidia-l4:4"}, "--accelerator", "NVIDIA_L4?"),
-    ("H100", {**N1, "accelerator": "H100:8"}, "--accelerator", "NVIDIA_H100_80GB?"),
+    ("T4 by its short name", {**N1, "accelerator": "T4:4"}, "--accelerator", "NVIDIA_TESLA_T4:4?"),
+    ("L4 in small letters", {**N1, "accelerator": "nvidia-l4:4"}, "--accelerator", "NVIDIA_L4:4?"),
+    ("H100", {**N1, "accelerator": "H100:8"}, "--accelerator", "NVIDIA_H100_80GB:8?"),
     ("no count", {**N1, "accelerator": "NVIDIA_TESLA_T4"}, "--accelerator", "NVIDIA_TESLA_T4:4"),
     ("no number", {**N1, "accelerator": "NVIDIA_TESLA_T4:x"}, "--accelerator", "TYPE:N"),
     ("none of them", {**N1, "accelerator": "NVIDIA_TESLA_T4:0"}, "--accelerator", "TYPE:N"),
@@ -51,17 +51,20 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
         "--accelerator",
         "NVIDIA_L4:4, which is part of it",
     ),
+    ("T4 as others write it", {"accelerator": "4xT4"}, "--accelerator", "NVIDIA_TESLA_T4:4?"),
     (
-        "an accelerator without a machine",
-        {"accelerator": "NVIDIA_TESLA_T4:4"},
+        "T4 as gcloud writes it",
+        {"accelerator": "type=nvidia-tesla-t4,count=4"},
         "--accelerator",
-        "--machine n1-standard-16",
+        "NVIDIA_TESLA_T4:4?",
     ),
+    ("the count first", {"accelerator": "4:NVIDIA_L4"}, "--accelerator", "NVIDIA_L4:4?"),
+    ("no such accelerator", {"accelerator": "M60:4"}, "--accelerator", "one of NVIDIA_TESLA_V100"),
     (
-        "a machine's own without the machine",
-        {"accelerator": "NVIDIA_L4:4"},
+        "3 T4 and no machine",
+        {"gpus": None, "accelerator": "NVIDIA_TESLA_T4:3"},
         "--accelerator",
-        "--machine g2-standard-48",
+        "by 1, 2, 4",
     ),
     (
         "GPUs on n1 without their type",
@@ -75,7 +78,19 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
         "--accelerator",
         "together with --gpus 4",
     ),
-    ("K80", {**N1, "accelerator": "NVIDIA_TESLA_K80:4"}, "--accelerator", "NVIDIA_TESLA_T4:N"),
+    ("K80", {**N1, "accelerator": "NVIDIA_TESLA_K80:4"}, "--accelerator", "NVIDIA_TESLA_T4:4"),
+    (
+        "8 K80",
+        {**N1, "accelerator": "NVIDIA_TESLA_K80:8"},
+        "--accelerator",
+        "there is NVIDIA_TESLA_T4 by 1, 2, 4",
+    ),
+    (
+        "no GPU and some",
+        {"gpus": 0, "accelerator": "NVIDIA_TESLA_T4:4"},
+        "--accelerator",
+        "--gpus 4, or no --accelerator",
+    ),
     ("a TPU", {**N1, "accelerator": "TPU_V2:8"}, "--accelerator", "Horovod cannot use a TPU"),
     ("more ranks than GPUs", {"processes": 8}, "--processes", "--processes 4"),
     (
@@ -101,6 +116,26 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
     ("a project's name", {"project": "My-Project"}, "--project", "--project my-project"),
     ("a zone", {"region": "us-central1-a"}, "--location", "--location us-central1"),
     ("no location", {"region": "global"}, "--location", "us-central1"),
+    ("a location misspelt", {"region": "us-centrall"}, "--location", "us-central1?"),
+    ("a location of no cloud", {"region": "mars-north1"}, "--location", "such as us-central1"),
+    ("one of another cloud", {"region": "us-east-1"}, "--location", "us-east1?"),
+    ("one slash too few", {"bucket": "gs:/my-bucket"}, "--bucket", "--bucket gs://my-bucket"),
+    ("a bucket in capitals", {"bucket": "My-Bucket"}, "--bucket", "lower case"),
+    ("a disk's size first", {"boot_disk": "200:pd-ssd"}, "--boot-disk", "--boot-disk pd-ssd:200"),
+    ("ranges of no network", {"reserved_ip_ranges": ("a",)}, "$.jobSpec.reserved", "--network"),
+    ("a short reservation", {"reservation": "mine"}, "$.jobSpec.worker", "ZONE/reservations/mine"),
+    (
+        "a persistent resource's full name",
+        {"persistent_resource": "projects/p/locations/l/persistentResources/mine"},
+        "$.jobSpec.persistentResourceId",
+        "write mine",
+    ),
+    (
+        "flex-start with reduction servers",
+        {"flex_start": True, "reduction_servers": 2},
+        "$.jobSpec.workerPoolSpecs[2]",
+        "no reduction servers",
+    ),
     ("a small disk", {"boot_disk": "50"}, "--boot-disk", "pd-ssd:100"),
     ("a huge disk", {"boot_disk": "pd-ssd:65TB"}, "--boot-disk", "64000 GB"),
     ("no such disk", {"boot_disk": "pd-sdd:200"}, "--boot-disk", "pd-ssd?"),
@@ -113,8 +148,41 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
         "--secret A",
         "versions/VERSION",
     ),
+    (
+        "a secret that is a variable, too",
+        {
+            "secrets": {"A": "projects/p/secrets/s/versions/1"},
+            "environment": {"A": "hunter2"},
+        },
+        "--secret A",
+        "--env A sets",
+    ),
+    (
+        "a secret with our name",
+        {"secrets": {"LAUNCH_JOB": "projects/p/secrets/s/versions/1"}},
+        "--secret LAUNCH_JOB",
+        "a name that the launcher sets",
+    ),
+    ("a TPU's machine", {"gpus": None, "machine": "ct5lp-hightpu-4t"}, "--machine", "a TPU"),
+    (
+        "a key's version",
+        {
+            "encryption_key": "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k/"
+            "cryptoKeyVersions/1"
+        },
+        "$.encryptionSpec.kmsKeyName",
+        "without its version: projects/p/locations/us-central1/keyRings/r/cryptoKeys/k",
+    ),
+    ("a network's name alone", {"network": "default"}, "$.jobSpec.network", "project's number"),
+    (
+        "a network by the project's ID",
+        {"network": "projects/my-project/global/networks/default"},
+        "$.jobSpec.network",
+        "gcloud projects describe my-project",
+    ),
     ("our label", {"tags": {"launch-run": "7"}}, "--tag launch-run", "your own"),
     ("a label in capitals", {"tags": {"Team": "x"}}, "$.labels", "without capitals"),
+    ("a label with a blank", {"tags": {"team": "a b"}}, "$.labels.team", "write a-b"),
     ("checkpoints on S3", {"checkpoint": "s3://b/c"}, "--checkpoint", "gs://BUCKET/FOLDER"),
     ("output in a folder here", {"output_path": "./out"}, "--output-path", "gs://BUCKET/FOLDER"),
     ("a variable of ours", {"environment": {"LAUNCH_JOB": "x"}}, "--env LAUNCH_JOB", "your own"),
@@ -146,9 +214,37 @@ def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str, part: str
     assert "hunter2" not in "".join(map(str, found))
 
 
+def test_what_lies_elsewhere_is_told_beside_a_wrong_flag():
+    key = "projects/p/locations/europe-west4/keyRings/r/cryptoKeys/k"
+    found = errors(problems_of(project="12", encryption_key=key))
+    assert [one.path for one in found] == ["--project", "$.encryptionSpec.kmsKeyName"]
+    found = errors(problems_of(region="us-central9", encryption_key=key))
+    assert [one.path for one in found] == ["--location"]
+
+
+@pytest.mark.parametrize("asked", [case[1] for case in MISUSES], ids=[case[0] for case in MISUSES])
+def test_a_mistake_elsewhere_is_told_beside_it_and_none_twice(asked: dict[str, Any]):
+    """Of a wrong flag nothing follows in the document that a person would have to read as well."""
+    alone = {str(one) for one in errors(problems_of(**asked))}
+    tags = {**asked.get("tags", {}), "Other": "x"}
+    beside = {str(one) for one in errors(problems_of(**{**asked, "tags": tags}))}
+    assert {text.partition(":")[0] for text in beside - alone} == {"$.labels.Other"}
+    assert alone <= beside
+    if any(text.startswith("-") for text in alone):
+        assert len(alone) <= 2
+
+
 def test_reduction_servers_for_one_host_are_a_warning():
     (found,) = [one for one in problems_of(instances=1, reduction_servers=1) if one.path[0] == "-"]
     assert (found.path, found.severity) == ("--reduction-servers", "warning")
+
+
+def test_what_was_probably_meant_is_checked_as_well():
+    found = errors(problems_of(**{**N1, "accelerator": "T4:3"}))
+    assert [one.fix for one in found if one.path == "--accelerator"] == [
+        "did you mean NVIDIA_TESLA_T4:3?",
+        "there is NVIDIA_TESLA_T4 by 1, 2, 4",
+    ]
 
 
 def test_all_mistakes_of_a_line_are_told_at_once(launch: Launch):
@@ -160,8 +256,9 @@ def test_all_mistakes_of_a_line_are_told_at_once(launch: Launch):
         *("--project", "12", "--location", "us-central1-a", "--bucket", "s3://x"),
         *("--image", "foo", "--machine", "a2-highgpu-4g", "--gpus", "8", "--flex-start", "--spot"),
         *("--boot-disk", "50", "--tag", "launch-a=1", "--secret", "A=b"),
+        *("--tag", "Team=x", "--network", "default", "--service-account", "me", "--env", "A=1"),
     )
-    told = [line.split(": ")[1] for line in answer.err.splitlines() if line.startswith("error: ")]
+    told = [line.split(": ")[1] for line in answer.err.splitlines() if line.startswith("error: -")]
     assert sorted(told) == [
         "--boot-disk",
         "--bucket",
@@ -171,9 +268,37 @@ def test_all_mistakes_of_a_line_are_told_at_once(launch: Launch):
         "--machine",
         "--project",
         "--secret A",
+        "--secret A",
         "--tag launch-a",
     ]
+    for path in ("$.labels.Team", "$.jobSpec.network", "$.jobSpec.serviceAccount"):
+        assert f"error: {path}: " in answer.err
     assert (answer.code, answer.out) == (2, "")
+
+
+def test_a_label_that_looks_like_a_credential_is_not_shown():
+    token = "ghp_" + "0123456789abcdefghij" + "ABCDEFGHIJ012345"
+    found = problems_of(tags={"token": token})
+    assert errors(found)
+    assert "0123456789abcdefghij" not in "".join(map(str, found)).lower()
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("--machine-type=g2-standard-48", "--machine"),
+        ("--zone=us-central1-a", "--location"),
+        ("--replica-count=2", "--instances"),
+        ("--preemptible", "--spot"),
+    ],
+)
+def test_a_flag_of_gcloud_is_named_beside_the_scripts_own(launch: Launch, word: str, ours: str):
+    launch.write("train.py", "print('x')\n")
+    answer = launch("vertex", "train.py", "--gpus", "4", word, "--dry-run")
+    flag = word.partition("=")[0]
+    assert answer.code == 2
+    assert f"{flag} is {ours} here; if it is the script's, write: launch vertex" in answer.err
+    assert answer.err.rstrip().endswith(f"--dry-run -- {word}")
 
 
 def test_a_flag_of_another_cloud_is_no_flag_here(launch: Launch):

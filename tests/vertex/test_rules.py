@@ -17,16 +17,18 @@ from launchers.vertex import rules
 from launchers.vertex.rules import (
     as_custom_job,
     check,
+    check_as_given,
     check_location,
     recognises,
     started_world_size,
 )
 from tests.vertex.changed_documents import documents
-from tests.vertex.documents import CAPTURED
+from tests.vertex.documents import CAPTURED, through_the_client
 from tests.vertex.rule_rows import (
     BASES,
     IMAGE,
     POOL,
+    RESERVATION,
     RULES,
     Change,
     Document,
@@ -40,9 +42,7 @@ from tests.vertex.rule_rows import (
 
 def _at(path: str) -> str:
     """``$.jobSpec.workerPoolSpecs[0].x`` of ``jobSpec.workerPoolSpecs.0.x``."""
-    for index in range(3):
-        path = path.replace(f"workerPoolSpecs.{index}", f"workerPoolSpecs[{index}]")
-    return f"$.{path}"
+    return "$." + re.sub(r"\.(\d)\b", r"[\1]", path)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,10 @@ def test_a_broken_rule_is_told_with_its_path(
     document = BASES[base]()
     change(document)
     before = copy.deepcopy(document)
-    found = [(problem.path, problem.rule, problem.severity) for problem in check(document)]
+    problems = check(document)
+    found = [(problem.path, problem.rule, problem.severity) for problem in problems]
     assert (_at(path), rule, severity) in found
+    assert len(set(problems)) == len(problems)
     assert document == before
 
 
@@ -82,7 +84,7 @@ def test_every_rule_has_a_row():
         text = module.read_text(encoding="utf-8")
         named |= set(re.findall(r'rule="([a-z-]+)"', text))
         named |= set(re.findall(r'(?:"warning"|"unknown"|severity),\s*"([a-z-]+)"', text))
-    tried = {case[5] for case in RULES} | {"location"}
+    tried = {case[5] for case in RULES} | {"location", "python-names"}
     assert len(named) > 40
     assert named - tried == set()
 
@@ -231,6 +233,17 @@ def test_what_the_job_names_lies_where_the_job_runs(keys: str, place: str):
     assert (problem.path, problem.rule) == (f"$.{keys}", "location")
 
 
+def test_a_reservation_lies_where_the_job_runs():
+    document = ours()
+    named = {"reservationAffinityType": "SPECIFIC_RESERVATION", "key": "k"}
+    where = f"{POOL}.machineSpec.reservationAffinity"
+    put(where, {**named, "values": [RESERVATION]})(document)
+    put(where.replace("0", "1"), {**named, "values": [RESERVATION, "other"]})(document)
+    assert check_location(document, "us-central1") == []
+    (problem,) = check_location(document, "europe-west4")
+    assert (problem.path, problem.rule) == (_at(f"{where}.values.0"), "location")
+
+
 def test_the_content_of_a_gcloud_config_is_wrapped():
     request = json.loads((CAPTURED / "chief_3workers.json").read_text(encoding="utf-8"))
     before = copy.deepcopy(request)
@@ -241,6 +254,48 @@ def test_the_content_of_a_gcloud_config_is_wrapped():
     assert machine_spec["acceleratorType"] == "NVIDIA_TESLA_T4"
     assert errors(check(job)) == []
     assert request == before
+
+
+def test_problems_of_a_gcloud_config_have_its_own_paths():
+    spec = captured("n1_4xT4")["jobSpec"]
+    put("workerPoolSpecs.0.machineSpec.acceleratorCount", 3)(spec)
+    put("netwrk", "x")(spec)
+    found = {problem.path: problem.fix for problem in errors(check_as_given(spec))}
+    assert found["$.netwrk"] == "did you mean network?"
+    assert "$.workerPoolSpecs[0].machineSpec.acceleratorCount" in found
+    assert not [path for path in found if "jobSpec" in path]
+
+
+def in_python_names(value: Any) -> Any:
+    """A document as the Python client's dictionaries spell it."""
+    if isinstance(value, list):
+        return [in_python_names(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(key)).lower(): in_python_names(item)
+        for key, item in value.items()
+    }
+
+
+@pytest.mark.parametrize("name", CAPTURED_ONES)
+def test_the_names_of_the_python_client_are_read_as_the_service_reads_them(name: str):
+    spelt = in_python_names(captured(name))
+    assert "job_spec" in spelt
+    assert as_custom_job(spelt) == captured(name)
+    assert through_the_client(json.dumps(spelt)) == through_the_client(json.dumps(captured(name)))
+    first, *others = check_as_given(spelt)
+    assert (first.path, first.severity) == ("$.display_name", "warning")
+    assert others == check(captured(name))
+    bare, *_ = check_as_given(spelt["job_spec"])
+    assert (bare.path, bare.rule) == ("$.worker_pool_specs", "python-names")
+
+
+def test_a_key_in_both_spellings_is_an_error_as_in_the_service():
+    job = captured("n1_4xT4")
+    job["job_spec"] = {}
+    (problem,) = errors(check_as_given(job))
+    assert (problem.path, problem.fix) == ("$.job_spec", "did you mean jobSpec?")
 
 
 @pytest.mark.parametrize(
@@ -275,6 +330,8 @@ VALUES = [None, 1, -1, "x", [], {}, [None], {"a": None}, [[]], True]
         "jobSpec.scheduling.strategy",
         "jobSpec.network",
         "jobSpec.tensorboard",
+        "jobSpec.reservedIpRanges",
+        "jobSpec.persistentResourceId",
         "jobSpec.baseOutputDirectory",
         POOL,
         f"{POOL}.replicaCount",
@@ -283,6 +340,7 @@ VALUES = [None, 1, -1, "x", [], {}, [None], {"a": None}, [[]], True]
         f"{POOL}.machineSpec.acceleratorType",
         f"{POOL}.machineSpec.acceleratorCount",
         f"{POOL}.machineSpec.reservationAffinity",
+        f"{POOL}.machineSpec.reservationAffinity.values",
         f"{POOL}.diskSpec",
         f"{POOL}.containerSpec",
         f"{POOL}.containerSpec.command",
@@ -301,6 +359,7 @@ def test_no_malformed_document_makes_a_rule_fail(
     document = make()
     put(path, value)(document)
     check(document, 8)
+    check_as_given(document, 8)
     started_world_size(as_custom_job(document))
     check_location(document, "us-central1")
 
@@ -309,6 +368,7 @@ def test_no_malformed_document_makes_a_rule_fail(
 @given(document=documents())
 def test_no_changed_document_makes_a_rule_fail(document: Document):
     as_custom_job(document)
-    for problem in check(document, 8):
+    given = [*check_as_given(document, 8), *check_as_given(in_python_names(document))]
+    for problem in [*check(document, 8), *given]:
         assert problem.rule
         assert problem.expected

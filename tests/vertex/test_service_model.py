@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from infra.refresh import files, vertex_service_model
 from launchers.core.problems import errors
-from launchers.vertex import service_model
+from launchers.vertex import service_model, spelling
 from tests.vertex.changed_documents import REQUEST, documents
 
 with warnings.catch_warnings():
@@ -371,8 +371,8 @@ def test_numbers_of_enumerations_get_their_names():
     document = copy.deepcopy(REQUEST)
     document["jobSpec"]["workerPoolSpecs"][0]["machineSpec"]["acceleratorType"] = 8
     document["jobSpec"]["scheduling"]["strategy"] = 4
-    assert service_model.with_names(document) == REQUEST
-    assert service_model.with_names({"jobSpec": [1], "labels": 3, "x": {}}) == {
+    assert spelling.with_names(document) == REQUEST
+    assert spelling.with_names({"jobSpec": [1], "labels": 3, "x": {}}) == {
         "jobSpec": [1],
         "labels": 3,
         "x": {},
