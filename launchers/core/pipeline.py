@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from launchers.core.job import JobSpec
+from launchers.core.later_problems import later_problems
 from launchers.core.ledger import INTENT, Entry, Ledger
 from launchers.core.naming import job_base
 from launchers.core.plan import Plan, Row
@@ -58,7 +59,7 @@ def resolve(provider: Provider, job: JobSpec, ignored_sdks: tuple[str, ...] = ()
     """
     draft = provider.plan(job)
     if errors(draft.problems):
-        raise LaunchError(draft.problems)
+        raise LaunchError([*draft.problems, *later_problems(provider, draft, draft.problems)])
     _gate(draft, ignored_sdks)
     return provider.resolve(job)
 
@@ -73,7 +74,8 @@ def prepare(
         online: Whether the provider may be asked where an earlier run stands.
 
     Raises:
-        LaunchError: The plan itself has errors, so that there is no document; all of them.
+        LaunchError: The plan itself has errors, so that there is no document to show; all of them,
+            and those that the document would have besides.
     """
     draft = provider.plan(job)
     bundle = bundle_of(job)
@@ -84,7 +86,7 @@ def prepare(
     ]
     early = [*draft.problems, *bundle_problems]
     if errors(early):
-        raise LaunchError(early)
+        raise LaunchError([*early, *later_problems(provider, draft, early)])
     base = job_base(job, provider.identity(provider.render(draft)), bundle.sha256)
     named, run = numbered(provider, job, base, again, online)
     plan = provider.plan(named)

@@ -143,6 +143,10 @@ class Provider(ABC):
     # What its documents are called; empty where no other tool makes such.
     document_title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    # Rule about flags -> the places in the document that follow from such a flag, as a regular
+    # expression of paths. Where flags are wrong, the document's other errors are told with them;
+    # empty where there is no document to speak of.
+    follows: ClassVar[Mapping[str, str]] = {}
     # Whether the same request again means the same job, until that has failed (see pipeline).
     once: ClassVar[bool] = False
     # What a refused preflight exits with: the request's own fault, or the account's.

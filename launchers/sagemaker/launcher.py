@@ -34,7 +34,7 @@ from launchers.sagemaker.document import (
 )
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.plan import make_plan
-from launchers.sagemaker.rules import check
+from launchers.sagemaker.rules import FOLLOWS, check
 
 if TYPE_CHECKING:
     from launchers.sagemaker.session import Session
@@ -74,6 +74,7 @@ class SageMakerProvider(Provider):
             "bundle",
         }
     )
+    follows = FOLLOWS
     once = True
 
     def __init__(self) -> None:

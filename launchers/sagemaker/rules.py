@@ -18,6 +18,29 @@ from launchers.sagemaker.rules_machines import check_machines
 from launchers.sagemaker.rules_start import check_start
 from launchers.sagemaker.rules_world_size import check_world_size
 
+_HARDWARE = (
+    r"ResourceConfig\.(InstanceType|VolumeKmsKeyId)|processes_per_host|TrainingImage"
+    r"|Environment\.LAUNCH"
+)
+_ARGUMENTS = r"HyperParameters\.(?!sagemaker_mpi_)"
+_SCRIPT = r"HyperParameters\.sagemaker_(launch_script|program)"
+# See Provider.follows.
+FOLLOWS = {
+    "gpus-missing": _HARDWARE,
+    "machine-gpus": _HARDWARE,
+    "machine-unknown": _HARDWARE,
+    "machine-accelerator": _HARDWARE,
+    "ranks-above-gpus": r"processes_per_host",
+    "image-twice": r"TrainingImage",
+    "image-region": r"TrainingImage",
+    "spot-wait": r"StoppingCondition\.MaxWait|EnableManagedSpotTraining",
+    "isolation": r"EnableNetworkIsolation",
+    "argument-reserved": _ARGUMENTS,
+    "credential": _ARGUMENTS,
+    "script-missing": _SCRIPT,
+    "script-outside-source": _SCRIPT,
+}
+
 
 def check(
     document: Mapping[str, Any],

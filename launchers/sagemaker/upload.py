@@ -1,28 +1,25 @@
-"""The bundle's way into S3: under its hash, once, whole or not at all.
+"""The bundle's way into S3: by one PUT, or in parts side by side.
 
-An object appears in S3 when its one PUT or its last part is complete, so a broken upload leaves
-nothing under the name. What arrives is compared by SHA-256 with what was sent, by S3 itself.
+An object appears in S3 when its one PUT or its last part is complete. What arrives is compared by
+SHA-256 with what was sent, by S3 itself.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from launchers.core.source_bundle import SourceBundle
-from launchers.sagemaker.session import AWS_ERRORS, Session, code_of, is_passing
+from launchers.core.storing import Progress, store_once
+from launchers.sagemaker.session import AWS_ERRORS, Session, code_of
 
 # Above this it goes in parts, side by side. S3 takes parts from 5 MB on (but for the last).
 PART_BYTES = 16 * 1024**2
 _PARTS_AT_ONCE = 4
-
-# Bytes that have arrived, and bytes in all.
-Progress = Callable[[int, int], None]
 
 
 def upload(
@@ -43,23 +40,14 @@ def upload(
         LaunchError: S3 refuses it, or the source changed since it was read.
     """
     bucket, _, key = place.removeprefix("s3://").partition("/")
-    try:
-        if _is_there(session, bucket, key):
-            return False
-        with tempfile.TemporaryDirectory(prefix="launch-bundle-") as folder:
-            file = Path(folder) / "sourcedir.tar.gz"
-            bundle.write_tar_gz(file)
-            try:
-                _send(session, file, bucket, key, progress)
-            except AWS_ERRORS:
-                # The answer to the last request may have been lost, and the object be whole.
-                if not _is_there(session, bucket, key):
-                    raise
-    except AWS_ERRORS as error:
-        # A connection that was lost says nothing of the bucket.
-        fix = "" if is_passing(error) else "check --bucket and the caller's right to write to it"
-        raise session.refused(error, place, fix) from None
-    return True
+    return store_once(
+        session,
+        bundle,
+        place,
+        is_there=lambda: _is_there(session, bucket, key),
+        send=lambda file, tell: _send(session, file, bucket, key, tell),
+        progress=progress,
+    )
 
 
 def _is_there(session: Session, bucket: str, key: str) -> bool:
@@ -74,16 +62,13 @@ def _is_there(session: Session, bucket: str, key: str) -> bool:
 
 
 def _send(session: Session, file: Path, bucket: str, key: str, progress: Progress) -> None:
-    total = file.stat().st_size
-    progress(0, total)
-    if total > PART_BYTES:
+    if file.stat().st_size > PART_BYTES:
         _send_in_parts(session, file, bucket, key, progress)
         return
     content = file.read_bytes()
     session.client("s3").put_object(
         Bucket=bucket, Key=key, Body=content, ChecksumSHA256=_checksum(content)
     )
-    progress(total, total)
 
 
 def _send_in_parts(session: Session, file: Path, bucket: str, key: str, progress: Progress) -> None:

@@ -22,6 +22,33 @@ _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _ZONE = re.compile(r"([a-z]+-[a-z]+\d{1,2})-[a-z]")
 # Cloud Storage's bucket names; those with dots may be longer than 63.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]")
+# Of the pools with ranks; a reservation's name and the reduction servers have flags of their own.
+_HARDWARE = (
+    r"Specs\[[01]\]\.(machineSpec(?!\.reservationAffinity\.values)|diskSpec)"
+    r"|\.env\.LAUNCH_|scheduling\.strategy"
+)
+_PLACES = r"baseOutputDirectory|\.env\.LAUNCH_"
+_WORDS = r"containerSpec\.(args|command)"
+# See Provider.follows.
+FOLLOWS = {
+    "gpus-missing": _HARDWARE,
+    "machine-gpus": _HARDWARE,
+    "machine-unknown": _HARDWARE,
+    "accelerator": _HARDWARE,
+    "accelerator-machine": _HARDWARE,
+    "ranks-above-gpus": r"\.env\.LAUNCH_",
+    "boot-disk": r"diskSpec",
+    "image": r"imageUri",
+    "bucket": _PLACES,
+    "place": _PLACES,
+    "location": r"encryptionSpec|tensorboard|networkAttachment|reservationAffinity\.values",
+    "strategy": r"scheduling",
+    "max-wait": r"scheduling\.maxWait",
+    "network": r"\.network|pscInterfaceConfig|reservedIpRanges",
+    "credential": _WORDS,
+    "script-missing": _WORDS,
+    "script-outside-source": _WORDS,
+}
 
 
 def problems_in_flags(job: JobSpec, account: Account) -> list[Problem]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger
 from launchers.core.plan import Plan
 from launchers.core.poll import poll_seconds
-from launchers.core.problems import LaunchError, Problem, errors
+from launchers.core.problems import LaunchError, Problem
 from launchers.core.provider import (
     Conduct,
     Container,
@@ -26,6 +25,7 @@ from launchers.core.render import document_text, render
 from launchers.core.source_bundle import SourceBundle
 from launchers.vertex.account import account_of
 from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, mounted, script_of
+from launchers.vertex.flag_rules import FOLLOWS
 from launchers.vertex.image_choice import choose_image, image_missing
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.plan import make_plan
@@ -56,6 +56,7 @@ class VertexProvider(Provider):
             "bundle",
         }
     )
+    follows = FOLLOWS
     once = True
 
     def __init__(self) -> None:
@@ -74,16 +75,8 @@ class VertexProvider(Provider):
         return resolve(job)
 
     def plan(self, job: JobSpec) -> Plan:
-        """See :func:`launchers.vertex.plan.make_plan`; where flags are wrong, with what else the
-        document breaks."""
-        plan = make_plan(job)
-        if not errors(plan.problems):
-            return plan
-        from launchers.vertex.later_problems import later_problems
-
-        document, allowed = self.render(plan).document, frozenset(job.allow_values)
-        later = later_problems(plan.problems, document, plan.account.location, allowed)
-        return replace(plan, problems=(*plan.problems, *later))
+        """See :func:`launchers.vertex.plan.make_plan`."""
+        return make_plan(job)
 
     def render(self, plan: Plan) -> JobDefinition:
         """The CustomJob."""

@@ -1,14 +1,13 @@
-"""The bundle's way into Cloud Storage: under its hash, once, whole or not at all.
+"""The bundle's way into Cloud Storage: one object, in pieces where it is large.
 
-An object appears when its upload is complete, so a broken one leaves nothing under the name. What
-arrives is compared by its CRC32C with what was sent, by Cloud Storage itself.
+What arrives is compared by its CRC32C with what was sent, by Cloud Storage itself.
 """
 
 from __future__ import annotations
 
 import base64
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from io import BufferedReader, FileIO
 from pathlib import Path
 
@@ -16,13 +15,11 @@ from google.api_core.exceptions import Forbidden, PreconditionFailed
 
 from launchers.core.cloud import asked
 from launchers.core.source_bundle import SourceBundle
+from launchers.core.storing import Progress, store_once
 from launchers.vertex.session import GOOGLE_ERRORS, TIMEOUT_SECONDS, Session, is_missing
 
 # Above 8 MB Cloud Storage's client sends in pieces of this size (a multiple of 256 KB).
 PIECE_BYTES = 8 * 1024**2
-
-# Bytes that have gone out, and bytes in all.
-Progress = Callable[[int, int], None]
 
 
 def upload(
@@ -43,26 +40,14 @@ def upload(
         LaunchError: Cloud Storage refuses it, or the source changed since it was read.
     """
     bucket, _, key = place.removeprefix("gs://").partition("/")
-    try:
-        if _is_there(session, bucket, key):
-            return False
-        with tempfile.TemporaryDirectory(prefix="launch-bundle-") as folder:
-            file = Path(folder) / "sourcedir.tar.gz"
-            bundle.write_tar_gz(file)
-            try:
-                _send(session, file, bucket, key, progress)
-            except PreconditionFailed:
-                # Somebody else was quicker, or the answer to an earlier attempt was lost.
-                pass
-            except GOOGLE_ERRORS:
-                if not _is_there(session, bucket, key):
-                    raise
-            total = file.stat().st_size
-            progress(total, total)
-    except GOOGLE_ERRORS as error:
-        fix = "check --bucket and the caller's right to write to it"
-        raise session.refused(error, place, "" if session.is_passing(error) else fix) from None
-    return True
+    return store_once(
+        session,
+        bundle,
+        place,
+        is_there=lambda: _is_there(session, bucket, key),
+        send=lambda file, tell: _send(session, file, bucket, key, tell),
+        progress=progress,
+    )
 
 
 def _is_there(session: Session, bucket: str, key: str) -> bool:
@@ -86,8 +71,11 @@ def _send(session: Session, file: Path, bucket: str, key: str, progress: Progres
     blob = session.storage().bucket(bucket).blob(key, chunk_size=PIECE_BYTES)
     # Cloud Storage refuses what does not have it.
     blob.crc32c = _crc32c(file)
-    progress(0, total)
-    with _Watched(file, lambda done: progress(done, total)) as stream:
+    with (
+        # Somebody else was quicker, or the answer to an earlier attempt was lost.
+        suppress(PreconditionFailed),
+        _Watched(file, lambda done: progress(done, total)) as stream,
+    ):
         blob.upload_from_file(
             stream,
             size=total,

@@ -315,3 +315,26 @@ def test_a_submission_without_a_region_is_refused_and_leaves_no_job(launch: Laun
     assert answer.code == 2
     assert "--region" in answer.err
     assert launch("list").err.startswith("no jobs yet")
+
+
+# Flags that are wrong, the places of what the document breaks besides, and of what it doesn't.
+WRONG = [
+    ("--gpus 3 --max-wait 1h", ["--gpus", "MaxWaitTimeInSeconds"], "InstanceType"),
+    ("--gpus 4 --processes 8 --tag aws:a=b", ["--processes", "Tags[0]"], "processes_per_host"),
+    ("--gpus 4 --spot --mpi-option -h", ["--max-wait", "custom_mpi"], "MaxWaitTime"),
+    ("--gpus 4 --env LAUNCH_X=1 --max-runtime 40d", ["--env LAUNCH_X", "MaxRuntime"], "Environ"),
+    ("--gpus 4 --tag aws:a=b -- --sagemaker_x 1", ["-- --sagemaker_x", "Tags[0]"], "HyperP"),
+]
+
+
+@pytest.mark.parametrize(("words", "told", "not_told"), WRONG, ids=[row[0] for row in WRONG])
+def test_wrong_flags_are_told_with_what_the_document_breaks_besides(
+    launch: Launch, words: str, told: list[str], not_told: str
+):
+    launch.write("train.py", "print('x')\n")
+    answer = launch("sagemaker", "train.py", "--dry-run", *words.split())
+    lines = [line for line in answer.err.splitlines() if line.startswith("error: ")]
+    assert answer.code == 2
+    assert len(lines) == len(told)
+    assert all(any(part in line for line in lines) for part in told)
+    assert not any(f"$.{not_told}" in line or f".{not_told}" in line for line in lines)
