@@ -28,7 +28,7 @@ import base64
 import json
 import struct
 import zlib
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Mapping, MutableMapping, NamedTuple, Sequence
 
 ALL = "all"
 EXCHANGE, INIT, STRICT = "exchange", "init", "strict"
@@ -44,7 +44,7 @@ PRINT_FLOATS = 4
 # that were drawn apart differ by about their own size.
 FAR_APART = 0.05
 
-Record = Dict[str, Any]
+Record = MutableMapping[str, Any]
 
 WRAP = (
     "wrap the optimizer with hvd.DistributedOptimizer, or the tape with hvd.DistributedGradientTape"
@@ -69,7 +69,7 @@ class Finding(NamedTuple):
     words: str
     failure: str = ""
     fix: str = ""
-    missing: Tuple[int, ...] = ()
+    missing: tuple[int, ...] = ()
 
 
 def judge(
@@ -110,18 +110,18 @@ class _Rank(NamedTuple):
     """One rank's records as one."""
 
     final: bool
-    sets: Tuple[Record, ...]
-    other: Tuple[Tuple[Any, int], ...]
+    sets: tuple[Record, ...]
+    other: tuple[tuple[Any, int], ...]
     joined: bool
     called_after: int
 
     @property
-    def trained(self) -> Tuple[Record, ...]:
+    def trained(self) -> tuple[Record, ...]:
         """The sets with variables of the whole job, not of this rank alone."""
         return tuple(one for one in self.sets if one["variables"] > one["local"])
 
     @property
-    def exchanging(self) -> Tuple[Record, ...]:
+    def exchanging(self) -> tuple[Record, ...]:
         return tuple(one for one in self.trained if _counts(one, self.other))
 
 
@@ -182,7 +182,7 @@ def _apart(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> Findin
 
 def _forgotten(ranks: Sequence[_Rank], training: Sequence[int]) -> Optional[Finding]:
     """An optimizer that two ranks or more trained without exchange, beside one that exchanged."""
-    apart: Dict[Tuple[str, str], List[int]] = {}
+    apart: dict[tuple[str, str], list[int]] = {}
     for rank in training:
         for one in ranks[rank].trained:
             if "during" in one["phases"] and not _counts(one, ranks[rank].other):
@@ -201,12 +201,12 @@ def _forgotten(ranks: Sequence[_Rank], training: Sequence[int]) -> Optional[Find
 # -- what counts as an exchange ------------------------------------------------------------------
 
 
-def _counts(one: Record, other: Sequence[Tuple[Any, int]]) -> bool:
+def _counts(one: Record, other: Sequence[tuple[Any, int]]) -> bool:
     """Whether a set's training was exchanged, or may have been where nobody can tell."""
     return bool(_groups(one)) or any(_may_be(one, entry) for entry in other)
 
 
-def _groups(one: Record) -> List[Any]:
+def _groups(one: Record) -> list[Any]:
     """The groups of at least two ranks over which it went."""
     return [group for group in one["groups"] if group == ALL or len(group) > 1]
 
@@ -215,14 +215,14 @@ def _alone(one: Record) -> bool:
     return bool(one["groups"]) and not _groups(one)
 
 
-def _may_be(one: Record, entry: Tuple[Any, int]) -> bool:
+def _may_be(one: Record, entry: tuple[Any, int]) -> bool:
     """Whether an exchange that belongs to no variable is large enough to hold what was trained,
     packed or thinned out (a flat buffer, pickled bytes, the largest gradients alone)."""
     group, elements = entry
     return (group == ALL or len(group) > 1) and elements * 100 >= one["elements"]
 
 
-def _parts(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> List[List[int]]:
+def _parts(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> list[list[int]]:
     """The ranks that trained, in the parts that exchanges connect."""
     parent = list(range(size))
 
@@ -237,13 +237,13 @@ def _parts(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> List[L
             for member in members:
                 if 0 <= member < size:
                     parent[root(member)] = root(rank)
-    parts: Dict[int, List[int]] = {}
+    parts: dict[int, list[int]] = {}
     for rank in training:
         parts.setdefault(root(rank), []).append(rank)
     return sorted(parts.values())
 
 
-def _groups_of(rank: _Rank) -> List[Any]:
+def _groups_of(rank: _Rank) -> list[Any]:
     found = [group for one in rank.trained for group in _groups(one)]
     return found + [
         entry[0] for entry in rank.other if any(_may_be(one, entry) for one in rank.trained)
@@ -284,9 +284,9 @@ def _weights(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> Find
     return Finding(f"{words}, weights not compared" + (f" ({reasons[0]})" if reasons else ""))
 
 
-def _keys(ranks: Sequence[_Rank], training: Sequence[int]) -> List[Tuple[str, int, Any]]:
+def _keys(ranks: Sequence[_Rank], training: Sequence[int]) -> list[tuple[str, int, Any]]:
     """What can be compared: sets of the same form, of the same place among these, and a group."""
-    keys: Dict[Tuple[str, int, Any], None] = {}
+    keys: dict[tuple[str, int, Any], None] = {}
     for rank in training:
         for form, place, one in _placed(ranks[rank]):
             for group in _groups(one):
@@ -294,9 +294,9 @@ def _keys(ranks: Sequence[_Rank], training: Sequence[int]) -> List[Tuple[str, in
     return list(keys)
 
 
-def _placed(rank: _Rank) -> List[Tuple[str, int, Record]]:
+def _placed(rank: _Rank) -> list[tuple[str, int, Record]]:
     """The sets whose gradients were averaged: form, number among those of this form, set."""
-    seen: Dict[str, int] = {}
+    seen: dict[str, int] = {}
     placed = []
     for one in rank.trained:
         if one["how"] == "gradients" and _groups(one):
@@ -305,10 +305,10 @@ def _placed(rank: _Rank) -> List[Tuple[str, int, Record]]:
     return placed
 
 
-def _compare(ranks: Sequence[_Rank], key: Tuple[str, int, Any]) -> _Compared:
+def _compare(ranks: Sequence[_Rank], key: tuple[str, int, Any]) -> _Compared:
     form, place, group = key
     members = range(len(ranks)) if group == ALL else [r for r in group if 0 <= r < len(ranks)]
-    held: List[Tuple[int, Record]] = []
+    held: list[tuple[int, Record]] = []
     for rank in members:
         for its_form, its_place, one in _placed(ranks[rank]):
             if (its_form, its_place) == (form, place) and one.get("weights"):
@@ -342,7 +342,7 @@ def _compare(ranks: Sequence[_Rank], key: Tuple[str, int, Any]) -> _Compared:
     return _Compared(compared, differing, worst, sampled, reason)
 
 
-def _table(weights: Record) -> Dict[int, Tuple[float, ...]]:
+def _table(weights: Record) -> dict[int, tuple[float, ...]]:
     """Variable's index -> its floats; those that could not be read are left out."""
     data = base64.b64decode(weights["prints"])
     width = 4 * PRINT_FLOATS
@@ -371,14 +371,14 @@ def _distance(own: Sequence[float], others: Sequence[float]) -> float:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def _read(evidence: Mapping[int, Sequence[Record]], size: int) -> List[_Rank]:
+def _read(evidence: Mapping[int, Sequence[Record]], size: int) -> list[_Rank]:
     return [_merged(evidence.get(rank) or ()) for rank in range(size)]
 
 
 def _merged(records: Iterable[Record]) -> _Rank:
     final, joined, called = False, False, 0
-    sets: List[Record] = []
-    other: List[Tuple[Any, int]] = []
+    sets: list[Record] = []
+    other: list[tuple[Any, int]] = []
     for record in records:
         try:
             own_sets = [_checked(one) for one in record["sets"]]
@@ -440,7 +440,7 @@ def _count(number: int, noun: str) -> str:
 # -- lines, where no agent carries the records -----------------------------------------------------
 
 
-def encode(records: Sequence[Record], rank: int, serial: int, stamp: str = "") -> List[str]:
+def encode(records: Sequence[Record], rank: int, serial: int, stamp: str = "") -> list[str]:
     """The lines that carry a rank's records; the newest complete ``serial`` counts.
 
     Returns:
@@ -466,8 +466,8 @@ class Gathering:
 
     def __init__(self, stamp: str = "", world_size: int = 1 << 20):
         self._stamp, self._size = stamp, world_size
-        self._pieces: Dict[int, Dict[int, Dict[int, str]]] = {}
-        self._parts: Dict[Tuple[int, int], int] = {}
+        self._pieces: dict[int, dict[int, dict[int, str]]] = {}
+        self._parts: dict[tuple[int, int], int] = {}
 
     def feed(self, line: str) -> bool:
         """Takes a line; whether it is one of the job's."""
@@ -493,7 +493,7 @@ class Gathering:
         self._parts[(rank, serial)] = parts
         return True
 
-    def evidence(self) -> Dict[int, List[Record]]:
+    def evidence(self) -> dict[int, list[Record]]:
         """Rank -> its newest complete records."""
         found = {}
         for rank, serials in self._pieces.items():
@@ -505,7 +505,7 @@ class Gathering:
         return found
 
     @staticmethod
-    def _whole(pieces: Mapping[int, str], parts: int) -> Optional[List[Record]]:
+    def _whole(pieces: Mapping[int, str], parts: int) -> Optional[list[Record]]:
         if len(pieces) < parts:
             return None
         try:
