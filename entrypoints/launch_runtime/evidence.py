@@ -180,7 +180,7 @@ def _apart(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> Findin
     return Finding("", f"{who} trained apart: {why}", f"{fix}; {OPT_OUT}")
 
 
-def _forgotten(ranks: Sequence[_Rank], training: Sequence[int]) -> Optional[Finding]:
+def _forgotten(ranks: Sequence[_Rank], training: Sequence[int]) -> Finding | None:
     """An optimizer that two ranks or more trained without exchange, beside one that exchanged."""
     apart: dict[tuple[str, str], list[int]] = {}
     for rank in training:
@@ -505,7 +505,7 @@ class Gathering:
         return found
 
     @staticmethod
-    def _whole(pieces: Mapping[int, str], parts: int) -> Optional[list[Record]]:
+    def _whole(pieces: Mapping[int, str], parts: int) -> list[Record] | None:
         if len(pieces) < parts:
             return None
         try:
