@@ -1,0 +1,6 @@
+"""What a rank sees of its own training: which variables were trained, and what was exchanged.
+
+``tensorflow`` and ``torch`` put hooks where a framework computes gradients and applies them,
+``horovod`` where tensors go to other ranks; ``collector`` keeps what they say, ``fingerprints``
+makes weights comparable. No graph is changed, and inside a ``tf.function`` nothing runs at a step.
+"""

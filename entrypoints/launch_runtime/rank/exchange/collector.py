@@ -1,0 +1,369 @@
+"""Keeps what the hooks see in one process, and makes the record of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+import weakref
+from typing import Any, Callable, Dict, Iterable, Sequence, Tuple
+
+from launch_runtime.rank.exchange import fingerprints
+from launch_runtime.rank.exchange.trained import (
+    BY_HAND,
+    GRADIENTS,
+    UNKNOWN,
+    VALUES,
+    TrainedSet,
+    Variable,
+    is_group,
+    matched,
+)
+
+Send = Callable[["dict[str, Any]"], None]
+Marks = Dict[int, Tuple[Any, Any]]  # number of an object -> weak reference to it, what it is
+
+BEFORE, DURING, AFTER = "before", "during", "after"
+INITIALISED, SHUT_DOWN = "initialised", "shut-down"
+# An optimizer changes its variables; Horovod reduces gradients whose variables are known.
+APPLYING, REDUCING = "applying", "reducing"
+
+# Smaller tensors are metrics, counters and flags.
+MANY = 64
+_PAUSE_SECONDS = 60.0  # between two records, but for the last one
+_MOST_SETS = 64
+_MOST_MARKS = 8192
+_MOST_OTHERS = 16
+
+
+def install(send: Send) -> Collector:
+    """Puts the hooks in: they act once a framework is imported.
+
+    Args:
+        send: Takes a record (see ``launch_runtime/evidence.py``) whenever one is due.
+    """
+    from launch_runtime.rank.exchange import horovod_hooks, tensorflow_hooks, torch_hooks
+    from launch_runtime.rank.import_hook import when_imported
+
+    collector = Collector(send)
+    when_imported(
+        {
+            **tensorflow_hooks.table(collector),
+            **torch_hooks.table(collector),
+            **horovod_hooks.table(collector),
+        }
+    )
+    return collector
+
+
+def _quiet(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A mistake of ours must not end a training: it ends the watching."""
+
+    @functools.wraps(method)
+    def called(self: Collector, *args: Any, **kwargs: Any) -> Any:
+        if self.broken or os.getpid() != self._pid:
+            return None
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            self.broken = f"{type(error).__name__}: {error}"
+            return None
+
+    return called
+
+
+class Collector:
+    """What one process trained and exchanged.
+
+    Args:
+        send: See :func:`install`.
+
+    Attributes:
+        broken: Why nothing is seen any more, or "".
+    """
+
+    def __init__(self, send: Send):
+        self._reset(send)
+        if hasattr(os, "register_at_fork"):
+            # A child has nothing of its parent's training to tell, and may train itself.
+            os.register_at_fork(after_in_child=lambda: self._reset(send))
+
+    def _reset(self, send: Send) -> None:
+        self._send, self._pid, self.broken = send, os.getpid(), ""
+        self._phase = BEFORE
+        self._sets: list[TrainedSet] = []
+        self._by_owner: dict[int, TrainedSet] = {}
+        self._by_hand: TrainedSet | None = None
+        self._variables: dict[int, Variable] = {}
+        self._by_handle: dict[int, Variable] = {}
+        self._gradients: Marks = {}  # a gradient -> the variable that it is of
+        self._arrived: Marks = {}  # what an exchange gave -> the group that it went over
+        self._shapes: dict[tuple[int, ...], list[Any]] = {}
+        self._others: list[list[Any]] = []  # group, most elements of one exchange
+        self._joined, self._called_after = False, 0
+        self._sent_at = float("-inf")
+        self._finished = False
+        self._last: dict[str, Any] | None = None
+        self._inside = threading.local()
+
+    # -- what hooks say ------------------------------------------------------------------------
+
+    @_quiet
+    def computed(self, gradients: Sequence[Any], variables: Sequence[Variable | None]) -> None:
+        """A framework has computed the gradients of variables."""
+        for gradient, variable in zip(gradients, variables):
+            if gradient is None or variable is None:
+                continue
+            variable.has_gradient = True
+            if variable.how != GRADIENTS:
+                self._mark(self._gradients, gradient, variable)
+
+    @_quiet
+    def applied(
+        self,
+        owner: Any,
+        name: str,
+        pairs: Sequence[tuple[Any, Variable | None]],
+        steps: Callable[[], int] | None,
+    ) -> None:
+        """An optimizer changes variables by gradients; once a trace inside a ``tf.function``."""
+        known = self._by_owner.get(id(owner))
+        if known is None or not known.is_of(owner):
+            known = self._new_set(name, owner, steps)
+            if known is None:
+                return
+        if self._phase not in known.phases:
+            known.phases.append(self._phase)
+        for gradient, variable in pairs:
+            if variable is None:
+                continue
+            known.add(variable)
+            group = self._of_mark(self._arrived, gradient)
+            if group is not None:
+                self._went(variable, GRADIENTS, group)
+
+    def is_known(self, owner: Any, count: int) -> bool:
+        """Whether a further step of this optimizer is no news."""
+        known = self._by_owner.get(id(owner))
+        return (
+            known is not None
+            and known.is_of(owner)
+            and len(known.variables) == count
+            and self._phase in known.phases
+            and all(variable.how == GRADIENTS for variable in known.variables)
+        )
+
+    @_quiet
+    def assigned(self, variable: Variable) -> None:
+        """The script, and no optimizer, gives a variable another value."""
+        if variable.owner is not None and variable.owner.name != BY_HAND:
+            steps = variable.owner.steps()
+            variable.changed_at = UNKNOWN if steps is None else steps
+        elif variable.has_gradient:
+            if self._by_hand is None:
+                self._by_hand = TrainedSet(BY_HAND, None, None)
+                self._sets.append(self._by_hand)
+            if self._phase not in self._by_hand.phases:
+                self._by_hand.phases.append(self._phase)
+            self._by_hand.add(variable)
+
+    @_quiet
+    def reduced(self, variables: Iterable[Variable | None], group: Any) -> None:
+        """The gradients of these variables go through an exchange over ``group``."""
+        self._called()
+        for variable in variables:
+            if variable is not None:
+                self._went(variable, GRADIENTS, group)
+
+    @_quiet
+    def exchanged(
+        self, tensor: Any, shape: Sequence[int | None], group: Any, value: Any = None
+    ) -> None:
+        """A tensor goes to the other ranks of ``group``, and nobody has said whose it is.
+
+        Args:
+            tensor: As the script gave it.
+            shape: Its dimensions; an unknown one is None.
+            group: ``"all"``, or a list of ranks.
+            value: The variable whose value it is, where it is one's.
+        """
+        self._called()
+        if isinstance(value, Variable):
+            self._went(value, VALUES, group)
+            return
+        variable = self._of_mark(self._gradients, tensor)
+        if variable is not None:
+            self._went(variable, GRADIENTS, group)
+            return
+        known = tuple(int(dimension) for dimension in shape if dimension is not None)
+        elements = 1
+        for dimension in known:
+            elements *= dimension
+        if not is_group(group) or elements < 2:
+            return
+        if len(known) == len(shape) and len(self._shapes) < _MOST_MARKS:
+            groups = self._shapes.setdefault(known, [])
+            if group not in groups:
+                groups.append(group)
+        if elements >= MANY:
+            self._other(group, elements)
+
+    @_quiet
+    def arrived(self, tensor: Any, group: Any) -> None:
+        """``tensor`` is what an exchange over ``group`` gave."""
+        if is_group(group):
+            self._mark(self._arrived, tensor, group)
+
+    @_quiet
+    def sent(self) -> None:
+        """A broadcast, or a collective that carries no gradient."""
+        self._called()
+
+    @_quiet
+    def joined(self) -> None:
+        """``hvd.join()``: from here on this rank may have fewer steps than others."""
+        self._joined = True
+
+    def horovod(self, state: str) -> None:
+        """``initialised`` once hvd.init() has returned, ``shut-down`` once shutdown has."""
+        if os.getpid() == self._pid:
+            self._phase = DURING if state == INITIALISED else AFTER
+            if state == INITIALISED:
+                self._finished = False
+
+    @_quiet
+    def finish(self) -> None:
+        """Reads the weights and sends the last record; before Horovod goes, and at the end."""
+        if self._finished:
+            # Weights are those of the moment when Horovod went. What came after is added.
+            last = self._last
+            record = self._record(weights=False)
+            if last is not None:
+                for entry, old in zip(record["sets"], last["sets"]):
+                    entry["weights"] = old["weights"]
+            if record == last:
+                return
+        else:
+            record = self._record(weights=True)
+            self._finished = self._phase != BEFORE
+        self._last = record
+        self._send(record)
+
+    # -- variables -----------------------------------------------------------------------------
+
+    def variable(self, found: Any) -> Variable | None:
+        """What stands for the framework's object, if it was seen before."""
+        known = self._variables.get(id(found))
+        return known if known is not None and known.is_of(found) else None
+
+    def variable_of(self, handle: Any) -> Variable | None:
+        """The same by the number of its storage."""
+        known = self._by_handle.get(id(handle))
+        return known if known is not None and not known.is_dropped else None
+
+    def keep(
+        self, found: Any, shape: Sequence[int], read: Callable[[], Any], handle: Any = None
+    ) -> Variable:
+        """What stands for the framework's object from now on."""
+        if len(self._variables) >= _MOST_MARKS:
+            self._variables = {
+                key: one for key, one in self._variables.items() if not one.is_dropped
+            }
+            self._by_handle = {
+                key: one for key, one in self._by_handle.items() if not one.is_dropped
+            }
+        known = self._variables[id(found)] = Variable(found, shape, read)
+        if handle is not None:
+            self._by_handle[id(handle)] = known
+        return known
+
+    def is_inside(self, what: str) -> bool:
+        """Whether this thread is within what :meth:`enter` was called for."""
+        return bool(getattr(self._inside, what, 0))
+
+    def enter(self, what: str) -> None:
+        """Until :meth:`leave`, this thread is within ``APPLYING`` or ``REDUCING``."""
+        setattr(self._inside, what, getattr(self._inside, what, 0) + 1)
+
+    def leave(self, what: str) -> None:
+        """See :meth:`enter`."""
+        setattr(self._inside, what, getattr(self._inside, what, 1) - 1)
+
+    # -- within --------------------------------------------------------------------------------
+
+    def _new_set(self, name: str, owner: Any, steps: Callable[[], int] | None) -> TrainedSet | None:
+        if len(self._sets) >= _MOST_SETS:
+            return None
+        known = self._by_owner[id(owner)] = TrainedSet(name, owner, steps)
+        self._sets.append(known)
+        return known
+
+    def _went(self, variable: Variable, how: str, group: Any) -> None:
+        new = group not in variable.groups
+        variable.went(how, group)
+        if new and is_group(group):
+            self._news()
+
+    def _other(self, group: Any, elements: int) -> None:
+        for entry in self._others:
+            if entry[0] == group:
+                entry[1] = max(entry[1], elements)
+                return
+        if len(self._others) < _MOST_OTHERS:
+            self._others.append([group, elements])
+            self._news()
+
+    def _called(self) -> None:
+        if self._sets:
+            self._called_after += 1
+
+    def _news(self) -> None:
+        """Sends a record at the first exchange, and then once a minute."""
+        now = time.monotonic()
+        if now - self._sent_at < _PAUSE_SECONDS:
+            return
+        self._sent_at = now
+        self._send(self._record(weights=False))
+
+    def _record(self, weights: bool) -> dict[str, Any]:
+        for one in self._sets:
+            matched(one, self._shapes)
+        began, sets = time.monotonic(), []
+        for one in self._sets:
+            left = fingerprints.SECONDS - (time.monotonic() - began)
+            if one.variables:
+                sets.append(one.record(weights, left))
+        return {
+            "pid": self._pid,
+            "final": weights or self._finished,
+            "joined": self._joined,
+            "called_after": self._called_after,
+            "other": [[group, elements] for group, elements in self._others],
+            "sets": sets,
+        }
+
+    def _mark(self, marks: Marks, tensor: Any, what: Any) -> None:
+        tensor = _dense(tensor)
+        if len(marks) >= _MOST_MARKS:
+            for key in [key for key, (ref, _) in marks.items() if ref() is None]:
+                del marks[key]
+            if len(marks) >= _MOST_MARKS:
+                marks.clear()
+        try:
+            marks[id(tensor)] = (weakref.ref(tensor), what)
+        except TypeError:
+            return
+
+    def _of_mark(self, marks: Marks, tensor: Any) -> Any:
+        if tensor is None:
+            return None
+        tensor = _dense(tensor)
+        ref, what = marks.get(id(tensor), (None, None))
+        return what if ref is not None and ref() is tensor else None
+
+
+def _dense(tensor: Any) -> Any:
+    """The values of a sparse gradient, as TensorFlow has it; anything else itself."""
+    values = getattr(tensor, "values", None)
+    return tensor if values is None or callable(values) else values

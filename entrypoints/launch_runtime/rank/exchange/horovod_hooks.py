@@ -1,0 +1,138 @@
+"""Hooks where Horovod's TensorFlow binding hands tensors to the other ranks.
+
+Functions of ``horovod.tensorflow.mpi_ops`` are replaced before anything imports them by name.
+What reduces the gradients of DistributedOptimizer and DistributedGradientTape knows the variables
+(``_make_allreduce_grads_fn``), so there nothing is left to guess. Names as in 0.19 to 0.28.1.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from typing import Any
+
+from launch_runtime import evidence
+from launch_runtime.rank.exchange import tensorflow_hooks
+from launch_runtime.rank.exchange.collector import REDUCING, Collector
+from launch_runtime.rank.exchange.tensorflow_hooks import plain
+from launch_runtime.rank.import_hook import OnImport
+
+_ONE = ("_allreduce", "allgather", "alltoall", "_reducescatter")
+_SEVERAL = ("_grouped_allreduce", "grouped_allgather", "_grouped_reducescatter")
+_FROM_ONE = ("broadcast", "broadcast_")
+
+
+def table(collector: Collector) -> dict[str, OnImport]:
+    """Module -> what is to be done with it once it is there."""
+    hooks = _Hooks(collector)
+    return {
+        "horovod.tensorflow.mpi_ops": hooks.operations,
+        "horovod.tensorflow": hooks.binding,
+    }
+
+
+def group_of(process_set: Any) -> Any:
+    """The ranks of a process set: ``"all"``, or a sorted list."""
+    number = getattr(process_set, "process_set_id", 0)
+    ranks = getattr(process_set, "ranks", None)
+    if not number or not ranks:
+        return evidence.ALL
+    found = sorted(int(rank) for rank in ranks)
+    world = os.environ.get("LAUNCH_WORLD_SIZE", "")
+    return evidence.ALL if world == str(len(found)) else found
+
+
+class _Hooks:
+    def __init__(self, collector: Collector):
+        self._collector = collector
+
+    def operations(self, module: Any) -> None:
+        """``horovod.tensorflow.mpi_ops``."""
+        for name in (*_ONE, *_SEVERAL):
+            if hasattr(module, name):
+                self._wrap(module, name, several=name in _SEVERAL)
+        for name in _FROM_ONE:
+            if hasattr(module, name):
+                self._tell(module, name, self._collector.sent)
+        if hasattr(module, "join"):
+            self._tell(module, "join", self._collector.joined)
+
+    def binding(self, module: Any) -> None:
+        """``horovod.tensorflow``."""
+        original = getattr(module, "_make_allreduce_grads_fn", None)
+        if original is None:
+            return
+        parameters = list(inspect.signature(original).parameters)
+        collector = self._collector
+
+        @functools.wraps(original)
+        def make(*args: Any, **kwargs: Any) -> Any:
+            group = group_of(_argument("process_set", parameters, args, kwargs))
+            reduce_gradients = original(*args, **kwargs)
+
+            def reduced(grads: Any, vars: Any = None, *rest: Any, **named: Any) -> Any:  # noqa: A002
+                if vars is not None:
+                    found = [
+                        tensorflow_hooks.tracked(collector, variable)
+                        for gradient, variable in zip(grads, vars)
+                        if gradient is not None
+                    ]
+                    collector.reduced(found, group)
+                elif not rest and not named:
+                    return reduce_gradients(grads)
+                collector.enter(REDUCING)
+                try:
+                    return reduce_gradients(grads, vars, *rest, **named)
+                finally:
+                    collector.leave(REDUCING)
+
+            return plain(reduced)
+
+        module._make_allreduce_grads_fn = make
+
+    def _wrap(self, module: Any, name: str, several: bool) -> None:
+        original = getattr(module, name)
+        parameters = list(inspect.signature(original).parameters)
+        collector = self._collector
+
+        @functools.wraps(original)
+        def operation(*args: Any, **kwargs: Any) -> Any:
+            if collector.is_inside(REDUCING):
+                return original(*args, **kwargs)
+            group = group_of(_argument("process_set", parameters, args, kwargs))
+            given = _argument(parameters[0], parameters, args, kwargs)
+            result = original(*args, **kwargs)
+            given = list(given) if several and isinstance(given, (list, tuple)) else [given]
+            for tensor in given:
+                value = tensorflow_hooks.tracked(collector, tensor)
+                collector.exchanged(tensor, _shape(tensor), group, value)
+            for tensor in result if several and isinstance(result, (list, tuple)) else [result]:
+                collector.arrived(tensor, group)
+            return result
+
+        setattr(module, name, plain(operation))
+
+    def _tell(self, module: Any, name: str, note: Any) -> None:
+        original = getattr(module, name)
+
+        @functools.wraps(original)
+        def told(*args: Any, **kwargs: Any) -> Any:
+            note()
+            return original(*args, **kwargs)
+
+        setattr(module, name, plain(told))
+
+
+def _argument(name: str, parameters: list[str], args: Any, kwargs: Any) -> Any:
+    if name in kwargs:
+        return kwargs[name]
+    place = parameters.index(name) if name in parameters else len(args)
+    return args[place] if place < len(args) else None
+
+
+def _shape(tensor: Any) -> list[Any]:
+    try:
+        return [None if dimension is None else int(dimension) for dimension in tensor.shape]
+    except (AttributeError, TypeError, ValueError):
+        return [None]

@@ -1,0 +1,249 @@
+"""Hooks where TensorFlow and Keras compute gradients and apply them.
+
+Inside a ``tf.function`` they run while it is traced, and never at a step. Places, by version:
+``GradientTape.gradient`` and the resource variables are the same from TensorFlow 2.4 on; Keras
+moved its optimizers several times (2.4 to 2.18, Keras 3), which the table below lists.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from typing import Any, Callable, Iterable
+
+from launch_runtime.rank.exchange.collector import APPLYING, Collector
+from launch_runtime.rank.exchange.trained import Variable
+from launch_runtime.rank.import_hook import OnImport
+
+# Module -> its class with apply_gradients(grads_and_vars, ...).
+_APPLY_GRADIENTS = {
+    "tensorflow.python.training.optimizer": "Optimizer",
+    "tensorflow.python.keras.optimizer_v2.optimizer_v2": "OptimizerV2",
+    "keras.optimizer_v2.optimizer_v2": "OptimizerV2",  # 2.6 to 2.8
+    "keras.optimizers.optimizer_v2.optimizer_v2": "OptimizerV2",  # 2.9, 2.10
+    "keras.optimizers.optimizer_experimental.optimizer": "_BaseOptimizer",  # 2.9, 2.10
+    "keras.optimizers.legacy.optimizer_v2": "OptimizerV2",  # 2.11, 2.12
+    "keras.optimizers.optimizer": "_BaseOptimizer",  # 2.11, 2.12
+    "keras.src.optimizers.legacy.optimizer_v2": "OptimizerV2",  # 2.13 to 2.15
+    "keras.src.optimizers.optimizer": "_BaseOptimizer",  # 2.13 to 2.15; in Keras 3 another one
+    "tf_keras.src.optimizers.legacy.optimizer_v2": "OptimizerV2",
+    "tf_keras.src.optimizers.optimizer": "_BaseOptimizer",
+}
+_KERAS_3 = "keras.src.optimizers.base_optimizer"
+_MOST_VALUES = 1 << 24
+
+
+def table(collector: Collector) -> dict[str, OnImport]:
+    """Module -> what is to be done with it once it is there."""
+    hooks = _Hooks(collector)
+    found: dict[str, OnImport] = {
+        "tensorflow.python.eager.backprop": hooks.tape,
+        "tensorflow.python.ops.resource_variable_ops": hooks.variables,
+        _KERAS_3: hooks.keras_3,
+    }
+    for name, cls in _APPLY_GRADIENTS.items():
+        found[name] = functools.partial(hooks.optimizer, cls)
+    return found
+
+
+class _Hooks:
+    def __init__(self, collector: Collector):
+        self._collector = collector
+        self._track = functools.partial(tracked, collector)
+
+    def tape(self, module: Any) -> None:
+        """``tensorflow.python.eager.backprop``."""
+        original = module.GradientTape.gradient
+        note = self._computed
+
+        @functools.wraps(original)
+        def gradient(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(tape, target, sources, *args, **kwargs)
+            note(tape, sources, result)
+            return result
+
+        module.GradientTape.gradient = plain(gradient)
+
+    def optimizer(self, name: str, module: Any) -> None:
+        """A module with an optimizer that has ``apply_gradients``."""
+        cls: Any = getattr(module, name, None)
+        original = getattr(cls, "apply_gradients", None)
+        if original is None:
+            return
+        collector, note = self._collector, self._applied
+
+        @functools.wraps(original)
+        def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+            if collector.is_inside(APPLYING):
+                return original(optimizer, grads_and_vars, *args, **kwargs)
+            pairs = list(grads_and_vars)
+            note(optimizer, pairs)
+            collector.enter(APPLYING)
+            try:
+                return original(optimizer, pairs, *args, **kwargs)
+            finally:
+                collector.leave(APPLYING)
+
+        cls.apply_gradients = plain(apply_gradients)
+
+    def keras_3(self, module: Any) -> None:
+        """``keras.src.optimizers.base_optimizer``."""
+        original = module.BaseOptimizer.apply
+        collector, note = self._collector, self._applied
+
+        @functools.wraps(original)
+        def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
+            if collector.is_inside(APPLYING):
+                return original(optimizer, grads, trainable_variables)
+            grads = list(grads)
+            if trainable_variables is not None:
+                trainable_variables = list(trainable_variables)
+            known = trainable_variables or getattr(optimizer, "_trainable_variables", ())
+            note(optimizer, list(zip(grads, known)))
+            collector.enter(APPLYING)
+            try:
+                return original(optimizer, grads, trainable_variables)
+            finally:
+                collector.leave(APPLYING)
+
+        module.BaseOptimizer.apply = plain(apply)
+
+    def variables(self, module: Any) -> None:
+        """``tensorflow.python.ops.resource_variable_ops``."""
+        for name in ("assign", "assign_add", "assign_sub"):
+            self._wrap_assign(module.BaseResourceVariable, name)
+        restore = getattr(module, "shape_safe_assign_variable_handle", None)
+        if restore is None:
+            return
+        note = self._restored
+
+        @functools.wraps(restore)
+        def restored(handle: Any, *args: Any, **kwargs: Any) -> Any:
+            note(handle)
+            return restore(handle, *args, **kwargs)
+
+        module.shape_safe_assign_variable_handle = plain(restored)
+
+    def _wrap_assign(self, cls: Any, name: str) -> None:
+        original = getattr(cls, name)
+        collector = self._collector
+
+        @functools.wraps(original)
+        def assign(variable: Any, *args: Any, **kwargs: Any) -> Any:
+            known = collector.variable(variable)
+            if known is not None and not collector.is_inside(APPLYING):
+                collector.assigned(known)
+            return original(variable, *args, **kwargs)
+
+        setattr(cls, name, plain(assign))
+
+    def _restored(self, handle: Any) -> None:
+        if not self._collector.is_inside(APPLYING):
+            known = self._collector.variable_of(handle)
+            if known is not None:
+                self._collector.assigned(known)
+
+    def _computed(self, tape: Any, sources: Any, result: Any) -> None:
+        flat, gradients = _flat(sources), _flat(result)
+        if len(flat) != len(gradients):
+            return
+        known = [self._track(source) for source in flat]
+        local = getattr(tape, "_local_sources", None)  # of Horovod's tape
+        if local:
+            _note_local(flat, known, local)
+        self._collector.computed(gradients, known)
+
+    def _applied(self, optimizer: Any, pairs: list[Any]) -> None:
+        collector = self._collector
+        if collector.is_known(optimizer, len(pairs)):
+            return
+        try:
+            known = [(gradient, self._track(variable)) for gradient, variable in pairs]
+        except (TypeError, ValueError):
+            return  # the optimizer will say so itself
+        local = getattr(optimizer, "_local_vars", None)  # of Horovod's optimizer
+        helper = getattr(optimizer, "_agg_helper", None)
+        local = local or getattr(helper, "_local_vars", None)
+        if local:
+            _note_local([pair[1] for pair in pairs], [pair[1] for pair in known], local)
+        name = type(optimizer).__name__
+        collector.applied(optimizer, name, known, _steps_of(optimizer))
+
+
+def tracked(collector: Collector, found: Any) -> Variable | None:
+    """What stands for a TensorFlow or Keras variable; None for anything else."""
+    found = _resource(found)
+    known = collector.variable(found)
+    if known is not None:
+        return known
+    handle = getattr(found, "handle", None)
+    if handle is None or not hasattr(found, "assign"):
+        return None
+    try:
+        shape = [int(dimension) for dimension in found.shape]
+        return collector.keep(found, shape, _reader(handle, found.dtype), handle)
+    except (TypeError, ValueError):
+        return None
+
+
+def plain(function: Any) -> Any:
+    """``function``, which AutoGraph shall call as it is and not rewrite."""
+    function.autograph_info__ = {}
+    return function
+
+
+def _resource(found: Any) -> Any:
+    """The resource variable inside Keras's own kinds of variables."""
+    fields = getattr(found, "__dict__", {})
+    for name in ("_variable", "_value"):  # mixed precision of Keras 2; Keras 3
+        inner = fields.get(name)
+        if hasattr(inner, "handle"):
+            return inner
+    return found
+
+
+def _reader(handle: Any, dtype: Any) -> Callable[[], Any]:
+    """Reads a variable by its handle, so that the variable itself may go."""
+
+    def read() -> Any:
+        modules = sys.modules
+        ops = modules["tensorflow.python.framework.ops"]
+        raw = modules["tensorflow.python.ops.gen_resource_variable_ops"]
+        with ops.init_scope():
+            value = raw.read_variable_op(handle, dtype)
+            if value.shape.num_elements() > _MOST_VALUES:
+                array_ops = modules["tensorflow.python.ops.array_ops"]
+                value = array_ops.reshape(value, [-1])[:_MOST_VALUES]
+            if not value.dtype.is_floating:
+                raise ValueError("no real numbers")
+            return value.numpy()
+
+    return read
+
+
+def _steps_of(optimizer: Any) -> Callable[[], int] | None:
+    """Reads the optimizer's own count of its steps."""
+    ref = weakref.ref(optimizer)
+
+    def steps() -> int:
+        ops = sys.modules["tensorflow.python.framework.ops"]
+        with ops.init_scope():
+            return int(_resource(ref().iterations).numpy())  # type: ignore[union-attr]
+
+    return steps if hasattr(type(optimizer), "iterations") else None
+
+
+def _note_local(found: Iterable[Any], known: Iterable[Variable | None], local: Any) -> None:
+    """Marks the variables that are registered to be trained by each rank alone."""
+    for variable, one in zip(found, known):
+        if one is not None and hasattr(variable, "ref") and variable.ref() in local:
+            one.local = True
+
+
+def _flat(structure: Any) -> list[Any]:
+    if isinstance(structure, (list, tuple)):
+        return [leaf for part in structure for leaf in _flat(part)]
+    if isinstance(structure, dict):
+        return [leaf for key in sorted(structure) for leaf in _flat(structure[key])]
+    return [structure]

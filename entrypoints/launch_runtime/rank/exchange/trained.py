@@ -1,0 +1,202 @@
+"""The variables that a process trains, and the sets in which its optimizers train them."""
+
+from __future__ import annotations
+
+import time
+import weakref
+import zlib
+from typing import Any, Callable, Sequence
+
+from launch_runtime import evidence
+from launch_runtime.rank.exchange import fingerprints
+
+GRADIENTS, VALUES = "gradients", "values"
+BY_HAND = "a hand-written update"
+UNKNOWN = -1  # a step that nobody counts
+
+Reader = Callable[[], Any]  # the values as a NumPy array; may raise anything
+
+
+class Variable:
+    """One variable, held so that the script can drop it.
+
+    Its values are read when it is dropped, or at the end. ``read`` must not hold the variable
+    itself, only its storage, which is given up in that moment.
+
+    Args:
+        variable: The framework's object.
+        shape: Its dimensions.
+        read: Gives its values.
+    """
+
+    def __init__(self, variable: Any, shape: Sequence[int], read: Reader):
+        self.shape = tuple(shape)
+        self.elements = 1
+        for dimension in self.shape:
+            self.elements *= int(dimension)
+        self._read: Reader | None = read
+        self._ref = weakref.ref(variable, self._dropped)
+        self.groups: list[Any] = []  # over which its gradient or its value went
+        self.how = ""
+        self.local = False  # registered to be trained by each rank alone
+        self.has_gradient = False
+        self.changed_at: int | None = None  # the step at which the script assigned it last
+        self.print: bytes | None = None
+        self.owner: TrainedSet | None = None
+
+    def is_of(self, variable: Any) -> bool:
+        """Whether it stands for that very object; numbers of objects are used again."""
+        return self._ref() is variable
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the script has let it go."""
+        return self._ref() is None
+
+    def went(self, how: str, group: Any) -> None:
+        """Notes an exchange over ``group``."""
+        if group not in self.groups:
+            self.groups.append(group)
+        if self.how != GRADIENTS:
+            self.how = how
+
+    def look(self) -> None:
+        """Reads the values and keeps their floats; a variable that was dropped keeps its own."""
+        if self._read is None:
+            return
+        try:
+            self.print = fingerprints.of(self._read())
+        except Exception:  # no value to be had: a graph without a session, a lost device
+            self.print = None
+
+    def _dropped(self, _: Any) -> None:
+        if self.how == GRADIENTS and self.owner is not None:
+            self.owner.settle()
+            self.look()
+        self._read = None
+
+
+class TrainedSet:
+    """What one optimizer trains.
+
+    Args:
+        name: The optimizer's class.
+        owner: The optimizer, or None for updates that the script writes itself.
+        steps: Gives the number of its steps, where somebody counts them.
+    """
+
+    def __init__(self, name: str, owner: Any, steps: Callable[[], int] | None):
+        self.name = name
+        self._owner = weakref.ref(owner) if owner is not None else None
+        self._steps = steps
+        self.variables: list[Variable] = []
+        self.phases: list[str] = []
+        self._spent = 0.0
+        self._last_steps: int | None = None
+
+    def is_of(self, owner: Any) -> bool:
+        """Whether it is that very optimizer's."""
+        return self._owner is not None and self._owner() is owner
+
+    def add(self, variable: Variable) -> None:
+        """One more variable that this optimizer trains."""
+        if variable.owner is self:
+            return
+        if variable.owner is not None and variable.owner.name == BY_HAND:
+            variable.owner.variables.remove(variable)
+        if variable.owner is None or variable.owner.name == BY_HAND:
+            variable.owner = self
+        self.variables.append(variable)
+
+    def steps(self) -> int | None:
+        """The number of steps so far, or None where nobody counts."""
+        if self._steps is not None:
+            try:
+                self._last_steps = int(self._steps())
+            except Exception:  # the optimizer is gone, or a graph has no value to read
+                return self._last_steps
+        return self._last_steps
+
+    def settle(self) -> None:
+        """A variable goes: the steps are read while they can be."""
+        self.steps()
+
+    def record(self, weights: bool, seconds: float) -> dict[str, Any]:
+        """This set's entry in the record.
+
+        Args:
+            weights: Whether to read the values.
+            seconds: What is left for that.
+        """
+        own = [variable for variable in self.variables if not variable.local]
+        exchanged = [variable for variable in own if variable.groups]
+        groups: list[Any] = []
+        for variable in exchanged:
+            groups += [group for group in variable.groups if group not in groups]
+        by_gradients = [variable for variable in exchanged if variable.how == GRADIENTS]
+        entry: dict[str, Any] = {
+            "name": self.name,
+            "form": _form(self.variables),
+            "variables": len(self.variables),
+            "elements": sum(variable.elements for variable in own),
+            "local": len(self.variables) - len(own),
+            "exchanged": len(exchanged),
+            "how": GRADIENTS if by_gradients else VALUES if exchanged else "",
+            "groups": groups,
+            "phases": list(self.phases),
+            "weights": None,
+        }
+        if weights and by_gradients:
+            entry["weights"] = self._weights(by_gradients, seconds)
+        return entry
+
+    def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
+        kept = fingerprints.chosen([variable.elements for variable in variables])
+        deadline = time.monotonic() + seconds
+        prints = []
+        for index in kept:
+            if time.monotonic() < deadline:
+                variables[index].look()
+            prints.append(variables[index].print)
+        steps = self.steps()
+        changed = [
+            index
+            for index in kept
+            if variables[index].changed_at is not None
+            and (steps is None or variables[index].changed_at in (steps, UNKNOWN))
+        ]
+        return {
+            "shapes": ["x".join(map(str, variable.shape)) for variable in variables],
+            "prints": fingerprints.joined(prints),
+            "kept": kept,
+            "changed": changed,
+            "why": "" if any(prints) else "the weights could not be read",
+        }
+
+
+def _form(variables: Sequence[Variable]) -> str:
+    """The same text on every rank that trains a model of the same shape."""
+    shapes = ";".join("x".join(map(str, variable.shape)) for variable in variables)
+    return f"{zlib.crc32(shapes.encode()):08x}"
+
+
+def matched(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
+    """Gives the set's variables the groups of tensors that have their shapes.
+
+    For exchanges that nobody can follow from a gradient to a variable (clipped, cast or copied on
+    the way). They count where they make up half of the set or more, so that a metric of the shape
+    of a bias is no exchange of a model.
+    """
+    open_ones = [v for v in one.variables if not v.local and not v.groups]
+    fitting = [v for v in open_ones if v.elements > 1 and v.shape in shapes]
+    everything = sum(v.elements for v in one.variables if not v.local)
+    if not fitting or 2 * sum(v.elements for v in fitting) < everything:
+        return
+    for variable in fitting:
+        for group in shapes[variable.shape]:
+            variable.went(VALUES, group)
+
+
+def is_group(group: Any) -> bool:
+    """Whether an exchange over it reaches another rank."""
+    return group == evidence.ALL or len(group) > 1
