@@ -12,7 +12,7 @@ A record is a JSON object::
      "sets": [{"name": "Adam", "form": "84a0c1d2", "variables": 8, "elements": 52650, "local": 0,
                "exchanged": 8, "how": "gradients", "groups": ["all"], "phases": ["during"],
                "weights": {"shapes": ["784x64", "64"], "prints": "base64", "kept": [0, 1],
-                           "changed": [], "why": ""}}]}
+                           "changed": [], "blind": false, "why": ""}}]}
 
 ``sets`` has one entry for each optimizer (or hand-written update). ``groups`` are the groups of
 ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``form`` is a
@@ -43,6 +43,9 @@ PRINT_FLOATS = 4
 # Ranks that average gradients differ by rounding alone, some parts in a million. Start weights
 # that were drawn apart differ by about their own size.
 FAR_APART = 0.05
+# Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
+# averages before it saves, only a whole model that is another one counts.
+ANOTHER_MODEL = 0.5
 
 Record = MutableMapping[str, Any]
 
@@ -51,7 +54,8 @@ WRAP = (
 )
 BROADCAST = (
     "broadcast the start weights from rank 0: hvd.broadcast_variables(model.variables, "
-    "root_rank=0), or BroadcastGlobalVariablesCallback(0) for fit()"
+    "root_rank=0), BroadcastGlobalVariablesCallback(0) for fit(), or "
+    "hvd.broadcast_parameters(model.state_dict(), root_rank=0) for PyTorch"
 )
 OPT_OUT = "where the ranks are meant to train apart, --proof init"
 
@@ -164,7 +168,7 @@ def _apart(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> Findin
     phases = {phase for rank in training for one in ranks[rank].trained for phase in one["phases"]}
     fix = WRAP
     if phases == {"before"}:
-        why = "they trained in processes, or at a time, without a finished hvd.init()"
+        why = "they trained before hvd.init() had returned, or in a process that never called it"
         fix = f"call hvd.init() before the training, in the process that trains, and {WRAP}"
     elif "during" not in phases:
         why = "they trained while Horovod was not running (before hvd.init() or after shutdown)"
@@ -264,7 +268,11 @@ class _Compared(NamedTuple):
 def _weights(ranks: Sequence[_Rank], training: Sequence[int], size: int) -> Finding:
     """The words for a job whose ranks exchanged; a failure where weights are far apart."""
     how = {one["how"] for rank in training for one in ranks[rank].exchanging}
-    words = "gradients exchanged" if "gradients" in how else "values exchanged"
+    words = "exchange seen, whose values cannot be told"
+    if "gradients" in how:
+        words = "gradients exchanged"
+    elif "values" in how:
+        words = "values exchanged"
     if any(rank.joined for rank in ranks):
         return Finding(f"{words}, weights not compared (hvd.join() was called)")
     found = [_compare(ranks, key) for key in _keys(ranks, training)]
@@ -317,29 +325,27 @@ def _compare(ranks: Sequence[_Rank], key: tuple[str, int, Any]) -> _Compared:
     if len(held) < 2 or reason:
         return _Compared(0, 0, "", False, reason)
     changed = {index for _, weights in held for index in weights["changed"]}
-    tables = [(rank, weights, _table(weights)) for rank, weights in held]
-    first, shapes = tables[0], tables[0][1]["shapes"]
-    compared, differing, worst, most = 0, 0, "", 0.0
-    for index, own in first[2].items():
-        if index in changed:
-            continue
-        for rank, _, table in tables[1:]:
-            if index not in table:
-                continue
-            compared += 1
-            distance = _distance(own, table[index])
-            if distance > FAR_APART:
-                differing += 1
-            if distance > max(most, FAR_APART):
-                most = distance
-                shape = shapes[index] if index < len(shapes) else "?"
-                worst = (
-                    f"a variable of shape {shape or 'scalar'} by {min(distance, 9.99):.0%} of its "
-                    f"size between ranks {first[0]} and {rank}"
-                )
-    sampled = any(len(weights["kept"]) < len(weights["shapes"]) for _, weights in held)
-    reason = "" if compared else "reassigned after the last step" if changed else ""
-    return _Compared(compared, differing, worst, sampled, reason)
+    tables = [(rank, _table(weights)) for rank, weights in held]
+    blind = any(weights["blind"] for _, weights in held)
+    found = _Compared(0, 0, "", any(len(w["kept"]) < len(w["shapes"]) for _, w in held), "")
+    for rank, table in tables[1:]:
+        shared = [index for index in tables[0][1] if index in table and index not in changed]
+        pairs = [(tables[0][1][index], table[index]) for index in shared]
+        found = found._replace(compared=found.compared + len(pairs))
+        where = f"between ranks {tables[0][0]} and {rank}"
+        if blind and _far(pairs) > ANOTHER_MODEL:
+            return found._replace(
+                differing=1, worst=f"the model by {_percent(_far(pairs))} of its size {where}"
+            )
+        apart = [] if blind else [(_far([pair]), index) for pair, index in zip(pairs, shared)]
+        distance, index = max(apart, default=(0.0, 0))
+        if distance > FAR_APART:
+            shape = held[0][1]["shapes"][index] or "()"
+            worst = f"a variable of shape {shape} by {_percent(distance)} of its size {where}"
+            return found._replace(differing=1, worst=worst)
+    if not found.compared:
+        found = found._replace(reason="reassigned after the last step" if changed else "")
+    return found
 
 
 def _table(weights: Record) -> dict[int, tuple[float, ...]]:
@@ -356,16 +362,21 @@ def _table(weights: Record) -> dict[int, tuple[float, ...]]:
     return table
 
 
-def _distance(own: Sequence[float], others: Sequence[float]) -> float:
-    """How far two variables are apart, in parts of their size; an estimate.
+def _far(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """How far variables of two ranks are apart, in parts of their size; an estimate.
 
     A projection on directions of signs moves by about the norm of the difference.
     """
-    size = max(abs(own[0]), abs(others[0]))
-    if size < 1e-6:
-        return 0.0
-    moved = [(a - b) ** 2 for a, b in zip(own[1:], others[1:])]
-    return max(float((sum(moved) / len(moved)) ** 0.5), abs(own[0] - others[0])) / size
+    moved, size = 0.0, 0.0
+    for own, others in pairs:
+        steps = [(a - b) ** 2 for a, b in zip(own[1:], others[1:])]
+        moved += max(sum(steps) / len(steps), (own[0] - others[0]) ** 2)
+        size += max(own[0], others[0]) ** 2
+    return float((moved / size) ** 0.5) if size > 1e-12 else 0.0
+
+
+def _percent(part: float) -> str:
+    return f"{min(part, 9.99):.0%}"
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -415,8 +426,11 @@ def _checked(one: Record) -> Record:
             "prints": str(weights["prints"]),
             "kept": [int(index) for index in weights["kept"]],
             "changed": [int(index) for index in weights["changed"]],
+            "blind": bool(weights.get("blind")),
             "why": str(weights["why"])[:200],
         }
+        if not all(0 <= index < len(weights["shapes"]) for index in checked["weights"]["kept"]):
+            raise ValueError("a weight without a shape")
         _table(checked["weights"])
     return checked
 

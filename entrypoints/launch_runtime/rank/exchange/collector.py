@@ -67,7 +67,7 @@ def _quiet(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
-            self.broken = f"{type(error).__name__}: {error}"
+            self.give_up(error)
             return None
 
     return called
@@ -249,6 +249,10 @@ class Collector:
             self._finished = self._phase != BEFORE
         self._last = record
         self._send(record)
+
+    def give_up(self, error: Exception) -> None:
+        """A mistake of ours: nothing is seen any more."""
+        self.broken = f"{type(error).__name__}: {error}"
 
     # -- variables -----------------------------------------------------------------------------
 

@@ -63,12 +63,12 @@ class _Hooks:
         original = getattr(module, "_make_allreduce_grads_fn", None)
         if original is None:
             return
-        parameters = list(inspect.signature(original).parameters)
+        parameters = parameters_of(original)
         collector = self._collector
 
         @functools.wraps(original)
         def make(*args: Any, **kwargs: Any) -> Any:
-            group = group_of(_argument("process_set", parameters, args, kwargs))
+            group = group_of(argument("process_set", parameters, args, kwargs))
             reduce_gradients = original(*args, **kwargs)
 
             def reduced(grads: Any, vars: Any = None, *rest: Any, **named: Any) -> Any:  # noqa: A002
@@ -93,15 +93,15 @@ class _Hooks:
 
     def _wrap(self, module: Any, name: str, several: bool) -> None:
         original = getattr(module, name)
-        parameters = list(inspect.signature(original).parameters)
+        parameters = parameters_of(original)
         collector = self._collector
 
         @functools.wraps(original)
         def operation(*args: Any, **kwargs: Any) -> Any:
             if collector.is_inside(REDUCING):
                 return original(*args, **kwargs)
-            group = group_of(_argument("process_set", parameters, args, kwargs))
-            given = _argument(parameters[0], parameters, args, kwargs)
+            group = group_of(argument("process_set", parameters, args, kwargs))
+            given = argument(parameters[0], parameters, args, kwargs)
             result = original(*args, **kwargs)
             given = list(given) if several and isinstance(given, (list, tuple)) else [given]
             for tensor in given:
@@ -124,7 +124,13 @@ class _Hooks:
         setattr(module, name, plain(told))
 
 
-def _argument(name: str, parameters: list[str], args: Any, kwargs: Any) -> Any:
+def parameters_of(function: Any) -> list[str]:
+    """The names of a function's parameters, in order."""
+    return list(inspect.signature(function).parameters)
+
+
+def argument(name: str, parameters: list[str], args: Any, kwargs: Any) -> Any:
+    """What was given for one of them; None where nothing was."""
     if name in kwargs:
         return kwargs[name]
     place = parameters.index(name) if name in parameters else len(args)

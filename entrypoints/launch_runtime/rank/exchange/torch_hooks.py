@@ -1,14 +1,241 @@
-"""Hooks where PyTorch's optimizers step and Horovod's PyTorch binding exchanges tensors."""
+"""Hooks where PyTorch's optimizers step, and where Horovod's PyTorch binding exchanges tensors.
+
+A step of an optimizer is a call of Python here, so there is little to do at each: a whole look at
+the parameters is taken at the first steps, and then ever more rarely. What an exchange gave is
+known by its place in memory (``data_ptr``) until the next step.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import weakref
+from typing import Any, Callable, Iterable
 
-from launch_runtime.rank.exchange.collector import Collector
+from launch_runtime.rank.exchange.collector import APPLYING, REDUCING, Collector
+from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
+from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
+
+_ONE = ("_allreduce_async", "_allgather_async", "_alltoall_async", "_reducescatter_async")
+_SEVERAL = (
+    "_grouped_allreduce_async",
+    "_grouped_allgather_async",
+    "_grouped_reducescatter_async",
+)
+_OPTIMIZERS = ("_DistributedOptimizer", "_DistributedAdasumOptimizer")
+_MOST_VALUES = 1 << 24
+_MOST_RECENT = 8192
+_EVERY_STEP_UNTIL = 4
 
 
 def table(collector: Collector) -> dict[str, OnImport]:
     """Module -> what is to be done with it once it is there."""
-    found: dict[str, Any] = {}
-    return found
+    hooks = _Hooks(collector)
+    return {
+        "torch.optim.optimizer": hooks.optimizers,
+        "torch.nn.modules.module": hooks.modules,
+        "horovod.torch.mpi_ops": hooks.operations,
+        "horovod.torch.optimizer": hooks.binding,
+    }
+
+
+class _Hooks:
+    def __init__(self, collector: Collector):
+        self._collector = collector
+        self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._recent: dict[int, Any] = {}  # place in memory -> group, since the last step
+        self._places: dict[int, Variable] = {}  # of parameters' values
+        self._held: weakref.WeakKeyDictionary[Variable, list[Any]] = weakref.WeakKeyDictionary()
+
+    # -- torch -----------------------------------------------------------------------------------
+
+    def optimizers(self, module: Any) -> None:
+        """``torch.optim.optimizer``."""
+        original = module.Optimizer.__init__
+        wrap = self._wrap_steps
+
+        @functools.wraps(original)
+        def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            original(optimizer, *args, **kwargs)
+            wrap(type(optimizer), module.Optimizer)
+
+        module.Optimizer.__init__ = __init__
+
+    def modules(self, module: Any) -> None:
+        """``torch.nn.modules.module``."""
+        original = module.Module.load_state_dict
+        collector, known = self._collector, self._known
+
+        @functools.wraps(original)
+        def load_state_dict(network: Any, *args: Any, **kwargs: Any) -> Any:
+            for parameter in network.parameters():
+                variable = known(parameter)
+                if variable is not None:
+                    collector.assigned(variable)
+            return original(network, *args, **kwargs)
+
+        module.Module.load_state_dict = load_state_dict
+
+    def _wrap_steps(self, cls: Any, base: Any) -> None:
+        for one in cls.__mro__:
+            step = one.__dict__.get("step")
+            if one is base or step is None or hasattr(step, "launch_watches"):
+                continue
+            one.step = self._watched(step)
+
+    def _watched(self, original: Any) -> Any:
+        collector, note = self._collector, self._stepping
+
+        @functools.wraps(original)
+        def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if collector.is_inside(APPLYING):
+                # Horovod's own step has reduced what was left; the gradients are final now.
+                note(optimizer, last=True)
+                return original(optimizer, *args, **kwargs)
+            note(optimizer, last=False)
+            collector.enter(APPLYING)
+            try:
+                return original(optimizer, *args, **kwargs)
+            finally:
+                collector.leave(APPLYING)
+
+        step.launch_watches = True  # type: ignore[attr-defined]
+        return step
+
+    def _stepping(self, optimizer: Any, last: bool) -> None:
+        try:
+            self._note_step(optimizer, last)
+        except Exception as error:
+            self._collector.give_up(error)
+
+    def _note_step(self, optimizer: Any, last: bool) -> None:
+        if not last:
+            self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
+        count = self._steps.get(optimizer, 1)
+        if count <= _EVERY_STEP_UNTIL or count & (count - 1) == 0:
+            pairs = []
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        pairs.append((parameter.grad, self._tracked(parameter)))
+            if pairs:
+                ref = weakref.ref(optimizer)
+                steps = self._steps
+                name = type(optimizer).__name__
+                self._collector.applied(optimizer, name, pairs, lambda: steps[ref()])
+            for gradient, variable in pairs:
+                exchange = self._recent.get(_place(gradient))
+                if exchange is not None:
+                    self._collector.reduced([variable], exchange)
+        self._recent.clear()
+
+    def _known(self, parameter: Any) -> Variable | None:
+        return self._collector.variable(parameter)
+
+    def _tracked(self, parameter: Any) -> Variable:
+        known = self._known(parameter)
+        if known is None:
+            held: list[Any] = [parameter.detach()]
+            known = self._collector.keep(parameter, parameter.shape, _reader(parameter, held))
+            known.is_blind = True
+            self._held[known] = held
+        else:
+            self._held[known][0] = parameter.detach()  # it may have been moved
+        if len(self._places) < _MOST_RECENT:
+            self._places[_place(parameter)] = known
+        return known
+
+    # -- horovod.torch -----------------------------------------------------------------------------
+
+    def binding(self, module: Any) -> None:
+        """``horovod.torch.optimizer``."""
+        for name in _OPTIMIZERS:
+            cls = getattr(module, name, None)
+            for method in ("_allreduce_grad_async", "_grouped_allreduce_grad_async"):
+                if method in getattr(cls, "__dict__", {}):
+                    self._wrap_reduction(cls, method)
+
+    def operations(self, module: Any) -> None:
+        """``horovod.torch.mpi_ops``."""
+        for name in (*_ONE, *_SEVERAL):
+            if hasattr(module, name):
+                self._wrap_operation(module, name, several=name in _SEVERAL)
+        self._tell(module, "_broadcast_async", self._collector.sent)
+        self._tell(module, "join", self._collector.joined)
+
+    def _wrap_reduction(self, cls: Any, method: str) -> None:
+        original = getattr(cls, method)
+        collector, track = self._collector, self._tracked
+
+        @functools.wraps(original)
+        def reduction(optimizer: Any, given: Any, *args: Any, **kwargs: Any) -> Any:
+            several = given if isinstance(given, (list, tuple)) else [given]
+            group = group_of(getattr(optimizer, "process_set", None))
+            collector.reduced([track(parameter) for parameter in several], group)
+            collector.enter(REDUCING)
+            try:
+                return original(optimizer, given, *args, **kwargs)
+            finally:
+                collector.leave(REDUCING)
+
+        setattr(cls, method, reduction)
+
+    def _wrap_operation(self, module: Any, name: str, several: bool) -> None:
+        original = getattr(module, name)
+        parameters = parameters_of(original)
+        collector, note = self._collector, self._exchanged
+
+        @functools.wraps(original)
+        def operation(*args: Any, **kwargs: Any) -> Any:
+            if not collector.is_inside(REDUCING):
+                given = argument(parameters[0], parameters, args, kwargs)
+                output = argument(parameters[1], parameters, args, kwargs)
+                group = group_of(argument("process_set", parameters, args, kwargs))
+                try:
+                    note(given if several else [given], output if several else [output], group)
+                except Exception as error:
+                    collector.give_up(error)
+            return original(*args, **kwargs)
+
+        setattr(module, name, operation)
+
+    def _exchanged(self, given: Iterable[Any], outputs: Iterable[Any], group: Any) -> None:
+        for tensor in given:
+            value = self._places.get(_place(tensor))
+            if value is not None and (value.is_dropped or value.shape != tuple(tensor.shape)):
+                value = None
+            self._collector.exchanged(tensor, list(tensor.shape), group, value)
+        for tensor in outputs:
+            if hasattr(tensor, "data_ptr") and len(self._recent) < _MOST_RECENT:
+                self._recent[_place(tensor)] = group
+
+    def _tell(self, module: Any, name: str, note: Callable[[], Any]) -> None:
+        original = getattr(module, name, None)
+        if original is None:
+            return
+
+        @functools.wraps(original)
+        def told(*args: Any, **kwargs: Any) -> Any:
+            note()
+            return original(*args, **kwargs)
+
+        setattr(module, name, told)
+
+
+def _place(tensor: Any) -> int:
+    """Where its values begin; 0 for a sparse one, which no place stands for."""
+    return 0 if getattr(tensor, "is_sparse", False) else int(tensor.data_ptr())
+
+
+def _reader(parameter: Any, held: list[Any]) -> Callable[[], Any]:
+    """Reads a parameter, or its storage once it is gone."""
+    ref = weakref.ref(parameter)
+
+    def read() -> Any:
+        alive = ref()
+        values = (held[0] if alive is None else alive).detach()
+        if not values.is_floating_point():
+            raise ValueError("no real numbers")
+        return values.reshape(-1)[:_MOST_VALUES].float().cpu().numpy()
+
+    return read

@@ -38,6 +38,7 @@ class Variable:
         self._ref = weakref.ref(variable, self._dropped)
         self.groups: list[Any] = []  # over which its gradient or its value went
         self.how = ""
+        self.is_blind = False  # the framework lets a script change it unseen
         self.local = False  # registered to be trained by each rank alone
         self.has_gradient = False
         self.changed_at: int | None = None  # the step at which the script assigned it last
@@ -170,6 +171,7 @@ class TrainedSet:
             "prints": fingerprints.joined(prints),
             "kept": kept,
             "changed": changed,
+            "blind": any(variable.is_blind for variable in variables),
             "why": "" if any(prints) else "the weights could not be read",
         }
 

@@ -1,0 +1,339 @@
+"""Training scripts in every way of training together and apart that is told from the other."""
+
+from __future__ import annotations
+
+_START = """
+import os, sys
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow as hvd
+"""
+
+# A network of four variables, drawn by rank unless a seed is given, and data of the rank's own.
+_NETWORK = """
+RANK = hvd.rank() if hvd.is_initialized() else os.getpid()
+
+class Network:
+    def __init__(self, seed=RANK):
+        draw = np.random.RandomState(seed)
+        self.variables = [
+            tf.Variable(draw.randn(8, 16).astype("f")), tf.Variable(tf.zeros(16)),
+            tf.Variable(draw.randn(16, 3).astype("f")), tf.Variable(tf.zeros(3)),
+        ]
+
+    def loss(self, step):
+        draw = np.random.RandomState(100 * (RANK % 1000) + step)
+        x = draw.rand(32, 8).astype("f")
+        w1, b1, w2, b2 = self.variables
+        out = tf.nn.relu(x @ w1 + b1) @ w2 + b2
+        labels = (x.sum(1) > 4).astype("int32")
+        return tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels, out))
+
+sgd = tf.keras.optimizers.SGD(0.1)
+"""
+
+_READY = _START + "hvd.init()\n" + _NETWORK
+
+_STEPS = """
+network = Network(SEED)
+BEGIN
+for step in range(5):
+    with tf.GradientTape() as tape:
+        loss = network.loss(step)
+    TAPE
+    gradients = tape.gradient(loss, network.variables)
+    EXCHANGE
+    sgd.apply_gradients(zip(gradients, network.variables))
+    AFTER
+"""
+
+
+def _steps(
+    head: str = _READY,
+    tape: str = "",
+    exchange: str = "",
+    after: str = "",
+    begin: str = "",
+    seed: str = "RANK",
+) -> str:
+    text = head + _STEPS
+    for mark, value in {
+        "TAPE": tape, "EXCHANGE": exchange, "AFTER": after, "BEGIN": begin, "SEED": seed
+    }.items():  # fmt: skip
+        text = text.replace(mark, value or "pass" if mark != "SEED" else value)
+    return text
+
+
+_BROADCAST = "hvd.broadcast_variables(network.variables, root_rank=0)"
+_WRAPPED = "tape = hvd.DistributedGradientTape(tape)"
+
+_FUNCTION = (
+    _READY
+    + """
+network = Network()
+hvd.broadcast_variables(network.variables, root_rank=0)
+
+@tf.function
+def step(number):
+    with tf.GradientTape() as tape:
+        loss = network.loss(number)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, network.variables)
+    sgd.apply_gradients(zip(gradients, network.variables))
+    return loss
+
+for number in range(4):
+    loss = step(number)
+"""
+)
+
+_FIT = """
+import numpy as np
+import tensorflow as tf
+import horovod.tensorflow.keras as hvd
+hvd.init()
+
+def main():
+    tf.keras.utils.set_random_seed(hvd.rank())
+    model = tf.keras.Sequential([tf.keras.layers.Dense(4), tf.keras.layers.Dense(3)])
+    optimizer = tf.keras.optimizers.Adam(0.1)
+    optimizer = hvd.DistributedOptimizer(optimizer)
+    model.compile(optimizer, "mse")
+    callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]
+    model.fit(np.random.rand(32, 8), np.random.rand(32, 3), batch_size=8, verbose=0,
+              callbacks=callbacks)
+
+main()
+"""
+
+_GAN = (
+    _READY
+    + """
+generator, discriminator = Network(1), Network(2)
+first, second = tf.keras.optimizers.Adam(0.01), tf.keras.optimizers.Adam(0.01)
+
+@tf.function
+def step(number):
+    with tf.GradientTape() as one, tf.GradientTape() as other:
+        losses = generator.loss(number), discriminator.loss(number)
+    one = hvd.DistributedGradientTape(one)
+    other = hvd.DistributedGradientTape(other)
+    for tape, optimizer, network, loss in (
+        (one, first, generator, losses[0]), (other, second, discriminator, losses[1])
+    ):
+        gradients = tape.gradient(loss, network.variables)
+        optimizer.apply_gradients(zip(gradients, network.variables))
+
+for number in range(3):
+    step(number)
+"""
+)
+
+_LOCAL_LAYERS = (
+    _READY
+    + """
+shared, own = tf.keras.layers.Dense(6), tf.keras.layers.Dense(3)
+other = tf.keras.optimizers.SGD(0.2)
+x = np.random.RandomState(RANK).rand(32, 8).astype("f")
+own(shared(x))
+hvd.broadcast_variables(shared.trainable_variables, root_rank=0)
+for _ in range(3):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(own(shared(x)) ** 2)
+    tape = hvd.PartialDistributedGradientTape(tape, local_layers=[own])
+    variables = shared.trainable_variables + own.trainable_variables
+    pairs = list(zip(tape.gradient(loss, variables), variables))
+    sgd.apply_gradients(pairs[:2])
+    other.apply_gradients(pairs[2:])
+"""
+)
+
+_SPARSE = (
+    _READY
+    + """
+table = tf.Variable(tf.random.stateless_normal([5000, 4], [1, 2]))
+for step in range(3):
+    with tf.GradientTape() as tape:
+        rows = tf.nn.embedding_lookup(table, np.random.RandomState(RANK).randint(0, 5000, 32))
+        loss = tf.reduce_mean(rows ** 2)
+    tape = hvd.DistributedGradientTape(tape)
+    sgd.apply_gradients(zip(tape.gradient(loss, [table]), [table]))
+"""
+)
+
+_CHILD_INITIALISES = (
+    _START
+    + """
+import multiprocessing
+
+def child():
+    hvd.init()
+    hvd.allreduce(tf.constant(1.0))
+
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join()
+assert process.exitcode == 0
+"""
+    + _NETWORK
+)
+
+_KEEPS_NOTHING = (
+    _READY
+    + """
+import gc, weakref
+network = Network(1)
+references = [weakref.ref(variable) for variable in network.variables]
+for step in range(3):
+    with tf.GradientTape() as tape:
+        loss = network.loss(step)
+    tape = hvd.DistributedGradientTape(tape)
+    sgd.apply_gradients(zip(tape.gradient(loss, network.variables), network.variables))
+del network, tape, loss
+sgd = None
+gc.collect()
+assert not [reference for reference in references if reference() is not None]
+"""
+)
+
+_SETS_OF_ONE = (
+    _START
+    + """
+sets = [hvd.ProcessSet([0]), hvd.ProcessSet([1])]
+hvd.init(process_sets=sets)
+"""
+    + _NETWORK
+)
+_PAIRS = (
+    _START
+    + """
+sets = [hvd.ProcessSet([0, 1]), hvd.ProcessSet([2, 3])]
+hvd.init(process_sets=sets)
+mine = sets[hvd.rank() // 2]
+"""
+    + _NETWORK
+)
+_SET_TAPE = "tape = hvd.DistributedGradientTape(tape, process_set={})"
+_TOGETHER = "; hvd.allreduce(tf.constant(1.0))"  # so that nobody leaves before the others
+
+EXCHANGED, EQUAL = "gradients exchanged", "gradients exchanged, weights equal"
+SHUTDOWN = _START + "hvd.init()\nhvd.shutdown()\n" + _NETWORK
+
+# Name -> script, and the words of the proof.
+TOGETHER = {
+    "fit": (_FIT, EQUAL),
+    "a tape in a function": (_FUNCTION, EQUAL),
+    "a tape, eager": (_steps(begin=_BROADCAST, tape=_WRAPPED), EQUAL),
+    "no broadcast, one seed": (_steps(tape=_WRAPPED, seed="1"), EQUAL),
+    "backward passes": (
+        _FIT.replace("Optimizer(optimizer)", "Optimizer(optimizer, backward_passes_per_step=2)"),
+        EQUAL,
+    ),
+    "own allreduce": (
+        _steps(exchange="gradients = [hvd.allreduce(g) for g in gradients]", seed="1"),
+        EQUAL,
+    ),
+    "own allreduce of clipped gradients": (
+        _steps(
+            exchange="gradients = hvd.grouped_allreduce("
+            "tf.clip_by_global_norm(gradients, 1.0)[0]); gradients = [g * 1 for g in gradients]",
+            seed="1",
+        ),
+        "values exchanged, weights not compared",
+    ),
+    "pickled gradients": (
+        _steps(
+            exchange="gradients = [tf.constant(sum(parts) / 2) for parts in "
+            "zip(*hvd.allgather_object([g.numpy() for g in gradients]))]",
+            seed="1",
+        ),
+        "exchange seen, whose values cannot be told, weights not compared",
+    ),
+    "own allreduce of weights": (
+        _steps(after="for v in network.variables: v.assign(hvd.allreduce(v))"),
+        "values exchanged, weights not compared",
+    ),
+    "sparse embeddings": (_SPARSE, EQUAL),
+    "join": (
+        _steps(begin=_BROADCAST, tape=_WRAPPED).replace("range(5)", "range(3 + hvd.rank())")
+        + "hvd.join()\n",
+        "gradients exchanged, weights not compared (hvd.join() was called)",
+    ),
+    "local layers": (_LOCAL_LAYERS, EQUAL),
+    "averages taken by rank 0 before it saves": (
+        _FUNCTION
+        + "if hvd.rank() == 0:\n    [v.assign(v * 0.5) for v in network.variables]\n",
+        "gradients exchanged, weights not compared (reassigned after the last step)",
+    ),
+    "a GAN": (_GAN, EQUAL),
+    "one rank trains and broadcasts": (
+        _steps(after=_BROADCAST).replace("    with", "    if hvd.rank(): hvd.broadcast_variables("
+        "network.variables, root_rank=0); continue\n    with"),
+        "rank 0 trained, and exchanged with the others",
+    ),
+    "stopping early together": (
+        _FUNCTION + "    if float(hvd.allreduce(loss)) < 1000: break\n",
+        EQUAL,
+    ),
+    "evaluation": (
+        _READY + "print(float(hvd.allreduce(Network().loss(0))))\n",
+        "no training seen",
+    ),
+    "a model that is dropped": (_KEEPS_NOTHING, EQUAL),
+}  # fmt: skip
+
+# Name -> script, and what the failure must say.
+APART = {
+    "no collective": (_steps(after="pass"), "2 ranks trained apart: no gradient and no weight"),
+    "a metric alone": (
+        _steps(begin=_BROADCAST, after="hvd.allreduce(loss)"),
+        "2 ranks trained apart: no gradient and no weight",
+    ),
+    "fit without wrapping": (
+        _FIT.replace("optimizer = hvd.DistributedOptimizer(optimizer)", "pass"),
+        "2 ranks trained apart: no gradient and no weight",
+    ),
+    "fit without broadcast": (
+        _FIT.replace("callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]",
+                     "callbacks = []"),
+        "the weights differ at the end: a variable of shape",
+    ),
+    "a tape without broadcast": (
+        _FUNCTION.replace(_BROADCAST, ""),
+        "the weights differ at the end: a variable of shape",
+    ),
+    "Keras 3": (
+        "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '0'\n" + _FIT.replace(
+            "callbacks = [hvd.callbacks.BroadcastGlobalVariablesCallback(0)]", "callbacks = []"),
+        "2 ranks trained apart: no gradient and no weight",
+    ),
+    "before init": (
+        _steps(head=_START + _NETWORK) + "hvd.init()\n",
+        "trained before hvd.init() had returned",
+    ),
+    "after shutdown": (_steps(head=SHUTDOWN), "while Horovod was not running"),
+    "init in a child": (_steps(head=_CHILD_INITIALISES), "in a process that never called it"),
+    "process sets of one": (
+        _steps(head=_SETS_OF_ONE, tape=_SET_TAPE.format("sets[hvd.rank()]")
+               + _TOGETHER),
+        "process sets of one rank",
+    ),
+    "rank 0 leaves": (
+        _steps(head=_READY + "if hvd.rank() == 0: sys.exit(0)\n"),
+        "rank 1 trained alone",
+    ),
+    "half a GAN": (
+        _GAN.replace("    other = hvd.DistributedGradientTape(other)\n", ""),
+        "trained apart with one of their optimizers: the gradients of Adam",
+    ),
+}  # fmt: skip
+
+# Four ranks in two pairs.
+PAIRS_APART = _steps(head=_PAIRS, tape=_SET_TAPE.format("mine") + _TOGETHER, seed="hvd.rank() // 2")
+PAIRS_TOGETHER = _steps(
+    head=_PAIRS,
+    tape=_SET_TAPE.format("mine"),
+    exchange="gradients = [hvd.allreduce(g) for g in gradients]",
+    seed="1",
+)
