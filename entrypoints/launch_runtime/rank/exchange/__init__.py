@@ -4,3 +4,7 @@
 ``horovod`` where tensors go to other ranks; ``collector`` keeps what they say, ``fingerprints``
 makes weights comparable. No graph is changed, and inside a ``tf.function`` nothing runs at a step.
 """
+
+# What a hook may be in the middle of: an optimizer changes its variables; Horovod reduces gradients
+# whose variables are known.
+APPLYING, REDUCING = "applying", "reducing"

@@ -9,7 +9,12 @@ import time
 import weakref
 from typing import Any, Callable, Dict, Iterable, Sequence, Tuple
 
-from launch_runtime.rank.exchange import fingerprints
+from launch_runtime.rank.exchange import (
+    fingerprints,
+    horovod_hooks,
+    tensorflow_hooks,
+    torch_hooks,
+)
 from launch_runtime.rank.exchange.trained import (
     BY_HAND,
     GRADIENTS,
@@ -20,14 +25,13 @@ from launch_runtime.rank.exchange.trained import (
     is_group,
     matched,
 )
+from launch_runtime.rank.import_hook import when_imported
 
 Send = Callable[["dict[str, Any]"], None]
 Marks = Dict[int, Tuple[Any, Any]]  # number of an object -> weak reference to it, what it is
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 INITIALISED, SHUT_DOWN = "initialised", "shut-down"
-# An optimizer changes its variables; Horovod reduces gradients whose variables are known.
-APPLYING, REDUCING = "applying", "reducing"
 
 # Smaller tensors are metrics, counters and flags.
 MANY = 64
@@ -43,9 +47,6 @@ def install(send: Send) -> Collector:
     Args:
         send: Takes a record (see ``launch_runtime/evidence.py``) whenever one is due.
     """
-    from launch_runtime.rank.exchange import horovod_hooks, tensorflow_hooks, torch_hooks
-    from launch_runtime.rank.import_hook import when_imported
-
     collector = Collector(send)
     when_imported(
         {
@@ -287,7 +288,7 @@ class Collector:
         return bool(getattr(self._inside, what, 0))
 
     def enter(self, what: str) -> None:
-        """Until :meth:`leave`, this thread is within ``APPLYING`` or ``REDUCING``."""
+        """Until :meth:`leave`, this thread is within ``what``, a word of this package."""
         setattr(self._inside, what, getattr(self._inside, what, 0) + 1)
 
     def leave(self, what: str) -> None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from launch_runtime import evidence
-from launch_runtime.rank.exchange import tensorflow_hooks
-from launch_runtime.rank.exchange.collector import REDUCING, Collector
+from launch_runtime.rank.exchange import REDUCING, tensorflow_hooks
 from launch_runtime.rank.exchange.tensorflow_hooks import plain
 from launch_runtime.rank.import_hook import OnImport
+
+if TYPE_CHECKING:
+    from launch_runtime.rank.exchange.collector import Collector
 
 _ONE = ("_allreduce", "allgather", "alltoall", "_reducescatter")
 _SEVERAL = ("_grouped_allreduce", "grouped_allgather", "_grouped_reducescatter")

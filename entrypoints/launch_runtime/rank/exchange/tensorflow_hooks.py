@@ -10,11 +10,14 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from typing import Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
-from launch_runtime.rank.exchange.collector import APPLYING, Collector
+from launch_runtime.rank.exchange import APPLYING
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
+
+if TYPE_CHECKING:
+    from launch_runtime.rank.exchange.collector import Collector
 
 # Module -> its class with apply_gradients(grads_and_vars, ...).
 _APPLY_GRADIENTS = {

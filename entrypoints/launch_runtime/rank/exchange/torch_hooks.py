@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
-from launch_runtime.rank.exchange.collector import APPLYING, REDUCING, Collector
+from launch_runtime.rank.exchange import APPLYING, REDUCING
 from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
+
+if TYPE_CHECKING:
+    from launch_runtime.rank.exchange.collector import Collector
 
 _ONE = ("_allreduce_async", "_allgather_async", "_alltoall_async", "_reducescatter_async")
 _SEVERAL = (
