@@ -40,6 +40,7 @@ class LocalPlan(Plan):
     python: str
     source: str
     script: str
+    module: str
     requirements: str | None
     folder: str
     hosts: tuple[Host, ...] = field(default_factory=tuple)
@@ -84,6 +85,7 @@ def make_plan(job: JobSpec) -> LocalPlan:
         python=python.path,
         source=str(source.folder),
         script=source.script,
+        module=source.module,
         requirements=str(requirements) if requirements else None,
         folder=str(folder.path),
         hosts=_hosts(job.instances, processes, devices, gpus),

@@ -14,10 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from launchers.core.job import JobSpec
 from launchers.core.problems import Problem
+from launchers.core.source import Source
 from launchers.sagemaker.document import (
     CODE_PATH,
     GUARD,
     LAUNCH_ARGS,
+    LAUNCH_MODULE,
     LAUNCH_SCRIPT,
     MPI_ENABLED,
     MPI_OPTIONS,
@@ -31,7 +33,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 def hyperparameters(
     job: JobSpec,
-    script: str,
+    source: Source,
     processes: int,
     region: str,
     environment: Mapping[str, str],
@@ -50,9 +52,16 @@ def hyperparameters(
         MPI_ENABLED: "true",
         MPI_PROCESSES_PER_HOST: str(processes),
         MPI_OPTIONS: json.dumps(options),
-        LAUNCH_SCRIPT: json.dumps(script, ensure_ascii=False),
+        **_program(source),
         LAUNCH_ARGS: json.dumps(list(job.arguments), ensure_ascii=False),
     }
+
+
+def _program(source: Source) -> dict[str, str]:
+    name, value = LAUNCH_SCRIPT, source.script
+    if source.module:
+        name, value = LAUNCH_MODULE, source.module
+    return {name: json.dumps(value, ensure_ascii=False)}
 
 
 def shown_arguments_problems(arguments: Sequence[str]) -> list[Problem]:
