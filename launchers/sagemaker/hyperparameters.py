@@ -9,9 +9,9 @@ land in SM_FRAMEWORK_PARAMS, from where the guard reads them.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from launchers.core.argument_pairs import NUMBER, named
 from launchers.core.job import JobSpec
 from launchers.core.problems import Problem
 from launchers.core.source import Source
@@ -27,8 +27,6 @@ from launchers.sagemaker.document import (
     PROGRAM,
     SUBMIT_DIRECTORY,
 )
-
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def hyperparameters(
@@ -74,7 +72,7 @@ def shown_arguments_problems(arguments: Sequence[str]) -> list[Problem]:
             "the container's toolkit takes such names for itself",
             rule="argument-reserved",
         )
-        for name, _ in _named(arguments)
+        for name, _ in named(arguments)
         if name.startswith("sagemaker_")
     ]
 
@@ -83,26 +81,6 @@ def _shown(arguments: Sequence[str]) -> dict[str, str]:
     """``--name value`` as hyperparameters, for the console and its search. The guard ignores what
     the toolkit makes of them."""
     return {
-        name: value if _NUMBER.fullmatch(value) else json.dumps(value, ensure_ascii=False)
-        for name, value in _named(arguments)
+        name: value if NUMBER.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+        for name, value in named(arguments)
     }
-
-
-def _named(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    index = 0
-    while index < len(arguments):
-        word = arguments[index]
-        index += 1
-        if not re.fullmatch(r"--[A-Za-z][\w.-]*(=.*)?", word, re.DOTALL):
-            continue
-        name, equals, value = word[2:].partition("=")
-        if not equals:
-            # A value follows, unless it is the next flag; a negative number is a value.
-            following = arguments[index] if index < len(arguments) else None
-            if following is None or (
-                following.startswith("-") and not _NUMBER.fullmatch(following)
-            ):
-                continue
-            value = following
-            index += 1
-        yield name, value
