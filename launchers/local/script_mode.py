@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.argument_pairs import NUMBER, named
+from launchers.core.gpu_pinning import without_comments
 from launchers.core.plan import Row
 from launchers.core.problems import Problem
 from launchers.core.source import Source
@@ -28,7 +29,7 @@ RESERVED = "SM_FRAMEWORK_PARAMS"
 # Folders that are there before the script starts.
 MADE_FOLDERS = ("SM_OUTPUT_DATA_DIR", "SM_OUTPUT_INTERMEDIATE_DIR")
 _CHANNEL, _HYPERPARAMETER = "SM_CHANNEL_", "SM_HP_"
-_NAME = re.compile(rb"\bSM_[A-Z0-9_]+")
+_NAME = re.compile(r"\bSM_[A-Z0-9_]+")
 _SUFFIXES = {".py", ".sh", ".yaml", ".yml", ".toml", ".cfg", ".ini"}
 _LARGEST = 1 << 20  # bytes of a file that is read
 _SHOWN = 6
@@ -115,17 +116,18 @@ def script_mode(
 
 
 def named_variables(folder: Path, files: Iterable[Path]) -> dict[str, str]:
-    """Every ``SM_`` word of the source, comments and all, with the first file that has it."""
+    """Every ``SM_`` word of the source, comments aside, with the first file that has it."""
     found: dict[str, str] = {}
     for path in sorted(files):
         if path.suffix not in _SUFFIXES:
             continue
         try:
-            text = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
+            content = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
         except OSError:
             continue
-        for name in _NAME.findall(text):
-            found.setdefault(name.decode(), os.path.relpath(path, folder))
+        if b"SM_" in content:
+            for name in _NAME.findall(without_comments(content.decode("utf-8", "replace"))):
+                found.setdefault(name, os.path.relpath(path, folder))
     return dict(sorted(found.items()))
 
 

@@ -56,7 +56,9 @@ def _no_variables_of_this_shell(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("text", ["print('plain')", "arch = 'SM_80'", "os.environ['SM_MINE']"])
+@pytest.mark.parametrize(
+    "text", ["print()", "# reads SM_MODEL_DIR", "arch = 'SM_80'", "os.environ['SM_MINE']"]
+)
 def test_a_source_that_names_none_of_the_toolkits_variables_gets_none(tmp_path: Path, text: str):
     assert of(tmp_path, text) == ScriptMode({}, {}, (), ())
 
@@ -93,6 +95,8 @@ def test_a_channel_without_its_folder_is_told(tmp_path: Path):
     assert [problem.severity for problem in absent.problems] == ["error"]
     named = of(tmp_path, "os.environ.get('SM_CHANNEL_TEST')")
     assert [(p.severity, p.fix) for p in named.problems] == [("warning", "--channel test=FOLDER")]
+    commented = of(tmp_path, "# os.environ['SM_CHANNEL_TEST']\nos.environ['SM_MODEL_DIR']")
+    assert commented.problems == ()
     built = of(tmp_path, 'os.environ[f"SM_CHANNEL_{name}"]')
     assert built.problems == ()
 

@@ -6,12 +6,19 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, under_mpirun
-from tests.entrypoints.simulated import ENTRYPOINTS, clean_environment, write_script
+from tests.entrypoints.simulated import (
+    ENTRYPOINTS,
+    HVD,
+    SimulatedJob,
+    clean_environment,
+    write_script,
+)
 
 LOOK = '''
 """What a module can see of how it was started."""
@@ -166,6 +173,27 @@ def test_the_failure_of_a_module_names_the_error(tmp_path: Path) -> None:
     write(source, {"pkg/train.py": "raise ValueError('boom')\n"})
     under = guarded(source, "pkg.train", **TWO_HOSTS, **under_mpirun(2, rank=1))
     assert '"reason": "ValueError: boom"' in under.stdout
+
+
+def test_the_agents_of_two_hosts_run_a_module(make_job: Callable[..., SimulatedJob]) -> None:
+    job = make_job(hosts=2)
+    job.script("NAME = 'linear'\n", "pkg/model.py")
+    job.script(
+        "import sys\nfrom .model import NAME\n"
+        f"{HVD}hvd.init()\nprint('trained', NAME, hvd.size(), sys.argv[1:])\n",
+        "pkg/train.py",
+    )
+    job.start_all("pkg.train", "--epochs", "3", script="-m")
+    assert job.wait() == [0, 0], job.text()
+    assert len(job.said(r"trained linear 2 \['--epochs', '3'\]")) == 2
+    assert job.said("proof: world size 2")
+
+
+def test_an_agent_says_that_its_module_is_not_there(make_job: Callable[..., SimulatedJob]) -> None:
+    job = make_job(hosts=1)
+    job.start_all("pkg.train", script="-m")
+    assert job.wait() != [0]
+    assert job.said("module pkg.train: no such module in ")
 
 
 NO_MODULE = {
