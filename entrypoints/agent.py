@@ -1,6 +1,6 @@
 """The agent: one process a host, which starts the ranks of a Horovod job without ssh.
 
-    python agent.py SCRIPT [ARGUMENTS...]
+    python agent.py SCRIPT|-m MODULE [ARGUMENTS...]
 
 It meets the agents of the other hosts, starts LAUNCH_PROCESSES guards with SCRIPT in them, passes
 their output on in whole tagged lines, ends all ranks of all hosts when one of them fails, and

@@ -1,6 +1,6 @@
 """The guard: one process a rank, in which the user's script runs as if Python had started it.
 
-    python guard.py SCRIPT [ARGUMENTS...]
+    python guard.py SCRIPT|-m MODULE [ARGUMENTS...]
 
 It asserts the world size before the script's first line and when ``hvd.init()`` returns, leaves
 the rank its own GPU, and lets no rank end well that never was one. Under launch's agent, mpirun

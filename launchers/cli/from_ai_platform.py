@@ -12,6 +12,7 @@ import click
 from launchers.cli.output import answer, say, say_problems
 from launchers.core.job_file import DEFAULT_FILE
 from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
+from launchers.core.python_module import module_file
 
 FLAG = "--from-ai-platform"
 _HELP = (
@@ -192,6 +193,11 @@ def _from(folder: Path, path: str) -> str:
 
 def _missing_script(values: Mapping[str, Any], folder: Path) -> list[Problem]:
     """A warning where the script does not lie where launch.yaml will look for it."""
+    module = values.get("module")
+    if module and not module_file(folder / values.get("source", "."), module):
+        where = f"{module} in {values.get('source') or folder}"
+        expected, fix = "the module on this machine", "--source DIR says where its name starts from"
+        return [Problem(where, "no such module", expected, fix, "warning", "import-script")]
     script = values.get("script")
     if not script or (folder / script).is_file():
         return []

@@ -102,6 +102,10 @@ def _job(
     from_file = {
         name: value for name, value in from_file.items() if not isinstance(value, _Section)
     }
+    # What runs is one thing: of a file's and a flag's, the flag's.
+    for given, other in (("script", "module"), ("module", "script")):
+        if given in flags:
+            from_file.pop(other, None)
     own = {item.name for item, _ in option_fields(provider.options)}
     common = merged(from_file, {name: value for name, value in flags.items() if name not in own})
     special = merged(sections, {name: value for name, value in flags.items() if name in own})
@@ -157,6 +161,8 @@ def _from_file(file: str | None, no_file: bool) -> tuple[dict[str, Any], str]:
         for name in _PATHS:
             if job.get(name) and folder != Path("."):
                 job[name] = os.path.join(folder, os.path.expanduser(job[name]))
+        if job.get("module") and not job.get("source") and folder != Path("."):
+            job["source"] = str(folder)
         for name in PROVIDERS:
             if name in job:
                 job[name] = _Section(job[name])
@@ -193,11 +199,16 @@ def _word_problems(
                 rule="flag-unknown",
             )
         )
-    if misspelt or (not unknown and len(scripts) <= 1):
+    module = bool(values.get("module"))
+    if misspelt or (not unknown and len(scripts) <= (0 if module else 1)):
         return problems
+    if module and len(words) == 1 and words[0].endswith(".py"):
+        return [_script_and_module(provider, values, words[0])]
     at = next((index for index, word in enumerate(words) if word.endswith(".py")), -1)
     if at < 0 and not words[0].startswith("-"):
         at = 0
+    if module:
+        at = -1  # `-m` says what runs, and every word is the module's
     script = [words[at]] if at >= 0 else []
     rest = [word for index, word in enumerate(words) if index != at]
     line = ["launch", provider.name, *script, *_as_typed(provider, values)]
@@ -212,6 +223,21 @@ def _word_problems(
             rule="arguments-without-separator",
         )
     ]
+
+
+def _script_and_module(provider: Provider, values: Mapping[str, Any], script: str) -> Problem:
+    module = values["module"][0]
+    others = _as_typed(provider, {**values, "module": ()})
+    line = ["launch", provider.name]
+    as_script = shlex.join([*line, script, *others])
+    as_module = shlex.join([*line, "-m", module, *others])
+    return Problem(
+        "SCRIPT and -m",
+        f"{script} and {module}",
+        "one of the two",
+        f"write: {as_script}; or: {as_module}",
+        rule="script-and-module",
+    )
 
 
 def _named_elsewhere(words: list[str], allowed: list[str]) -> str:
@@ -249,6 +275,8 @@ _ELSEWHERE = {
     "--labels": "--tag",
     "--tags": "--tag",
     "--staging-bucket": "--bucket",
+    "--module-name": "--module",
+    "--python-module": "--module",
     "--kms-key": "--encryption-key",
     "--boot-disk-size": "--boot-disk",
     "--disk": "--boot-disk",

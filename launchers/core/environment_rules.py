@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from launchers.core.problems import Problem
 
@@ -35,11 +35,19 @@ def is_reserved(name: str) -> bool:
     return name.startswith(_RESERVED_PREFIXES) or name in _RESERVED_NAMES
 
 
-def problems_in_names(environment: Mapping[str, str], path: str = "--env") -> list[Problem]:
-    """One problem for each reserved name, and one for each value that no environment can hold."""
+def problems_in_names(
+    environment: Mapping[str, str],
+    path: str = "--env",
+    free: Callable[[str], bool] = lambda name: False,
+) -> list[Problem]:
+    """One problem for each reserved name, and one for each value that no environment can hold.
+
+    Args:
+        free: Names that this provider leaves to the user all the same.
+    """
     problems = []
     for name, value in environment.items():
-        if is_reserved(name):
+        if is_reserved(name) and not free(name):
             problems.append(
                 Problem(
                     f"{path} {name}",

@@ -48,14 +48,15 @@ def who_pins(files: Iterable[Path]) -> tuple[str, str]:
             continue
         if "local_rank" not in text or not _PICKS_DEVICE.search(text):
             continue
-        code = _without_comments(text)
+        code = without_comments(text)
         found = _PICKS_DEVICE.search(code)
         if "local_rank" in code and found:
             return SCRIPT, f"{path.name} uses local_rank with {found[0].rstrip('(').lstrip('.')}"
     return GUARD, "no file of the source picks a device by local_rank"
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
+    """Python's text without its comments; what is no Python, without what stands behind a #."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):

@@ -71,11 +71,19 @@ class JobSpec:
     script: Annotated[str | None, Text()] = option(
         help="The training script, a path below --source.", metavar="SCRIPT"
     )
+    module: Annotated[str | None, Text()] = option(
+        "-m",
+        "--module",
+        help="A module to run instead, as `python -m` does in --source.",
+        metavar="MODULE",
+    )
     arguments: Annotated[tuple[str, ...], Arguments()] = option(
         help="The script's own arguments, verbatim and in order.", key="args", default=()
     )
     source: Annotated[str | None, Text()] = option(
-        "--source", help="The folder that travels. Default: the script's.", metavar="DIR"
+        "--source",
+        help="The folder that travels. Default: the script's; for -m this one.",
+        metavar="DIR",
     )
     requirements: Annotated[str | None, Text()] = option(
         "--requirements", help="A requirements file to install for the ranks.", metavar="FILE"
@@ -200,11 +208,14 @@ def default_of(item: Field[Any]) -> Any:
 
 
 def base_name(job: JobSpec) -> str:
-    """The first part of the job's name: ``--name``, else the script's, in letters that every
-    provider takes (letters, digits, inner hyphens)."""
+    """The first part of the job's name: ``--name``, else the script's or the module's, in letters
+    that every provider takes (letters, digits, inner hyphens)."""
     if job.name:
         return job.name
     stem = re.sub(r"\.py$", "", (job.script or SHARED_SCRIPT).rsplit("/", 1)[-1])
+    if job.module:
+        # With its packages: many a package has a `train`, and Google's are all `trainer.task`.
+        stem = job.module.removesuffix(".__main__")
     return re.sub(r"[^a-zA-Z0-9]+", "-", stem).strip("-") or "job"
 
 

@@ -11,13 +11,16 @@ from launchers.core.source import Source
 
 
 def source_rows(job: JobSpec, source: Source, no_variable: str = "none") -> list[Row]:
-    """Script, arguments and the names of the variables.
+    """Script or module, arguments and the names of the variables.
 
     Args:
         no_variable: What is said where the job sets none.
     """
+    folder = str(source.folder)
+    script = Row("script", source.script, "the shared script" if source.shared else folder)
+    module = Row("module", source.module, f"{source.script} in {folder}")
     return [
-        Row("script", source.script, "the shared script" if source.shared else str(source.folder)),
+        module if source.module else script,
         Row("arguments", " ".join(shlex.quote(word) for word in job.arguments) or "none"),
         Row("environment", ", ".join(job.environment) or no_variable),
     ]

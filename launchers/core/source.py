@@ -10,6 +10,7 @@ from pathlib import Path
 from launchers.core.job import SHARED_SCRIPT, JobSpec
 from launchers.core.paths import entrypoints_folder
 from launchers.core.problems import Problem
+from launchers.core.python_module import find_module
 from launchers.core.source_bundle import SourceBundle, scan
 
 
@@ -19,13 +20,20 @@ class Source:
 
     Attributes:
         folder: Absolute.
-        script: Relative to ``folder``, with forward slashes.
+        script: The file that runs, relative to ``folder``, with forward slashes.
         shared: Whether it is the training script that comes with the launcher.
+        module: The name by which ``python -m`` runs it in ``folder``, or "" for a script.
     """
 
     folder: Path
     script: str
     shared: bool = False
+    module: str = ""
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        """What stands before the arguments where agent or guard are started."""
+        return ("-m", self.module) if self.module else (self.script,)
 
     @property
     def requirements(self) -> Path | None:
@@ -38,8 +46,11 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
     """The source of ``job``; reads the folder, changes nothing.
 
     SCRIPT is a path from the working folder or from ``--source``. Without SCRIPT it is the shared
-    training script.
+    training script, unless ``-m`` names a module in ``--source``, which is the working folder
+    where nothing is said.
     """
+    if job.module is not None:
+        return _located_module(job, job.module)
     if job.script is None:
         if job.source is not None:
             return Source(Path(job.source), ""), [
@@ -56,9 +67,7 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
     if job.source is not None:
         folder = Path(job.source).expanduser().absolute()
         if not folder.is_dir():
-            return Source(folder, job.script), [
-                Problem("--source", str(job.source), "a folder that exists", rule="source-missing")
-            ]
+            return Source(folder, job.script), [_no_source(job.source)]
         if not script.is_absolute() and (folder / script).is_file():
             script = folder / script
     script = script.absolute()
@@ -89,6 +98,29 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
         )
         relative = script.name
     return Source(folder, relative), problems
+
+
+def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:
+    folder = Path(job.source or "").expanduser().absolute()
+    if not folder.is_dir():
+        return Source(folder, "", module=module), [_no_source(job.source or folder)]
+    file, problem = find_module(folder, module, job.provider or "local")
+    problems = [problem] if problem else []
+    if job.script is not None:
+        problems.append(
+            Problem(
+                "SCRIPT and -m",
+                f"{job.script} and {module}",
+                "one of the two",
+                "leave out `script` or `module`",
+                rule="script-and-module",
+            )
+        )
+    return Source(folder, file, module=module), problems
+
+
+def _no_source(folder: str | Path) -> Problem:
+    return Problem("--source", str(folder), "a folder that exists", rule="source-missing")
 
 
 def requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:

@@ -41,6 +41,11 @@ class JobFolder:
         return self.path / "model"
 
     @property
+    def output(self) -> Path:
+        """SM_OUTPUT_DIR of a script that was written for SageMaker."""
+        return self.path / "output"
+
+    @property
     def checkpoints(self) -> Path:
         """LAUNCH_CHECKPOINT_DIR, unless another run's or ``--checkpoint`` is used."""
         return self.path / "checkpoints"

@@ -36,6 +36,7 @@ from launchers.local.job_folder import JobFolder, read_json
 from launchers.local.options import LocalOptions
 from launchers.local.plan import make_plan
 from launchers.local.rules import check
+from launchers.local.script_mode import MADE_FOLDERS
 
 # Room that a job's logs, model and checkpoints need at the very least.
 LEAST_FREE_BYTES = 32 * 1024**2
@@ -77,11 +78,16 @@ class LocalProvider(Provider):
         document = dict(definition.document)
         for key in ("name", "folder", "port"):
             del document[key]
+        own_folder = definition.document["folder"]
         document["environment"] = {
             key: value
-            for key, value in document["environment"].items()
+            for key, value in _without_folder(document["environment"], own_folder).items()
             if key not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_MODEL_DIR")
         }
+        document["hosts"] = [
+            {**host, "environment": _without_folder(host["environment"], own_folder)}
+            for host in document["hosts"]
+        ]
         return document
 
     def check(self, definition: JobDefinition) -> list[Problem]:
@@ -109,6 +115,8 @@ class LocalProvider(Provider):
         try:
             folder.logs.mkdir(parents=True)
             folder.model.mkdir()
+            for place in _places_below(folder.path, definition.document["environment"]):
+                place.mkdir(parents=True, exist_ok=True)
             folder.definition.write_text(definition.text, encoding="utf-8")
             folder.reserve.write_bytes(b"\0" * RESERVE_BYTES)
         except OSError as error:
@@ -278,6 +286,17 @@ class LocalProvider(Provider):
                 rule="no-rehearsal",
             )
         )
+
+
+def _without_folder(environment: dict[str, str], folder: str) -> dict[str, str]:
+    """Without the variables that name the job's folder (SM_MODEL_DIR and its like)."""
+    return {name: value for name, value in environment.items() if folder not in value}
+
+
+def _places_below(folder: Path, environment: dict[str, str]) -> list[Path]:
+    """The folders that SageMaker makes for a script's output, where the job has such."""
+    places = [Path(environment[name]) for name in MADE_FOLDERS if name in environment]
+    return [place for place in places if folder in place.parents]
 
 
 def _folder_problems(folder: Path) -> list[Problem]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from launchers.core.job import ProviderOptions, option
-from launchers.core.kinds import Count, Text
+from launchers.core.kinds import Count, Pairs, Text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +15,14 @@ class LocalOptions(ProviderOptions):
         "--python",
         metavar="PATH",
         help="The Python of the ranks. Default: the active environment's, else the launcher's.",
+    )
+    channels: Annotated[
+        dict[str, str], Pairs(name_pattern=r"[A-Za-z0-9._-]{1,64}", what="NAME=FOLDER")
+    ] = option(
+        "--channel",
+        metavar="NAME=FOLDER",
+        default={},
+        help="Input data of a script for SageMaker, as SM_CHANNEL_NAME (repeatable).",
     )
     port: Annotated[int, Count(0, 65535)] = option(
         "--port",

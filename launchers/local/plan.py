@@ -18,10 +18,11 @@ from launchers.core.plan_rows import requirements_rows, source_rows
 from launchers.core.problems import Problem
 from launchers.core.rank_environment import rank_environment
 from launchers.core.secret_rules import AWS, HERE, problems_in_secrets, with_whole_paths
-from launchers.core.source import Source, locate, requirements_file
+from launchers.core.source import Source, bundle_of, locate, requirements_file, user_files
 from launchers.local.devices import share_of, visible_gpus
 from launchers.local.job_folder import JobFolder
 from launchers.local.python_environment import PythonEnvironment, inspect
+from launchers.local.script_mode import PREFIX, RESERVED, ScriptMode, Simulated, script_mode
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class LocalPlan(Plan):
     python: str
     source: str
     script: str
+    module: str
     requirements: str | None
     folder: str
     hosts: tuple[Host, ...] = field(default_factory=tuple)
@@ -57,13 +59,25 @@ def make_plan(job: JobSpec) -> LocalPlan:
     gpus = job.gpus if job.gpus is not None else len(devices) // job.instances
     processes = job.processes or gpus or 1
     problems += _gpu_problems(job, gpus, processes, len(devices))
-    problems += problems_in_names(job.environment)
+    problems += problems_in_names(
+        job.environment, free=lambda name: name.startswith(PREFIX) and name != RESERVED
+    )
     pin = pinning(job, gpus, "the ranks see no GPU")
     folder = JobFolder(_output_root(job) / (job.full_name or "NAME"))
     checkpoints = job.checkpoint or job.checkpoint_folder or str(folder.checkpoints)
     if not more:
         problems += _horovod_problems(python, source, job.instances * processes)
+    sagemaker = script_mode(
+        source,
+        user_files(bundle_of(job)),
+        Simulated(_host_names(job.instances), gpus, folder, job.full_name or "NAME"),
+        job.arguments,
+        job.options.channels,
+        job.environment,
+    )
+    problems += sagemaker.problems
     environment = {
+        **sagemaker.environment,
         **rank_environment(
             job,
             processes,
@@ -84,11 +98,12 @@ def make_plan(job: JobSpec) -> LocalPlan:
         python=python.path,
         source=str(source.folder),
         script=source.script,
+        module=source.module,
         requirements=str(requirements) if requirements else None,
         folder=str(folder.path),
-        hosts=_hosts(job.instances, processes, devices, gpus),
+        hosts=_hosts(job.instances, processes, devices, gpus, sagemaker),
         problems=tuple(problems),
-        rows=_rows(job, source, python, processes, gpus, pin, folder, environment),
+        rows=_rows(job, source, python, processes, gpus, pin, folder, environment, sagemaker),
     )
 
 
@@ -98,14 +113,23 @@ def _output_root(job: JobSpec) -> Path:
     return data_folder() / "jobs"
 
 
-def _hosts(instances: int, processes: int, devices: list[str], gpus: int) -> tuple[Host, ...]:
+def _host_names(instances: int) -> list[str]:
+    return [f"host-{index + 1}" for index in range(instances)]
+
+
+def _hosts(
+    instances: int, processes: int, devices: list[str], gpus: int, sagemaker: ScriptMode
+) -> tuple[Host, ...]:
     return tuple(
         Host(
-            name=f"host-{index + 1}",
+            name=name,
             ranks=tuple(range(index * processes, (index + 1) * processes)),
-            environment={"CUDA_VISIBLE_DEVICES": ",".join(share_of(devices, index, gpus))},
+            environment={
+                "CUDA_VISIBLE_DEVICES": ",".join(share_of(devices, index, gpus)),
+                **sagemaker.hosts.get(name, {}),
+            },
         )
-        for index in range(instances)
+        for index, name in enumerate(_host_names(instances))
     )
 
 
@@ -164,11 +188,13 @@ def _rows(
     pin: tuple[str, str],
     folder: JobFolder,
     environment: Mapping[str, str],
+    sagemaker: ScriptMode,
 ) -> tuple[Row, ...]:
     gpu_text = f"{gpus} a host, pinned by {pin[0]}" if gpus else "none, ranks run on the CPU"
     rows = [
         Row("ranks", layout(job.instances, processes)),
         *source_rows(job, source, "nothing besides this shell's"),
+        *sagemaker.rows,
         Row("python", python.described(), f"{python.path}, {python.origin}"),
         Row("GPUs", gpu_text, pin[1] if gpus else ""),
     ]

@@ -166,7 +166,7 @@ class Supervisor:
                 [
                     self.document["python"],
                     agent,
-                    self.document["script"],
+                    *_program(self.document),
                     *self.document["arguments"],
                 ],
                 stdin=subprocess.DEVNULL,
@@ -331,6 +331,11 @@ class Supervisor:
             ledger.update(
                 entry, state=state, reason=reason, proof=self.watch.proof, details=details
             )
+
+
+def _program(document: dict[str, Any]) -> list[str]:
+    """What the agent is given before the script's own arguments."""
+    return ["-m", document["module"]] if "module" in document else [document["script"]]
 
 
 def _described(failure: dict[str, Any]) -> str:

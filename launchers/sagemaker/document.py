@@ -14,6 +14,7 @@ MPI_PROCESSES_PER_HOST = "sagemaker_mpi_num_of_processes_per_host"
 MPI_PROCESSES = "sagemaker_mpi_num_processes"
 MPI_OPTIONS = "sagemaker_mpi_custom_mpi_options"
 LAUNCH_SCRIPT = "sagemaker_launch_script"
+LAUNCH_MODULE = "sagemaker_launch_module"
 LAUNCH_ARGS = "sagemaker_launch_args"
 
 # What the toolkit makes of a bundle that is an input channel (facts: its code channel).

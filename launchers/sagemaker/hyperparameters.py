@@ -9,15 +9,17 @@ land in SM_FRAMEWORK_PARAMS, from where the guard reads them.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from launchers.core.argument_pairs import NUMBER, named
 from launchers.core.job import JobSpec
 from launchers.core.problems import Problem
+from launchers.core.source import Source
 from launchers.sagemaker.document import (
     CODE_PATH,
     GUARD,
     LAUNCH_ARGS,
+    LAUNCH_MODULE,
     LAUNCH_SCRIPT,
     MPI_ENABLED,
     MPI_OPTIONS,
@@ -26,12 +28,10 @@ from launchers.sagemaker.document import (
     SUBMIT_DIRECTORY,
 )
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
-
 
 def hyperparameters(
     job: JobSpec,
-    script: str,
+    source: Source,
     processes: int,
     region: str,
     environment: Mapping[str, str],
@@ -50,9 +50,16 @@ def hyperparameters(
         MPI_ENABLED: "true",
         MPI_PROCESSES_PER_HOST: str(processes),
         MPI_OPTIONS: json.dumps(options),
-        LAUNCH_SCRIPT: json.dumps(script, ensure_ascii=False),
+        **_program(source),
         LAUNCH_ARGS: json.dumps(list(job.arguments), ensure_ascii=False),
     }
+
+
+def _program(source: Source) -> dict[str, str]:
+    name, value = LAUNCH_SCRIPT, source.script
+    if source.module:
+        name, value = LAUNCH_MODULE, source.module
+    return {name: json.dumps(value, ensure_ascii=False)}
 
 
 def shown_arguments_problems(arguments: Sequence[str]) -> list[Problem]:
@@ -65,7 +72,7 @@ def shown_arguments_problems(arguments: Sequence[str]) -> list[Problem]:
             "the container's toolkit takes such names for itself",
             rule="argument-reserved",
         )
-        for name, _ in _named(arguments)
+        for name, _ in named(arguments)
         if name.startswith("sagemaker_")
     ]
 
@@ -74,26 +81,6 @@ def _shown(arguments: Sequence[str]) -> dict[str, str]:
     """``--name value`` as hyperparameters, for the console and its search. The guard ignores what
     the toolkit makes of them."""
     return {
-        name: value if _NUMBER.fullmatch(value) else json.dumps(value, ensure_ascii=False)
-        for name, value in _named(arguments)
+        name: value if NUMBER.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+        for name, value in named(arguments)
     }
-
-
-def _named(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    index = 0
-    while index < len(arguments):
-        word = arguments[index]
-        index += 1
-        if not re.fullmatch(r"--[A-Za-z][\w.-]*(=.*)?", word, re.DOTALL):
-            continue
-        name, equals, value = word[2:].partition("=")
-        if not equals:
-            # A value follows, unless it is the next flag; a negative number is a value.
-            following = arguments[index] if index < len(arguments) else None
-            if following is None or (
-                following.startswith("-") and not _NUMBER.fullmatch(following)
-            ):
-                continue
-            value = following
-            index += 1
-        yield name, value

@@ -86,7 +86,7 @@ def make_plan(job: JobSpec) -> SageMakerPlan:
         max_runtime=job.max_runtime or DEFAULT_MAX_RUNTIME_SECONDS,
         hyperparameters=hyperparameters(
             job,
-            source.script,
+            source,
             processes,
             account.region,
             environment,

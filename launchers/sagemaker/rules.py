@@ -23,7 +23,7 @@ _HARDWARE = (
     r"|Environment\.LAUNCH"
 )
 _ARGUMENTS = r"HyperParameters\.(?!sagemaker_mpi_)"
-_SCRIPT = r"HyperParameters\.sagemaker_(launch_script|program)"
+_SCRIPT = r"HyperParameters\.sagemaker_(launch_(script|module)|program)"
 # See Provider.follows.
 FOLLOWS = {
     "gpus-missing": _HARDWARE,
@@ -39,6 +39,8 @@ FOLLOWS = {
     "credential": _ARGUMENTS,
     "script-missing": _SCRIPT,
     "script-outside-source": _SCRIPT,
+    "script-and-module": _SCRIPT,
+    "module-missing": _SCRIPT,
 }
 
 

@@ -13,6 +13,7 @@ from launchers.sagemaker.document import (
     CODE_PATH,
     GUARD,
     LAUNCH_ARGS,
+    LAUNCH_MODULE,
     LAUNCH_SCRIPT,
     MPI_OPTIONS,
     PROGRAM,
@@ -74,16 +75,18 @@ def _program(document: object) -> list[Problem]:
 
 def _script(document: object) -> list[Problem]:
     problems = []
-    script = hyperparameter(document, LAUNCH_SCRIPT)
-    if not isinstance(script, str) or not script:
-        problems.append(
-            Problem(
-                f"{_HYPER}.{LAUNCH_SCRIPT}",
-                "missing" if script is None else str(script)[:40],
-                "the script's path in the bundle, as JSON text",
-                rule="start-script",
-            )
-        )
+    script, module = (hyperparameter(document, name) for name in (LAUNCH_SCRIPT, LAUNCH_MODULE))
+    wanted = [(LAUNCH_SCRIPT, script, "the script's path in the bundle, as JSON text")]
+    if module is not None:
+        wanted = [(LAUNCH_MODULE, module, "a module's name, as JSON text")]
+        if script is not None:
+            expected = f"no such key beside {LAUNCH_MODULE}"
+            where = f"{_HYPER}.{LAUNCH_SCRIPT}"
+            problems.append(Problem(where, str(script)[:40], expected, rule="start-script"))
+    for name, value, expected in wanted:
+        if not isinstance(value, str) or not value:
+            found = "missing" if value is None else str(value)[:40]
+            problems.append(Problem(f"{_HYPER}.{name}", found, expected, rule="start-script"))
     arguments = hyperparameter(document, LAUNCH_ARGS)
     if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
         problems.append(

@@ -55,6 +55,7 @@ def convert(
     own = _own(given, hardware, problems)
     values: dict[str, Any] = {
         "script": ran.script,
+        "module": ran.module,
         "source": ran.source,
         "name": _name(given, problems),
         "instances": instances,

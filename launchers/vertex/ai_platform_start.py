@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from launchers.core.problems import Problem
 from launchers.vertex.ai_platform_input import Given
@@ -27,6 +27,7 @@ class Training:
         arguments: The script's arguments, in order.
         ranks: Ranks of the whole job by a launcher's ``-np``; None where none says so.
         every_replica: Whether that launcher counted the ranks of its own replica alone.
+        module: Instead of a script, what ``python -m`` runs in ``source``.
     """
 
     script: str | None
@@ -34,6 +35,7 @@ class Training:
     arguments: tuple[str, ...]
     ranks: int | None = None
     every_replica: bool = False
+    module: str | None = None
 
 
 def training(given: Given, arguments: Sequence[str] | None, problems: list[Problem]) -> Training:
@@ -52,7 +54,7 @@ def training(given: Given, arguments: Sequence[str] | None, problems: list[Probl
     _packages(given, problems)
     job_dir = given.get(f"{_INPUT}.jobDir")
     words = ("--job-dir", job_dir, *found.arguments) if job_dir else found.arguments
-    return Training(found.script, found.source, words, found.ranks, found.every_replica)
+    return replace(found, arguments=tuple(words))
 
 
 def _container(given: Given, own: list[str], problems: list[Problem]) -> Training:
@@ -78,14 +80,17 @@ def _container(given: Given, own: list[str], problems: list[Problem]) -> Trainin
     inner = _script_and_arguments(program)
     if inner is None and script is None:
         return _no_script(path, " ".join(words[:4])[:60], problems)
-    in_image, rest = inner or ("", [])
+    in_image, rest, is_module = inner or ("", [], False)
     rest = _shells_arguments(rest, behind_shell(words), path, problems)
     if start is not None and start.launcher:
         fix = "the agent starts the ranks of all replicas, without ssh"
         problems.append(Problem(path, start.text, "the script alone", fix, "warning", _CHANGED))
-    if script is None:
+    module = in_image if is_module and script is None else None
+    if module is not None:
+        problems.append(_module_in_image(module, path))
+    elif script is None:
         script = _relative(in_image, path, problems)
-    return Training(script, given.flags.get("--source"), tuple(rest), ranks, every)
+    return Training(script, given.flags.get("--source"), tuple(rest), ranks, every, module)
 
 
 def _shells_arguments(
@@ -121,6 +126,12 @@ def _relative(in_image: str, path: str, problems: list[Problem]) -> str:
     return script
 
 
+def _module_in_image(module: str, path: str) -> Problem:
+    found, expected = f"{module[:60]}, a module in the image", "a module that travels with the job"
+    fix = f"`module: {module}` is looked for on this machine, in `source`; --source DIR names it"
+    return Problem(path, found, expected, fix, "warning", _CHANGED)
+
+
 def _package(given: Given, own: list[str], problems: list[Problem]) -> Training:
     """A Python package: ``--package-path trainer --module-name trainer.task``."""
     path = f"{_INPUT}.pythonModule"
@@ -134,23 +145,9 @@ def _package(given: Given, own: list[str], problems: list[Problem]) -> Training:
     if folder is None and source is None:
         found = f"{module}, of packages"
         return _no_script(given.where(path), found, problems)
-    script = module.replace(".", "/") + ".py"
     if source is None:
         source = posixpath.dirname(posixpath.normpath(folder or ".")) or "."
-    problems.append(
-        Problem(
-            given.where(path),
-            f"python -m {module}",
-            "a script",
-            f"`script: {script}` runs with its own folder on sys.path: where it imports "
-            f"{module.partition('.')[0]} by name, put a script beside the package that says "
-            f"`import runpy; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)` "
-            "and name it with --script",
-            "warning",
-            _CHANGED,
-        )
-    )
-    return Training(script, source, tuple(own))
+    return Training(None, source, tuple(own), module=module)
 
 
 def _packages(given: Given, problems: list[Problem]) -> None:
@@ -195,17 +192,18 @@ def _other_workers(where: str) -> Problem:
     return Problem(where, found, "the same start", fix, "warning", _CHANGED)
 
 
-def _script_and_arguments(words: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The script of ``python -u -m trainer.task --epochs 3``, and what follows it."""
+def _script_and_arguments(words: Sequence[str]) -> tuple[str, list[str], bool] | None:
+    """The script or module of ``python -u -m trainer.task --epochs 3``, what follows it, and
+    whether it is a module."""
     left = list(words[1:])
     while left:
         word = left.pop(0)
         if word == "-m" and left:
-            return left.pop(0).replace(".", "/") + ".py", left
+            return left.pop(0), left, True
         if word in ("-W", "-X") and left:
             left.pop(0)
         elif not word.startswith("-"):
-            return (word, left) if re.search(r"\.pyc?$", word) else None
+            return (word, left, False) if re.search(r"\.pyc?$", word) else None
         elif word == "-c":
             return None
     return None

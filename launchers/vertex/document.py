@@ -15,6 +15,8 @@ from launchers.core.paths import templates_folder
 # Where the service mounts every bucket in every replica.
 MOUNT = "/gcs/"
 SCHEME = "gs://"
+# Stands before a module's name in the place of a script.
+MODULE_FLAG = "-m"
 DIGEST_LABEL = "launch-digest"
 RUN_LABEL = "launch-run"
 WORLD_SIZE_LABEL = "launch-world-size"
@@ -42,10 +44,10 @@ def stored(place: str) -> str:
     return SCHEME + place.removeprefix(MOUNT) if place.startswith(MOUNT) else place
 
 
-def words(script: str, arguments: Sequence[str]) -> str:
-    """The script and its arguments as one word of ``args``: a JSON list in ASCII without ``$``,
-    since the service may put a variable's value for ``$(NAME)``."""
-    return json.dumps([script, *arguments]).replace("$", "\\u0024")
+def words(program: Sequence[str], arguments: Sequence[str]) -> str:
+    """The script, or ``-m`` and a module, with the arguments as one word of ``args``: a JSON list
+    in ASCII without ``$``, since the service may put a variable's value for ``$(NAME)``."""
+    return json.dumps([*program, *arguments]).replace("$", "\\u0024")
 
 
 def words_of(args: Sequence[str]) -> list[str]:
@@ -61,9 +63,9 @@ def words_of(args: Sequence[str]) -> list[str]:
 
 
 def script_of(document: object) -> str | None:
-    """The script that a CustomJob of ours starts; None for any other."""
+    """The script that a CustomJob of ours starts; None for a module and for any other."""
     found = words_of(_bootstrap_args(document))
-    return found[0] if found else None
+    return found[0] if found and found[0] != MODULE_FLAG else None
 
 
 def escaped(value: str) -> str:

@@ -48,6 +48,8 @@ FOLLOWS = {
     "credential": _WORDS,
     "script-missing": _WORDS,
     "script-outside-source": _WORDS,
+    "script-and-module": _WORDS,
+    "module-missing": _WORDS,
 }
 
 

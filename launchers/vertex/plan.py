@@ -79,7 +79,7 @@ def make_plan(job: JobSpec) -> VertexPlan:
     container = {
         "imageUri": image.uri,
         "command": ["python3", "-c", bootstrap()],
-        "args": [mounted(places["code"]), sha256, words(source.script, job.arguments)],
+        "args": [mounted(places["code"]), sha256, words(source.program, job.arguments)],
         "env": _variables(environment),
     }
     return VertexPlan(

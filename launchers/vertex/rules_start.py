@@ -6,7 +6,7 @@ import json
 import re
 
 from launchers.core.problems import Problem
-from launchers.vertex.document import bootstrap
+from launchers.vertex.document import MODULE_FLAG, bootstrap
 from launchers.vertex.rules_image import is_reduction_server
 from launchers.vertex.rules_pools import Pool, pools, rank_pools
 
@@ -37,7 +37,8 @@ def starts_agent(pool: Pool) -> bool:
 
 
 def words_in(pool: Pool) -> list[str]:
-    """The script and its arguments that the agent of a pool gets; empty where nobody says."""
+    """The script, or ``-m`` and a module, with the arguments that the agent of a pool gets; empty
+    where nobody says."""
     words = pool.words("args")
     if not starts_agent(pool) or len(words) != 3:
         return []
@@ -87,8 +88,8 @@ def _words(pool: Pool) -> list[Problem]:
     if not re.fullmatch(_SHA256, sha256) or (match and match["sha256"] != sha256):
         expected = "the hash that the bundle's folder has: 64 hexadecimal digits"
         problems.append(Problem(f"{path}[1]", sha256[:64], expected, rule="start-bundle"))
-    if not words_in(pool):
-        expected = "a JSON list of texts, the script first"
+    if words_in(pool) in ([], [MODULE_FLAG]):
+        expected = "a JSON list of texts: the script, or -m and a module, first"
         problems.append(Problem(f"{path}[2]", "something else", expected, rule="start-script"))
     elif "$" in script:
         fix = "the service puts a variable's value for $(NAME)"

@@ -131,6 +131,7 @@ def test_the_file_that_init_writes_is_one_that_is_read(tmp_path: Path):
     keys = [line for line in commented if re.match(r"(\w+:($| .*  #)|  \w+: )", line)]
     found = read(written(tmp_path, "\n".join(keys)))
     assert found == {
+        "module": "pkg.train",
         "gpus": 4,
         "max_runtime": 7200,
         "checkpoint": "/data/ckpt",

@@ -16,6 +16,8 @@ from launchers.core.naming import job_base, job_name
         (JobSpec(), "train-image-classifier-"),
         (JobSpec(script="src/My Script_v2.py"), "My-Script-v2-"),
         (JobSpec(script="__.py"), "job-"),
+        (JobSpec(module="trainer.task"), "trainer-task-"),
+        (JobSpec(module="my_pkg.__main__"), "my-pkg-"),
         (JobSpec(name="demo"), "demo-"),
         (JobSpec(name="a" * 80), "a" * 49 + "-"),
     ],

@@ -209,6 +209,12 @@ BROKEN: list[tuple[str, Callable[[Document], None], str, str]] = [
         "start-script",
     ),
     (
+        "a script and a module",
+        hyper("sagemaker_launch_module", '"pkg.train"'),
+        "$.HyperParameters.sagemaker_launch_script",
+        "start-script",
+    ),
+    (
         "arguments that are no list",
         hyper("sagemaker_launch_args", '"x"'),
         "$.HyperParameters.sagemaker_launch_args",

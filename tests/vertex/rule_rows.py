@@ -925,6 +925,15 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         "error",
     ),
     (
+        "a module",
+        "ours",
+        put(f"{POOL}.containerSpec.args.2", '["-m", "pkg.train"]'),
+        put(f"{POOL}.containerSpec.args.2", '["-m"]'),
+        f"{POOL}.containerSpec.args[2]",
+        "start-script",
+        "error",
+    ),
+    (
         "a script's arguments as they are",
         "ours",
         NOTHING,

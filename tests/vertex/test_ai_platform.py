@@ -148,12 +148,12 @@ def test_machines_with_accelerators_beside_them_keep_both():
     }
 
 
-def test_a_package_on_the_command_line_becomes_a_script_in_its_source():
+def test_a_package_on_the_command_line_becomes_a_module_in_its_source():
     flags, wrong = read_words(PACKAGE_WORDS)
     values, problems = convert({}, flags, ["--train-steps", "100"])
     assert wrong == errors(problems) == []
     assert values == {
-        "script": "trainer/task.py",
+        "module": "trainer.task",
         "source": ".",
         "name": "census-gpu-1",
         "instances": 1,
@@ -167,7 +167,6 @@ def test_a_package_on_the_command_line_becomes_a_script_in_its_source():
         "vertex": {"accelerator": "NVIDIA_TESLA_T4:1"},
     }
     told = {problem.path: problem for problem in problems}
-    assert "runpy" in told["--module-name"].fix
     assert told["--runtime-version"].found == "runtimeVersion 1.15 and pythonVersion 3.7"
     assert "launch image build --push" in told["--runtime-version"].fix
 
@@ -611,7 +610,29 @@ def test_paths_begin_at_the_folder_of_the_file_that_is_written(here: Path):
     words = ["--from-ai-platform", "empty.yaml", *PACKAGE_WORDS[5:], "-o", "sub/launch.yaml"]
     assert import_words(words, None) == 0
     values = read(here / "sub" / "launch.yaml")
-    assert (values["source"], values["script"]) == ("..", "../trainer/task.py")
+    assert (values["source"], values["module"]) == ("..", "trainer.task")
+
+
+def test_a_module_that_is_not_there_is_a_warning(here: Path, capsys: pytest.CaptureFixture[str]):
+    (here / "trainer" / "task.py").unlink()
+    words = ["--from-ai-platform", "empty.yaml", *PACKAGE_WORDS[5:]]
+    assert import_words(words, None) == 0
+    assert "trainer.task in .: no such module" in capsys.readouterr().err
+
+
+def test_a_module_of_a_container_stays_one():
+    old = config(CONTAINER)
+    put(f"{MASTER}.containerCommand", ["python3", "-m", "trainer.task"])(old)
+    put(f"{MASTER}.containerArgs", ["--lr", "1"])(old)
+    put(f"{INPUT}.jobDir", ...)(old)
+    values, problems = convert(old)
+    assert errors(problems) == []
+    assert ("script" in values, values["module"], values["args"]) == (
+        False,
+        "trainer.task",
+        ["--lr", "1"],
+    )
+    assert any("a module in the image" in problem.found for problem in problems)
 
 
 def test_a_script_that_is_not_there_is_a_warning(here: Path, capsys: pytest.CaptureFixture[str]):

@@ -6,6 +6,7 @@ import os
 from typing import Sequence
 
 from launch_runtime import environment as env
+from launch_runtime import program
 from launch_runtime.host import requirements
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.local_ranks import log_path, numbers
@@ -21,9 +22,9 @@ def prepare(
         environment.SettingError: No such script, or logs cannot be written.
     """
     if not arguments:
-        raise env.SettingError("no script given; usage: agent.py SCRIPT [ARGUMENTS...]")
+        raise env.SettingError("no script given; usage: agent.py SCRIPT|-m MODULE [ARGUMENTS...]")
     source = env.source_folder(os.environ, entrypoints)
-    env.script_path(source, arguments[0])
+    program.find(source, arguments)
     for number in numbers(cluster, settings):
         path = log_path(settings, number)
         if path:

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str], entrypoints: str) -> None:
     """Runs one rank; blocks until the script ends.
 
     Args:
-        arguments: SCRIPT and its own arguments, unless SageMaker's parameters name them.
+        arguments: SCRIPT or -m MODULE with its own, unless SageMaker's parameters name them.
         entrypoints: The folder of guard.py.
 
     Raises:
