@@ -236,18 +236,11 @@ class Collector:
     @_quiet
     def finish(self) -> None:
         """Reads the weights and sends the last record; before Horovod goes, and at the end."""
-        if self._finished:
-            # Weights are those of the moment when Horovod went. What came after is added.
-            last = self._last
-            record = self._record(weights=False)
-            if last is not None:
-                for entry, old in zip(record["sets"], last["sets"]):
-                    entry["weights"] = old["weights"]
-            if record == last:
-                return
-        else:
-            record = self._record(weights=True)
-            self._finished = self._phase != BEFORE
+        # Once Horovod is gone, weights are those of that moment; what came after is added.
+        record = self._record(weights=not self._finished)
+        self._finished = self._finished or self._phase != BEFORE
+        if record == self._last:
+            return
         self._last = record
         self._send(record)
 
@@ -334,14 +327,14 @@ class Collector:
     def _record(self, weights: bool) -> dict[str, Any]:
         for one in self._sets:
             matched(one, self._shapes)
-        began, sets = time.monotonic(), []
+        began, sets, last = time.monotonic(), [], weights or self._finished
         for one in self._sets:
             left = fingerprints.SECONDS - (time.monotonic() - began)
-            if one.variables:
+            if one.variables and not (last and one.never_ran):
                 sets.append(one.record(weights, left))
         return {
             "pid": self._pid,
-            "final": weights or self._finished,
+            "final": last,
             "joined": self._joined,
             "called_after": self._called_after,
             "other": [[group, elements] for group, elements in self._others],

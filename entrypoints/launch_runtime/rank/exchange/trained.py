@@ -92,7 +92,7 @@ class TrainedSet:
         self._steps = steps
         self.variables: list[Variable] = []
         self.phases: list[str] = []
-        self._spent = 0.0
+        self._compared: dict[str, Any] | None = None  # the weights as they were read last
         self._last_steps: int | None = None
 
     def is_of(self, owner: Any) -> bool:
@@ -117,6 +117,13 @@ class TrainedSet:
             except Exception:  # the optimizer is gone, or a graph has no value to read
                 return self._last_steps
         return self._last_steps
+
+    @property
+    def never_ran(self) -> bool:
+        """Whether its optimizer counts its steps and has made none: a function that was traced for
+        an export, and not called."""
+        alive = self._owner is not None and self._owner() is not None
+        return alive and self.steps() == 0
 
     def settle(self) -> None:
         """A variable goes: the steps are read while they can be."""
@@ -145,11 +152,10 @@ class TrainedSet:
             "how": GRADIENTS if by_gradients else VALUES if exchanged else "",
             "groups": groups,
             "phases": list(self.phases),
-            "weights": None,
         }
         if weights and by_gradients:
-            entry["weights"] = self._weights(by_gradients, seconds)
-        return entry
+            self._compared = self._weights(by_gradients, seconds)
+        return {**entry, "weights": self._compared}
 
     def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
         kept = fingerprints.chosen([variable.elements for variable in variables])

@@ -1,0 +1,306 @@
+"""The judge of the evidence, without a rank."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from launch_runtime import evidence
+from launch_runtime.evidence import ALL, Finding, Gathering, encode, judge
+from launch_runtime.rank.exchange import fingerprints
+
+EQUAL = Finding("gradients exchanged, weights equal")
+
+
+def weights(*values: float, **changes: Any) -> dict[str, Any]:
+    """Variables of 300 elements, each around one of ``values``."""
+    draw = numpy.random.RandomState(5)
+    prints = [fingerprints.of(draw.rand(300) + value) for value in values]
+    return {
+        "shapes": ["300"] * len(values), "prints": fingerprints.joined(prints),
+        "kept": list(range(len(values))), "changed": [], "blind": False, "why": "", **changes,
+    }  # fmt: skip
+
+
+def one_set(**changes: Any) -> dict[str, Any]:
+    """What an optimizer trained and exchanged over all ranks."""
+    return {
+        "name": "Adam", "form": "f0", "variables": 2, "elements": 600, "local": 0,
+        "exchanged": 2, "how": "gradients", "groups": [ALL], "phases": ["during"],
+        "weights": weights(0.0, 1.0), **changes,
+    }  # fmt: skip
+
+
+def record(*sets: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "pid": 7, "final": True, "joined": False, "called_after": 0, "other": [],
+        "sets": list(sets), **changes,
+    }  # fmt: skip
+
+
+ALONE = one_set(exchanged=0, how="", groups=[], weights=None)
+BESIDE = one_set(form="f1", name="SGD", exchanged=0, how="", groups=[], weights=None)
+OTHERS = one_set(weights=weights(9.0, -4.0))
+
+
+def over(*groups: Any, **changes: Any) -> dict[str, Any]:
+    return one_set(groups=list(groups), **changes)
+
+
+GOOD = {
+    "all exchange": ([[record(one_set())]] * 2, EQUAL.words),
+    "nothing trained": ([[record()]] * 2, "no training seen"),
+    "values": (
+        [[record(one_set(how="values", weights=None))]] * 2,
+        "values exchanged, weights not compared",
+    ),
+    "an exchange that nobody can attribute": (
+        [[record(ALONE, other=[[ALL, 600]])]] * 2,
+        "exchange seen, whose values cannot be told, weights not compared",
+    ),
+    "one rank trains and sends": (
+        [[record(ALONE, called_after=3)], [record()]],
+        "rank 0 trained, and exchanged with the others",
+    ),
+    "one rank has an optimizer more": (
+        [[record(one_set(), BESIDE)], [record(one_set())]],
+        EQUAL.words,
+    ),
+    "joined": (
+        [[record(one_set(), joined=True)], [record(OTHERS)]],
+        "gradients exchanged, weights not compared (hvd.join() was called)",
+    ),
+    "reassigned by rank 0 alone": (
+        [[record(one_set(weights=weights(5.0, 5.0, changed=[0, 1])))], [record(one_set())]],
+        "gradients exchanged, weights not compared (reassigned after the last step)",
+    ),
+    "one variable reassigned": (
+        [[record(one_set(weights=weights(5.0, 1.0, changed=[0])))], [record(one_set())]],
+        EQUAL.words,
+    ),
+    "shards over groups": (
+        [
+            [record(over([0, 2], weights=weights(1.0)), other=[[[0, 1], 600]])],
+            [record(over([1, 3], weights=weights(8.0)), other=[[[0, 1], 600]])],
+            [record(over([0, 2], weights=weights(1.0)), other=[[[2, 3], 600]])],
+            [record(over([1, 3], weights=weights(8.0)), other=[[[2, 3], 600]])],
+        ],
+        EQUAL.words,
+    ),
+    "local variables alone": ([[record(one_set(), {**BESIDE, "local": 2})]] * 2, EQUAL.words),
+    "a child trained": ([[record(), record(one_set(), pid=8)]] * 2, EQUAL.words),
+    "a finer optimizer after shutdown": (
+        [[record(one_set(), {**BESIDE, "phases": ["after"]})]] * 2,
+        EQUAL.words,
+    ),
+    "no weights to be had": (
+        [[record(one_set(weights=weights(1.0, why="the weights could not be read")))]] * 2,
+        "gradients exchanged, weights not compared (the weights could not be read)",
+    ),
+    "a sample": (
+        [[record(one_set(weights={**weights(1.0, 2.0), "shapes": ["300"] * 9}))]] * 2,
+        "gradients exchanged, weights equal in a sample",
+    ),
+    "changed unseen": (
+        [
+            [record(one_set(weights=weights(0.0, 1.0, blind=True)))],
+            [record(one_set(weights=weights(0.05, 1.2, blind=True)))],
+        ],
+        EQUAL.words,
+    ),
+    "no record at all": ([[], []], "evidence missing"),
+    "a rank's record is missing": (
+        [[record(one_set())], []],
+        "rank 0 trained, and exchanged with the others, evidence missing from rank 1",
+    ),
+    "what is no record": ([[{"pid": 1}, {"sets": 3}], [["x"]]], "evidence missing"),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_trained_together_passes_and_says_how(name: str) -> None:
+    records, words = GOOD[name]
+
+    found = judge(dict(enumerate(records)), len(records))
+
+    assert (found.failure, found.words) == ("", words)
+
+
+BAD = {
+    "no exchange": ([[record(ALONE)]] * 3, "3 ranks trained apart: no gradient"),
+    "two of three": (
+        [[record(ALONE)], [record(ALONE)], [record()]],
+        "2 ranks of 3 trained apart: no gradient",
+    ),
+    "one alone": ([[record()], [record(ALONE)]], "rank 1 trained alone: 1 other rank neither"),
+    "before init": (
+        [[record({**ALONE, "phases": ["before"]})]] * 2,
+        "2 ranks trained apart: they trained before hvd.init() had returned",
+    ),
+    "after shutdown": (
+        [[record({**ALONE, "phases": ["after"]})]] * 2,
+        "2 ranks trained apart: they trained while Horovod was not running",
+    ),
+    "sets of one": (
+        [[record(over([0], weights=None))], [record(over([1], weights=None))]],
+        "2 ranks trained apart: their gradients went through process sets of one rank",
+    ),
+    "pairs": (
+        [[record(over([0, 1]))], [record(over([0, 1]))], [record(over([2, 3]))], [record(over([2, 3]))]],
+        "2 groups of ranks trained apart (ranks 0, 1; ranks 2, 3)",
+    ),
+    "a metric over all beside pairs": (
+        [[record(over([0, 1]), other=[[ALL, 3]])], [record(over([0, 1]))], [record(over([2, 3]))], [record(over([2, 3]))]],
+        "2 groups of ranks trained apart",
+    ),
+    "an optimizer forgotten": (
+        [[record(one_set(), BESIDE)]] * 2,
+        "2 ranks trained apart with one of their optimizers: the gradients of SGD",
+    ),
+    "weights differ": (
+        [[record(one_set())], [record(OTHERS)]],
+        "gradients were exchanged, but the weights differ at the end: a variable of shape 300",
+    ),
+    "weights differ on the last of four": (
+        [[record(one_set())]] * 3 + [[record(OTHERS)]],
+        "between ranks 0 and 3",
+    ),
+    "another model, changed unseen": (
+        [[record(one_set(weights=weights(0.0, 1.0, blind=True)))],
+         [record(one_set(weights=weights(9.0, -9.0, blind=True)))]],
+        "the model by",
+    ),
+    "apart although a record is missing": (
+        [[record(ALONE)], [record(ALONE)], []],
+        "2 ranks of 3 trained apart",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_trained_apart_fails_with_its_reason_and_a_fix(name: str) -> None:
+    records, said = BAD[name]
+
+    found = judge(dict(enumerate(records)), len(records))
+
+    assert said in found.failure
+    assert found.fix.endswith("--proof init")
+
+
+def test_init_asks_for_nothing_and_strict_for_every_rank() -> None:
+    apart = {0: [record(ALONE)], 1: [record(ALONE)]}
+    partial = {0: [record(one_set())], 1: [record(one_set(), final=False)]}
+
+    assert judge(apart, 2, evidence.INIT) == Finding("")
+    assert judge(partial, 2).words.endswith("evidence missing from rank 1")
+    strict = judge(partial, 2, evidence.STRICT)
+    assert strict.failure.startswith("no evidence of the training from rank 1")
+    assert strict.missing == (1,)
+    assert judge({0: [record(one_set())], 1: [record(one_set())]}, 2, evidence.STRICT) == EQUAL
+
+
+def test_rounding_is_no_difference_and_other_start_weights_are() -> None:
+    draw = numpy.random.RandomState(3)
+    values = draw.randn(512, 640).astype("float32")
+    near = values + draw.randn(512, 640).astype("float32") * 1e-4
+    other = draw.randn(512, 640).astype("float32")
+
+    def held(array: Any) -> list[dict[str, Any]]:
+        own = weights(0.0)
+        own["prints"] = fingerprints.joined([fingerprints.of(array)])
+        return [record(one_set(weights=own))]
+
+    assert judge({0: held(values), 1: held(near)}, 2) == EQUAL
+    assert "the weights differ" in judge({0: held(values), 1: held(other)}, 2).failure
+    assert "the weights differ" in judge({0: held(values), 1: held(values * 1.2)}, 2).failure
+
+
+def test_floats_of_a_variable_do_not_depend_on_its_shape_or_layout() -> None:
+    values = numpy.arange(30_000, dtype="float32").reshape(100, 300)
+
+    assert fingerprints.of(values) == fingerprints.of(values.reshape(-1))
+    assert fingerprints.of(values.T) != fingerprints.of(values)
+    assert struct.unpack("<4f", fingerprints.of(numpy.zeros((3, 0)))) == (0, 0, 0, 0)
+
+
+def test_of_many_variables_the_largest_are_compared_the_same_on_every_rank() -> None:
+    sizes = [number % 700 for number in range(2000)]
+
+    chosen = fingerprints.chosen(sizes)
+
+    assert len(chosen) == fingerprints.MOST_VARIABLES
+    assert chosen == sorted(chosen)
+    assert min(sizes[index] for index in chosen) >= 580
+
+
+def test_lines_bring_records_of_any_size_in_any_order() -> None:
+    big = record(*[one_set(form=f"f{number}", name=str(number) * 40) for number in range(400)])
+    draw = numpy.random.RandomState(1)
+    big["sets"][0]["weights"] = weights(*draw.rand(900).tolist())
+    lines = encode([big], rank=3, serial=2, stamp="ab")
+    gathering = Gathering("ab", world_size=4)
+
+    assert len(lines) > 1
+    assert all(len(line.encode()) <= evidence.LINE_BYTES for line in lines)
+    assert all(gathering.feed(line) for line in [*encode([record()], 3, 1, "ab"), *lines[::-1]])
+    assert gathering.evidence() == {3: json.loads(json.dumps([big]))}
+
+
+def test_an_unfinished_record_leaves_the_one_before() -> None:
+    long = record(*[one_set(name=str(number) * 60) for number in range(500)])
+    gathering = Gathering("ab")
+    for line in [*encode([record()], 0, 1, "ab"), *encode([long], 0, 2, "ab")[:-1]]:
+        gathering.feed(line)
+
+    assert gathering.evidence() == {0: [record()]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "launch: evidence: {}",
+        "launch: evidence: nothing",
+        "launch: evidence: []",
+        *encode([record()], 0, 1, "cd"),
+        *encode([record()], 9, 1, "ab"),
+        *encode([record()], -1, 1, "ab"),
+        'launch: evidence: {"stamp":"ab","rank":0,"serial":1,"part":5,"parts":1,"data":""}',
+        'launch: evidence: {"stamp":"ab","rank":0,"serial":1,"part":0,"parts":1e9,"data":""}',
+        "a line of the script",
+    ],
+)
+def test_a_line_that_is_not_the_jobs_is_left_out(line: str) -> None:
+    gathering = Gathering("ab", world_size=4)
+
+    assert not gathering.feed(line)
+    assert gathering.evidence() == {}
+
+
+def test_damaged_and_huge_data_is_no_evidence() -> None:
+    gathering = Gathering("ab")
+    for rank, data in enumerate(("!!", "QUJD", "eJw=")):
+        line = encode([record()], rank, 1, "ab")[0]
+        fields = json.loads(line[len(evidence.LINE) :])
+        gathering.feed(evidence.LINE + json.dumps({**fields, "data": data}))
+    huge = encode([{"sets": "x" * (evidence.LARGEST + 100)}], 5, 1, "ab")
+    for line in huge:
+        gathering.feed(line)
+
+    assert gathering.evidence() == {}
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=10,
+)
+
+
+@given(st.lists(json_values, max_size=4), st.sampled_from(evidence.MODES))
+def test_whatever_is_given_as_a_record_the_judge_answers(found: list[Any], mode: str) -> None:
+    assert isinstance(judge({0: found, 1: [record(one_set())]}, 2, mode), Finding)
