@@ -151,11 +151,11 @@ BAD = {
         "2 ranks trained apart: their gradients went through process sets of one rank",
     ),
     "pairs": (
-        [[record(over([0, 1]))], [record(over([0, 1]))], [record(over([2, 3]))], [record(over([2, 3]))]],
+        [[record(over([first, first + 1]))] for first in (0, 0, 2, 2)],
         "2 groups of ranks trained apart (ranks 0, 1; ranks 2, 3)",
     ),
     "a metric over all beside pairs": (
-        [[record(over([0, 1]), other=[[ALL, 3]])], [record(over([0, 1]))], [record(over([2, 3]))], [record(over([2, 3]))]],
+        [[record(over([first, first + 1]), other=[[ALL, 3]])] for first in (0, 0, 2, 2)],
         "2 groups of ranks trained apart",
     ),
     "an optimizer forgotten": (
