@@ -8,3 +8,4 @@ makes weights comparable. No graph is changed, and inside a ``tf.function`` noth
 # What a hook may be in the middle of: an optimizer changes its variables; Horovod reduces gradients
 # whose variables are known.
 APPLYING, REDUCING = "applying", "reducing"
+BROADCAST = "broadcast"  # in the place of a group: what came is one rank's value

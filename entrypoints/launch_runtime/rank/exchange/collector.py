@@ -10,6 +10,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Sequence, Tuple
 
 from launch_runtime.rank.exchange import (
+    BROADCAST,
     fingerprints,
     horovod_hooks,
     tensorflow_hooks,
@@ -141,7 +142,7 @@ class Collector:
                 continue
             known.add(variable)
             group = self._of_mark(self._arrived, gradient)
-            if group is not None:
+            if group is not None and group != BROADCAST:
                 self._went(variable, GRADIENTS, group)
 
     def is_known(self, owner: Any, count: int) -> bool:
@@ -156,9 +157,18 @@ class Collector:
         )
 
     @_quiet
-    def assigned(self, variable: Variable) -> None:
-        """The script, and no optimizer, gives a variable another value."""
-        if variable.owner is not None and variable.owner.name != BY_HAND:
+    def assigned(self, variable: Variable, value: Any = None) -> None:
+        """The script, and no optimizer, gives a variable another value.
+
+        Args:
+            value: The new one, where it is known.
+        """
+        group = self._of_mark(self._arrived, value)
+        if group is not None:
+            # It came from other ranks: a broadcast, or an average of weights.
+            if group != BROADCAST:
+                self._went(variable, VALUES, group)
+        elif variable.owner is not None and variable.owner.name != BY_HAND:
             steps = variable.owner.steps()
             variable.changed_at = UNKNOWN if steps is None else steps
         elif variable.has_gradient:
@@ -212,8 +222,8 @@ class Collector:
 
     @_quiet
     def arrived(self, tensor: Any, group: Any) -> None:
-        """``tensor`` is what an exchange over ``group`` gave."""
-        if is_group(group):
+        """``tensor`` is what an exchange over ``group`` gave, or ``BROADCAST``."""
+        if group == BROADCAST or is_group(group):
             self._mark(self._arrived, tensor, group)
 
     @_quiet

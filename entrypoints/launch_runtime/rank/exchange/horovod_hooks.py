@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from launch_runtime import evidence
-from launch_runtime.rank.exchange import REDUCING, tensorflow_hooks
+from launch_runtime.rank.exchange import BROADCAST, REDUCING, tensorflow_hooks
 from launch_runtime.rank.exchange.tensorflow_hooks import plain
 from launch_runtime.rank.import_hook import OnImport
 
@@ -56,9 +56,9 @@ class _Hooks:
                 self._wrap(module, name, several=name in _SEVERAL)
         for name in _FROM_ONE:
             if hasattr(module, name):
-                self._tell(module, name, self._collector.sent)
+                self._tell(module, name, self._sent)
         if hasattr(module, "join"):
-            self._tell(module, "join", self._collector.joined)
+            self._tell(module, "join", lambda _: self._collector.joined())
 
     def binding(self, module: Any) -> None:
         """``horovod.tensorflow``."""
@@ -120,10 +120,15 @@ class _Hooks:
 
         @functools.wraps(original)
         def told(*args: Any, **kwargs: Any) -> Any:
-            note()
-            return original(*args, **kwargs)
+            result = original(*args, **kwargs)
+            note(result)
+            return result
 
         setattr(module, name, plain(told))
+
+    def _sent(self, result: Any) -> None:
+        self._collector.sent()
+        self._collector.arrived(result, BROADCAST)
 
 
 def parameters_of(function: Any) -> list[str]:

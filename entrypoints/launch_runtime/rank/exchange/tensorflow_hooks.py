@@ -136,7 +136,7 @@ class _Hooks:
         def assign(variable: Any, *args: Any, **kwargs: Any) -> Any:
             known = collector.variable(variable)
             if known is not None and not collector.is_inside(APPLYING):
-                collector.assigned(known)
+                collector.assigned(known, args[0] if args else kwargs.get("value"))
             return original(variable, *args, **kwargs)
 
         setattr(cls, name, plain(assign))
