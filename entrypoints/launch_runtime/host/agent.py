@@ -219,6 +219,8 @@ class HostAgent:
         return verdict.code if verdict else 0
 
     def _end(self, ranks: LocalRanks, verdict: Failure | None) -> None:
+        if not _hurries(verdict):
+            self._console.open()  # whatever was held back: nothing speaks against it
         if verdict is None:
             if self._settings.world_size == 1 and ranks.said_nothing:
                 # The script ended in a way in which its guard could not say so.

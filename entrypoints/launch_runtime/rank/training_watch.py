@@ -7,19 +7,15 @@ and that the process ends; nothing that goes wrong with it may change how the sc
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import threading
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from launch_runtime import environment as env
 from launch_runtime import evidence, lines
 from launch_runtime.rank import exit_hook
+from launch_runtime.rank.exchange import collector
 from launch_runtime.rank.reporter import Reporter
-
-collector: Any = None
-with contextlib.suppress(ImportError):
-    collector = importlib.import_module("launch_runtime.rank.exchange.collector")
 
 VARIABLE = "LAUNCH_PROOF"
 # The collector itself takes seconds at most; a device that does not answer any more takes forever.
@@ -37,7 +33,7 @@ def is_wanted(environment: Mapping[str, str], world_size: int) -> bool:
 
 
 class TrainingWatch:
-    """Watches the training in this process.
+    """Watches the training in this process, and in those that it forks.
 
     Args:
         reporter: Passes records on.
@@ -48,72 +44,64 @@ class TrainingWatch:
     def __init__(self, reporter: Reporter, wanted: bool, guard: int):
         self._reporter, self._guard = reporter, guard
         self._collector: Any = None
-        # Processes that have a part in the job: this one, and forked ones that show it.
-        self._concerned = {os.getpid()}
         self._deadline: _Deadline | None = None
-        if wanted and collector is not None:
+        if wanted:
             try:
                 self._collector = collector.install(self._send)
             except Exception as error:
-                reporter.line(lines.warning(f"the training is not watched in this rank: {error!r}"))
+                self._give_up(error)
 
     def initialised(self, basics: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """``hvd.init()`` has returned."""
-        if basics.is_initialized():
-            self._concerned.add(os.getpid())
-            self._tell("initialised")
+        if self._collector is not None and basics.is_initialized():
+            self._ask("initialised", last_word=False)
 
     def shutting_down(self, basics: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """``hvd.shutdown()`` is about to run."""
-        if basics.is_initialized():
-            self._tell("shut-down")
+        """``hvd.shutdown()`` is about to run; blocks for seconds."""
+        if self._collector is not None and basics.is_initialized():
+            deadline, self._deadline = self._deadline, None
+            with _within(deadline):
+                self._ask("shut-down", last_word=True)
 
     def stand_by(self) -> None:
-        """The script's last line is through; what is left of the process ends in good time."""
+        """The script's last line is through, and it ends well: what is left has its deadline."""
         if self._collector is not None:
             self._deadline = _Deadline.prepared()
 
     def finish(self, code: int = 0) -> None:
         """Sends this process's last record; blocks for seconds.
 
-        Does nothing in a forked child that had no part in the job: what it knows is its parent's.
-
         Args:
             code: What the process will end with, and does end with should this take too long.
         """
-        if self._collector is None or os.getpid() not in self._concerned:
+        if self._collector is None:
             return
         deadline, self._deadline = self._deadline, None
         if deadline is None or not deadline.is_alive():  # a fork leaves no thread alive but one
             deadline = _Deadline.prepared()
         deadline.code = code
-        deadline.begun.set()
-        try:
-            self._collector.finish()
-            self._reporter.print_evidence()
-        except Exception as error:
-            self._warn(error)
-        finally:
-            deadline.done.set()
+        with _within(deadline):
+            self._ask("", last_word=True)
 
-    def _tell(self, state: str) -> None:
-        if self._collector is None:
-            return
+    def _ask(self, state: str, last_word: bool) -> None:
+        """For the last word, and tells what has become of Horovod."""
         try:
-            self._collector.horovod(state)
+            if last_word:
+                self._collector.finish()
+                self._reporter.print_evidence()
+            if state:
+                self._collector.horovod(state)
         except Exception as error:
-            self._warn(error)
+            self._give_up(error)
 
     def _send(self, record: dict[str, Any]) -> None:
         # A helper that the script starts in a process of its own trains nothing.
-        if os.getpid() != self._guard and not record.get("sets") and not record.get("other"):
-            return
-        self._concerned.add(os.getpid())
-        self._reporter.evidence(record)
+        if os.getpid() == self._guard or record.get("sets") or record.get("other"):
+            self._reporter.evidence(record)
 
-    def _warn(self, error: Exception) -> None:
+    def _give_up(self, error: Exception) -> None:
         self._collector = None
-        self._reporter.line(lines.warning(f"the training is not watched any more: {error!r}"))
+        self._reporter.line(lines.warning(f"the training of a rank is not watched: {error!r}"))
 
 
 class _Deadline(threading.Thread):
@@ -136,3 +124,15 @@ class _Deadline(threading.Thread):
         with contextlib.suppress(RuntimeError):
             deadline.start()
         return deadline
+
+
+@contextlib.contextmanager
+def _within(deadline: _Deadline | None) -> Iterator[None]:
+    if deadline is None:
+        yield
+        return
+    deadline.begun.set()
+    try:
+        yield
+    finally:
+        deadline.done.set()
