@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Mapping
+from typing import Mapping, Sequence
 
 
 class SettingError(Exception):
@@ -44,6 +44,19 @@ def seconds(environment: Mapping[str, str], name: str, default: float) -> float:
     if not 0 < value < float("inf"):
         raise SettingError(f"{name}: found {text!r}; expected seconds above 0")
     return value
+
+
+def choice(environment: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
+    """One of ``choices``.
+
+    Raises:
+        SettingError: It is something else.
+    """
+    text = environment.get(name) or default
+    if text not in choices:
+        expected = ", ".join(choices[:-1]) + " or " + choices[-1]
+        raise SettingError(f"{name}: found {text!r}; expected {expected}")
+    return text
 
 
 def source_folder(environment: Mapping[str, str], entrypoints: str) -> str:

@@ -28,6 +28,8 @@ class Failure(NamedTuple):
         signal: The signal's name where one ended the rank, or ended the job on request.
         consequence: It looks like what a rank meets when another one has failed.
         stop: Not a failure of the job's own: somebody asked an agent to end.
+        judged: All ranks ended well, and their evidence says that they did not train together.
+        fix: What to change, where that is known.
         code: What every agent leaves with.
     """
 
@@ -39,23 +41,28 @@ class Failure(NamedTuple):
     signal: str | None = None
     consequence: bool = False
     stop: bool = False
+    judged: bool = False
+    fix: str = ""
     code: int = 1
 
-    def line(self) -> str:
-        """The line ``launch: failure: {...}``."""
-        return lines.failure(
-            {
-                "rank": self.rank,
-                "host": self.host,
-                "exit_code": self.exit_code,
-                "signal": self.signal,
-                "phase": self.phase,
-                "reason": lines.one_line(self.reason),
-            }
-        )
+    def line(self, stamp: str = "") -> str:
+        """The line ``launch: failure: {...}`` with the job's stamp."""
+        fields: dict[str, object] = {
+            "rank": self.rank,
+            "host": self.host,
+            "exit_code": self.exit_code,
+            "signal": self.signal,
+            "phase": self.phase,
+            "reason": lines.one_line(self.reason),
+        }
+        if self.fix:
+            fields["fix"] = lines.one_line(self.fix)
+        return lines.failure(fields, stamp)
 
     def sentence(self) -> str:
         """The same for people."""
+        if self.judged:
+            return f"the job has failed: {self.reason}"
         where = self.host if self.rank is None else f"rank {self.rank} on {self.host}"
         return f"the job ends because of {where}: {self.reason}"
 

@@ -1,13 +1,15 @@
 """The lines that agent and guard print. A launcher reads them, so their form is a contract.
 
-``launch: proof: ...`` and ``launch: failure: {...}`` are read by machines, every other line that
-begins with ``launch: `` is for people. One line each.
+``launch: proof: ...``, ``launch: failure: {...}`` and ``launch: evidence: {...}`` (evidence.py) are
+read by machines and carry the job's stamp; every other line that begins with ``launch: `` is for
+people. One line each.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from typing import Mapping
 
 PREFIX = "launch: "
 REASON_LIMIT = 400  # characters; a line of a pipe is atomic below 4096 bytes
@@ -23,21 +25,35 @@ def warning(text: str) -> str:
     return message("warning: " + text)
 
 
-def proof(size: int, hosts: int, processes: int, controller: str) -> str:
-    """What a launcher must have seen before it calls a job succeeded.
+def world(size: int, hosts: int, processes: int, controller: str) -> str:
+    """What a proof says.
 
     Example:
-        >>> proof(4, 2, 2, "Gloo")
-        'launch: proof: world size 4: 2 hosts x 2 ranks, Gloo'
+        >>> world(4, 2, 2, "Gloo")
+        'world size 4: 2 hosts x 2 ranks, Gloo'
     """
-    return "{}proof: world size {}: {} x {}, {}".format(
-        PREFIX, size, count(hosts, "host"), count(processes, "rank"), controller
+    return "world size {}: {} x {}, {}".format(
+        size, count(hosts, "host"), count(processes, "rank"), controller
     )
 
 
-def failure(fields: dict[str, object]) -> str:
+def proof(text: str, stamp: str = "") -> str:
+    """What a launcher must have seen before it calls a job succeeded.
+
+    Args:
+        text: From :func:`world`, and at the job's end what is known of the training.
+        stamp: The job's, or "".
+
+    Example:
+        >>> proof("world size 4: 2 hosts x 2 ranks, Gloo", "0123456789abcdef")
+        'launch: proof: world size 4: 2 hosts x 2 ranks, Gloo [0123456789abcdef]'
+    """
+    return f"{PREFIX}proof: {one_line(text)}" + (f" [{stamp}]" if stamp else "")
+
+
+def failure(fields: Mapping[str, object], stamp: str = "") -> str:
     """The line that says what failed first."""
-    return PREFIX + "failure: " + json.dumps(fields)
+    return PREFIX + "failure: " + json.dumps({**fields, "stamp": stamp} if stamp else fields)
 
 
 def count(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -60,6 +61,27 @@ def write_script(folder: Path, text: str, name: str = "train.py") -> str:
 def clean_environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
     return {**kept, "PYTHONPATH": str(STANDIN), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def entrypoints_with_standin(folder: Path, **changed: str) -> Path:
+    """A copy of the entrypoints in which a script says what the collector of evidence has seen.
+
+    Args:
+        folder: Where it goes.
+        changed: Constants of rank/training_watch.py, with another value.
+    """
+    target = folder / "entrypoints"
+    shutil.copytree(
+        ENTRYPOINTS, target, ignore=shutil.ignore_patterns("__pycache__", "lib", "train_*.py", ".*")
+    )
+    shutil.copy(STANDIN / "exchange" / "collector.py", target / "launch_runtime/rank/exchange")
+    watch = target / "launch_runtime/rank/training_watch.py"
+    text = watch.read_text()
+    for name, value in changed.items():
+        text, count = re.subn(rf"^{name} = .*$", f"{name} = {value}", text, flags=re.MULTILINE)
+        assert count == 1, name
+    watch.write_text(text)
+    return target
 
 
 def processes_with(variable: str, value: str) -> dict[int, str]:

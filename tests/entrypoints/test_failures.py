@@ -60,7 +60,7 @@ def test_signals_without_a_name_have_their_number() -> None:
 def test_the_launcher_reads_what_is_printed_here() -> None:
     watch = JobWatch()
     failure = Failure("host-2", "two\nlines \x1b[31m", TRAINING, rank=3, exit_code=1)
-    for text in (lines.proof(4, 2, 2, "Gloo"), failure.line()):
+    for text in (lines.proof(lines.world(4, 2, 2, "Gloo")), failure.line()):
         assert "\n" not in text
         watch.see(parse_tagged(f"[host-1/agent] {text}"))
     assert proven(watch.proof, 4)
@@ -68,4 +68,4 @@ def test_the_launcher_reads_what_is_printed_here() -> None:
         "rank": 3, "host": "host-2", "exit_code": 1, "signal": None, "phase": "training",
         "reason": "two lines ?[31m",
     }  # fmt: skip
-    assert proven(lines.proof(1, 1, 1, "Horovod not used").partition("proof: ")[2], 1)
+    assert proven(lines.proof(lines.world(1, 1, 1, "Horovod not used")).partition("proof: ")[2], 1)

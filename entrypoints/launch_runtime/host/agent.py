@@ -14,7 +14,7 @@ import time
 from typing import Any, Sequence
 
 from launch_runtime import environment as env
-from launch_runtime import failures, lines
+from launch_runtime import failures, lines, stamps
 from launch_runtime.failures import Failure
 from launch_runtime.host import cluster as clusters
 from launch_runtime.host import network, processes
@@ -58,7 +58,8 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
         failure = Failure(name, str(error), failures.JOINING, code=BAD_REQUEST)
         # On this machine the launcher has the agent's own words; of a service's it reads the line.
         ours = os.environ.get("LAUNCH_CLUSTER")
-        console.say(lines.message(str(error)) if ours else failure.line())
+        stamp = stamps.read(os.environ)
+        console.say(lines.message(str(error)) if ours else failure.line(stamp))
         console.flush(_FLUSH_SECONDS)
         return BAD_REQUEST
     try:
@@ -126,7 +127,7 @@ class HostAgent:
         failure = Failure(self._cluster.own.name, problem, failures.JOINING, code=BAD_REQUEST)
         managed, first = self._cluster.managed, self._cluster.position == 0
         if managed and first:
-            self._console.say(failure.line())
+            self._console.say(failure.line(self._settings.stamp))
         else:
             self._say(problem)
         # Before the first report, which would else let the job begin.
@@ -182,7 +183,7 @@ class HostAgent:
                 return verdict
             if not told and ranks.ended_well and not ranks.ending:
                 told = True
-                self._job.tell(ended=True)
+                self._job.tell_ended(ranks.evidence)
             if time.monotonic() > warning:
                 warning = float("inf")
                 self._warn(ranks.uninitialised)
@@ -203,10 +204,12 @@ class HostAgent:
         if self._ranks is not None:
             self._end(self._ranks, verdict)
         # Whoever has left may be killed: a service does so once the first host has ended.
-        self._console.flush(_LAST_WORDS_SECONDS if verdict else _DRAIN_SECONDS)
+        self._console.flush(_LAST_WORDS_SECONDS if _hurries(verdict) else _DRAIN_SECONDS)
         self._job.leave(verdict)
         if verdict and self._job.speaks_of(verdict):
-            self._console.say(verdict.line())
+            self._console.say(verdict.line(self._settings.stamp))
+            if verdict.fix:
+                self._say(f"fix: {verdict.fix}")
         elif verdict:
             self._say(verdict.sentence())
         if self._requirements is not None:
@@ -216,16 +219,17 @@ class HostAgent:
         return verdict.code if verdict else 0
 
     def _end(self, ranks: LocalRanks, verdict: Failure | None) -> None:
+        if not _hurries(verdict):
+            self._console.open()  # whatever was held back: nothing speaks against it
         if verdict is None:
             if self._settings.world_size == 1 and ranks.said_nothing:
                 # The script ended in a way in which its guard could not say so.
-                proof = lines.proof(1, 1, 1, "Horovod not used")
-                self._console.rank_lines(0, [proof.encode()])
+                self._prove(lines.world(1, 1, 1, "Horovod not used"))
         elif verdict.stop:
             self._console.open()
             number = signal.SIGINT if verdict.signal == "SIGINT" else signal.SIGTERM
             ranks.end(number, self._settings.stop_grace)
-        else:
+        elif not verdict.judged:  # else all ranks ended well, and may say all they have to
             here = verdict.host == self._cluster.own.name
             self._console.decide(verdict.rank if here else None)
             ranks.end(signal.SIGTERM, ABORT_GRACE_SECONDS)
@@ -233,7 +237,13 @@ class HostAgent:
             self._wait()
             ranks.look()
             ranks.kill_overdue(now=self._stops > 1)
-        ranks.drain(2.0 if verdict else _DRAIN_SECONDS)
+        ranks.drain(2.0 if _hurries(verdict) else _DRAIN_SECONDS)
+        if verdict is None and ranks.proof and self._job.words:
+            self._prove(f"{ranks.proof}; {self._job.words}")
+
+    def _prove(self, text: str) -> None:
+        """Prints the proof of the job as a line of rank 0."""
+        self._console.rank_lines(0, [lines.proof(text, self._settings.stamp).encode()])
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -322,3 +332,8 @@ class HostAgent:
 
     def _say(self, text: str) -> None:
         self._console.say(lines.message(text))
+
+
+def _hurries(verdict: Failure | None) -> bool:
+    """Whether ranks are ended before they have said all; else the reader gets its time."""
+    return verdict is not None and not verdict.judged

@@ -7,7 +7,8 @@ No sockets and no clock in here; whoever calls brings the time.
 A report: ``host`` (index), ``incarnation`` (a word that is new with every start of that agent),
 ``job``, ``hosts`` (how many it was told), ``world_size``, ``processes``, ``ready`` (nothing is left
 to be installed), ``began`` (it has started ranks), ``failures`` (list), ``ended`` (its ranks have
-ended), ``left`` (it knows the end and goes).
+ended), ``left`` (it knows the end and goes). Once its ranks have ended well, also ``evidence`` of
+their training (rank -> records), until an answer says that it is here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 from launch_runtime import lines
 from launch_runtime.failures import JOINING, LOST_HOST_CODE, TRAINING, Failure, from_fields
 from launch_runtime.host.cluster import Cluster
+from launch_runtime.host.judgement import Judgement
 from launch_runtime.host.settings import Settings
 
 # How long a failure that looks like the consequence of another one waits for that other one.
@@ -60,14 +62,16 @@ class Coordinator:
         self._began = False
         self._is_second = False  # this agent was started again while the job ran
         self._verdict: Failure | None = None
+        self._judgement = Judgement(settings)
 
     def report(self, report: dict[str, Any], now: float) -> dict[str, Any]:
         """Takes a host's report and gives the job's state.
 
         Returns:
             ``incarnation``, ``missing`` (names), ``preparing`` (names of hosts that are here and
-            not ready), ``began``, ``verdict`` (a failure's fields or None) and ``finished`` (all
-            ranks of all hosts ended well).
+            not ready), ``began``, ``verdict`` (a failure's fields or None), ``has_evidence`` (this
+            host's is here), ``finished`` (all ranks of all hosts ended well, and trained together
+            as far as can be seen) and then ``words`` on that.
 
         Raises:
             KeyError, TypeError, ValueError: It is no report.
@@ -83,6 +87,8 @@ class Coordinator:
                 "began": self._began,
                 "verdict": self._verdict.fields() if self._verdict else None,
                 "finished": self._finished(),
+                "has_evidence": self._judgement.has(int(report["host"])),
+                "words": self._judgement.words,
             }
             news = self._stage() != before
         if news:
@@ -131,7 +137,9 @@ class Coordinator:
             # It knows a first host that began the job. That was not this one.
             self._is_second = True
             self._claim(restarted(self._cluster, self._cluster.position), now)
-        self._members[index] = _Member(report, now)
+        self._judgement.take(index, report.get("evidence"))
+        own = {key: value for key, value in report.items() if key != "evidence"}
+        self._members[index] = _Member(own, now)
         for fields in report["failures"]:
             self._claim(from_fields(fields), now)
         if known is None and len(self._cluster.hosts) > 1:
@@ -143,6 +151,8 @@ class Coordinator:
             self._claims.append((now, failure))
 
     def _decide(self, now: float) -> None:
+        if self._verdict is None and self._all_ended_well():
+            self._verdict = self._judgement.failure(self._name(0))
         if self._verdict is not None or self._finished():
             return
         if self._began:
@@ -236,6 +246,10 @@ class Coordinator:
         return self._began, self._verdict is not None, self._finished()
 
     def _finished(self) -> bool:
+        """Whether the job is over, and well."""
+        return self._all_ended_well() and self._judgement.is_good
+
+    def _all_ended_well(self) -> bool:
         """Whether every host's ranks have ended, and none of them badly."""
         everybody = len(self._members) == len(self._cluster.hosts)
         ended = all(member.report["ended"] for member in self._members.values())

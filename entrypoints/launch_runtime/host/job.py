@@ -61,7 +61,7 @@ class Job(Membership):
         On the first host it waits for the others to end theirs.
         """
         self.deliver(_FAREWELL_SECONDS)
-        if verdict:
+        if verdict and not verdict.judged:
             self._await_others("ended", _ENDED_SECONDS)
 
     def speaks_of(self, verdict: Failure) -> bool:
@@ -71,7 +71,8 @@ class Job(Membership):
 
     def see_off(self, verdict: Failure | None) -> None:
         """On the first host, blocks until all others know the end, or were silent for seconds."""
-        self._await_others("left", _FAREWELL_SECONDS if verdict else self._settings.host_timeout)
+        hurried = verdict is not None and not verdict.judged
+        self._await_others("left", _FAREWELL_SECONDS if hurried else self._settings.host_timeout)
 
     def _decide_here(self, report: dict[str, Any]) -> dict[str, Any]:
         assert self._coordinator is not None

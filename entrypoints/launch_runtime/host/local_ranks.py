@@ -15,6 +15,9 @@ from launch_runtime.host.console import Console
 from launch_runtime.host.ranks import Rank
 from launch_runtime.host.settings import Settings
 
+# As JSON. Some dozen bytes a variable, so a rank has rarely more than a tenth of it.
+RANK_EVIDENCE_BYTES = 1 << 20
+HOST_EVIDENCE_BYTES = 64 << 20
 _UNKILLABLE_SECONDS = 5.0  # a process that the kernel does not let go is left behind
 
 
@@ -38,7 +41,7 @@ class LocalRanks:
         self._cluster, self._settings, self._console = cluster, settings, console
         self._on_event = on_event
         self._ranks = [
-            Rank(number, cluster.own.name, settings.world_size)
+            Rank(number, cluster.own.name, settings.world_size, settings.stamp)
             for number in numbers(cluster, settings)
         ]
         self._exited: set[int] = set()
@@ -90,7 +93,18 @@ class LocalRanks:
     @property
     def said_nothing(self) -> bool:
         """Whether no rank has initialised Horovod, nor said that it ended without."""
-        return not any(rank.proven or rank.initialised for rank in self._ranks)
+        return not any(rank.proof or rank.initialised for rank in self._ranks)
+
+    @property
+    def proof(self) -> str:
+        """What rank 0 has proven; "" on other hosts."""
+        return self._ranks[0].proof
+
+    @property
+    def evidence(self) -> dict[int, list[dict[str, Any]]]:
+        """Rank -> the last record of each of its processes, a bounded part of them."""
+        limit = min(RANK_EVIDENCE_BYTES, HOST_EVIDENCE_BYTES // len(self._ranks))
+        return {rank.number: rank.evidence(limit) for rank in self._ranks}
 
     @property
     def phase(self) -> str:
@@ -100,7 +114,10 @@ class LocalRanks:
     def take(self, number: int, event: dict[str, Any]) -> Failure | None:
         """What a guard said of rank ``number``; a failure where it said that the rank fails."""
         rank = next(rank for rank in self._ranks if rank.number == number)
-        return rank.take(event)
+        try:
+            return rank.take(event)
+        except (KeyError, TypeError, ValueError):
+            return None  # no guard's word: the script wrote to a descriptor that is not its own
 
     def look(self) -> list[Callable[[], Failure | None]]:
         """Finds out which ranks have ended since the last look.
@@ -109,11 +126,13 @@ class LocalRanks:
         be taken in, then call what this returns: each gives the failure that is left to claim.
         """
         judgements = []
+        self._ranks[0].look_for_proof()
         for rank in self._ranks:
             status = rank.poll()
             if status is not None and rank.number not in self._exited:
                 self._exited.add(rank.number)
                 rank.read_status()
+                rank.look_for_proof()
                 judgements.append(_judgement(rank, status))
         processes.reap_orphans({rank.pid for rank in self._ranks})
         return judgements

@@ -84,6 +84,8 @@ class Membership:
             "ended": False,
             "left": False,
         }
+        # Of this host's ranks, once they have ended. It is large, and sent until it has arrived.
+        self._evidence: dict[int, list[dict[str, Any]]] | None = None
         self._own: list[Failure] = []
         self._state: dict[str, Any] = {}
         self._verdict: Failure | None = None
@@ -110,6 +112,11 @@ class Membership:
         return bool(self._state.get("finished"))
 
     @property
+    def words(self) -> str:
+        """Of a job that has finished: what its ranks' evidence says, for the proof; or ""."""
+        return str(self._state.get("words") or "")
+
+    @property
     def missing(self) -> list[str]:
         """The hosts that are waited for; the first one alone where it does not answer."""
         if not self._state or self.trouble:
@@ -133,6 +140,12 @@ class Membership:
             self._report.update(changes)
             self._delivered = False
         self._news.set()
+
+    def tell_ended(self, evidence: dict[int, list[dict[str, Any]]]) -> None:
+        """This host's ranks have ended well, with this evidence of their training."""
+        with self._lock:
+            self._evidence = evidence
+        self.tell(ended=True)
 
     def claim(self, failure: Failure) -> None:
         """Reports a failure of this host. The verdict may become another one, unless somebody
@@ -178,6 +191,8 @@ class Membership:
         while not self._closed:
             with self._lock:
                 report = dict(self._report)
+                if self._evidence is not None and not self._state.get("has_evidence"):
+                    report["evidence"] = self._evidence
             try:
                 state = self._exchange(report)
             except (OSError, http.client.HTTPException, ValueError) as error:
@@ -196,6 +211,7 @@ class Membership:
                 # Another agent answers in the first host's place; it knows nothing of this job.
                 self._decide_alone(restarted(self._cluster, 0))
             self._state = state
+            report.pop("evidence", None)
             self._delivered = report == self._report
             news = before != (self.began, self.finished, state.get("verdict"))
         if news:

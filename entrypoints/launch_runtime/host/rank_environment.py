@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from typing import Mapping
 
+from launch_runtime import stamps
 from launch_runtime.host import network
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.settings import Settings
 
 # Set by Vertex AI on distributed jobs. Keras acts on TF_CONFIG; WORLD_SIZE counts replicas.
-TAKEN_OUT = ("TF_CONFIG", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+_OTHERS = ("TF_CONFIG", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+# The agent alone puts the job's stamp on a line, so that nothing that a rank prints has one.
+TAKEN_OUT = (*_OTHERS, stamps.NONCE)
 
 
 def build(

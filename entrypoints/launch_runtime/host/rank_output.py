@@ -3,7 +3,8 @@
 Every rank has one pipe for both its streams, and a status pipe on which the guard says what
 happens. A guard says that its script has failed before it prints the traceback, and that is read
 first here. So the traceback can be held back until it is known whether this rank was the first
-one of the whole job to fail.
+one of the whole job to fail. The proof of the world size comes on the status pipe too, and becomes
+a line here, with the job's stamp.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from launch_runtime import lines
 from launch_runtime.host.console import Console
 from launch_runtime.host.line_splitter import LineSplitter
 
+_LONGEST_EVENT = 1 << 20  # bytes; what has no end by then is none
+
 
 class RankOutput(threading.Thread):
     """Reads what one rank writes until both its pipes end.
@@ -29,8 +32,12 @@ class RankOutput(threading.Thread):
         status: Read end of the pipe on which its guard says what happens.
         console: Where lines go.
         log_path: A file for the raw bytes, or "".
+        stamp: The job's, for the proof.
         on_event: Called from this thread with the rank and each event of the guard that is not
             a line to print; ``{"event": "log-lost"}`` when the raw log could not be written.
+
+    Attributes:
+        proof: What rank 0 has proven, or "".
 
     Raises:
         OSError: The log cannot be opened.
@@ -43,15 +50,18 @@ class RankOutput(threading.Thread):
         status: int,
         console: Console,
         log_path: str,
+        stamp: str,
         on_event: Callable[[int, dict[str, Any]], None],
     ):
         super().__init__(daemon=True)
         self._rank, self._console, self._on_event = rank, console, on_event
         self._output, self._status = output, status
         os.set_blocking(status, False)
-        self._status_lock = threading.Lock()
+        self._status_lock, self._log_lock = threading.Lock(), threading.RLock()
         self._splitter = LineSplitter(now=time.monotonic())
         self._status_rest = b""
+        self._stamp = stamp
+        self.proof = ""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._log_path = log_path
         self._log: int | None = os.open(log_path, flags, 0o644) if log_path else None
@@ -74,10 +84,21 @@ class RankOutput(threading.Thread):
                 break
         self._forward(self._splitter.flush())
         with self._status_lock:
-            for descriptor in (self._output, self._status, self._log):
-                if descriptor is not None:
-                    os.close(descriptor)
+            os.close(self._output)
+            os.close(self._status)
             self._status = -1
+        with self._log_lock:
+            if self._log is not None:
+                os.close(self._log)
+            self._log = None
+
+    def prove(self, text: str) -> None:
+        """Prints the proof, if this is rank 0, and it is the first; from any thread."""
+        with self._log_lock:
+            if self._rank != 0 or self.proof:
+                return
+            self.proof = lines.one_line(text)
+        self._say(lines.proof(self.proof, self._stamp))
 
     def read_status(self) -> bool:
         """Takes what the guard has said, from any thread and at once; False at its pipe's end."""
@@ -93,31 +114,39 @@ class RankOutput(threading.Thread):
                 for line in whole:
                     try:
                         self._take(json.loads(line))
-                    except (ValueError, KeyError, TypeError):
+                    except (ValueError, KeyError, TypeError, RecursionError):
                         continue  # the script wrote to a descriptor that is not its own
+                if len(self._status_rest) > _LONGEST_EVENT:
+                    self._status_rest = b""
         return False
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["event"] == "line":
-            line = event["text"].encode("utf-8", "replace")
-            self._keep(line + b"\n")
-            self._console.rank_lines(self._rank, [line], wait=False)
+            self._say(event["text"])
             return
+        if event["event"] == "proof":
+            self.prove(str(event["text"]))
         if event["event"] == "failing":
             self._console.hold()
         self._on_event(self._rank, event)
+
+    def _say(self, text: str) -> None:
+        line = text.encode("utf-8", "replace")
+        self._keep(line + b"\n")
+        self._console.rank_lines(self._rank, [line], wait=False)
 
     def _forward(self, found: list[bytes]) -> None:
         if found:
             self._console.rank_lines(self._rank, found)
 
     def _keep(self, data: bytes) -> None:
-        if self._log is None:
-            return
-        try:
-            lines.write_all(self._log, data)
-        except OSError as error:
-            os.close(self._log)
-            self._log = None
-            reason = f"{self._log_path}: {error.strerror}"
-            self._on_event(self._rank, {"event": "log-lost", "reason": reason})
+        with self._log_lock:
+            if self._log is None:
+                return
+            try:
+                lines.write_all(self._log, data)
+            except OSError as error:
+                os.close(self._log)
+                self._log = None
+                reason = f"{self._log_path}: {error.strerror}"
+                self._on_event(self._rank, {"event": "log-lost", "reason": reason})

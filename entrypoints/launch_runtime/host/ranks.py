@@ -12,6 +12,7 @@ from launch_runtime import failures, state_file
 from launch_runtime.failures import Failure
 from launch_runtime.host.console import Console
 from launch_runtime.host.processes import signal_group
+from launch_runtime.host.rank_evidence import RankEvidence
 from launch_runtime.host.rank_output import RankOutput
 
 
@@ -22,16 +23,19 @@ class Rank:
         number: The global rank.
         host: This host's name.
         world_size: Of the job.
+        stamp: The job's, for the proof.
     """
 
-    def __init__(self, number: int, host: str, world_size: int):
+    def __init__(self, number: int, host: str, world_size: int, stamp: str = ""):
         self.number, self.host = number, host
-        self._world_size = world_size
+        self._world_size, self._stamp = world_size, stamp
         self._state_path = state_file.create()  # all processes of the rank record in it
+        self._state_size = 0  # as it was looked at last
+        self._evidence = RankEvidence(self._state_path)
         self._process: subprocess.Popen[bytes] | None = None
         self._output: RankOutput | None = None
         self._lifeline = -1
-        self._initialised = self._script_ended = self.proven = False
+        self._initialised = self._script_ended = False
         self.failure: Failure | None = None  # what the guard has said of its own end
 
     def start(
@@ -61,7 +65,9 @@ class Rank:
         # Its write end lives in this process alone: when this process dies, however, the kernel
         # tells the rank.
         lifeline, self._lifeline = os.pipe()
-        self._output = RankOutput(self.number, output, status, console, log_path, on_event)
+        self._output = RankOutput(
+            self.number, output, status, console, log_path, self._stamp, on_event
+        )
         self._process = subprocess.Popen(
             [sys.executable, *command],
             stdin=subprocess.DEVNULL,
@@ -91,6 +97,24 @@ class Rank:
         """The guard's process, which leads the rank's group."""
         return self._process.pid if self._process else 0
 
+    @property
+    def proof(self) -> str:
+        """What the guard, or a child process of the script, has said of the world; rank 0's."""
+        return self._output.proof if self._output else ""
+
+    def look_for_proof(self) -> None:
+        """Takes the proof that a child process of rank 0 has left in the state file."""
+        size = state_file.size(self._state_path)
+        if self.number == 0 and self._output and not self.proof and size != self._state_size:
+            self._state_size = size
+            text = state_file.proof(self._state_path)
+            if text:
+                self._output.prove(text)
+
+    def evidence(self, limit: int) -> list[dict[str, Any]]:
+        """What is known of its training; at most ``limit`` bytes as JSON."""
+        return self._evidence.records(limit)
+
     def poll(self) -> int | None:
         """The guard's exit status as subprocess has it, or None while it runs."""
         return self._process.poll() if self._process else None
@@ -115,8 +139,8 @@ class Rank:
         kind = event["event"]
         if kind == "initialised":
             self._initialised = True
-        elif kind == "proven":
-            self.proven = True
+        elif kind == "evidence":
+            self._evidence.feed(event["line"])
         elif kind == "ended":
             self._script_ended = True
         elif kind == "log-lost" and self.failure is None:

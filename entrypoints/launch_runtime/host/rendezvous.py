@@ -16,7 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable
 
 REPORT_PATH = "/launch/report"
-_LONGEST_BODY = 16 << 20  # bytes; Horovod's largest is some kilobytes
+_LONGEST_VALUE = 16 << 20  # bytes; Horovod's largest is some kilobytes
+_LONGEST_REPORT = 96 << 20  # a host's evidence (local_ranks.HOST_EVIDENCE_BYTES), and the rest
 
 Answer = Callable[[Any], Any]
 
@@ -72,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 10  # seconds for one request; half-open connections end
 
     def do_PUT(self) -> None:
-        self.server.values[self.path] = self._body()
+        self.server.values[self.path] = self._body(_LONGEST_VALUE)
         self._reply(200)
 
     def do_GET(self) -> None:
@@ -88,16 +89,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         try:
-            report = json.loads(self._body())
+            report = json.loads(self._body(_LONGEST_REPORT))
             answer = self.server.answer(report)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             self._reply(400, repr(error).encode())
             return
         self._reply(200, json.dumps(answer).encode())
 
-    def _body(self) -> bytes:
+    def _body(self, longest: int) -> bytes:
         length = int(self.headers.get("Content-Length") or 0)
-        if not 0 <= length <= _LONGEST_BODY:
+        if not 0 <= length <= longest:
             raise ValueError(f"a body of {length} bytes")
         return self.rfile.read(length)
 

@@ -1,4 +1,4 @@
-"""Keeps the watch on ``hvd.init()`` in Python processes that the script starts.
+"""Keeps the watch on ``hvd.init()`` and the training in Python processes that the script starts.
 
 A forked child has it anyway. One that is started anew (``spawn``, subprocess) imports the
 ``sitecustomize`` in ``child_hook``, which the guard puts on PYTHONPATH, and finds here what the
@@ -7,29 +7,47 @@ rank was given.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import sys
 from typing import MutableMapping
 
-from launch_runtime.rank import horovod_hook
-from launch_runtime.rank.identity import Place, Promise
-from launch_runtime.rank.init_check import Given, InitCheck
+from launch_runtime.rank import exit_hook, init_check
+from launch_runtime.rank.identity import AGENT, Place, Promise
+from launch_runtime.rank.init_check import Given
 from launch_runtime.rank.reporter import Reporter
+from launch_runtime.rank.training_watch import TrainingWatch
 
 VARIABLE = "LAUNCH_RANK_GIVEN"
 
 
 def hand_down(
-    environment: MutableMapping[str, str], given: Given, state_path: str, entrypoints: str
+    environment: MutableMapping[str, str],
+    given: Given,
+    reporter: Reporter,
+    evidence: bool,
+    entrypoints: str,
 ) -> None:
-    """Puts into ``environment`` what children of the script need to be watched."""
+    """Puts into ``environment`` what children of the script need to be watched.
+
+    Args:
+        environment: That they inherit.
+        given: What the rank was given.
+        reporter: The guard's. Of the job's nonce children get the stamp alone, and that only
+            where no agent prints for them.
+        evidence: Whether their training is watched.
+        entrypoints: The folder of guard.py.
+    """
     environment[VARIABLE] = json.dumps(
         {
             "promise": given.promise,
             "place": given.place,
             "variables": given.variables,
             "guard": given.guard,
-            "state": state_path,
+            "state": reporter.state_path,
+            "stamp": reporter.stamp,
+            "evidence": evidence,
         }
     )
     folder = os.path.join(entrypoints, "launch_runtime", "child_hook")
@@ -43,7 +61,24 @@ def watch() -> None:
     given = Given(
         Promise(*fields["promise"]), Place(*fields["place"]), fields["variables"], fields["guard"]
     )
-    reporter = Reporter(fields["state"], rank=given.place.rank, host=given.place.host)
+    reporter = Reporter(
+        fields["state"],
+        rank=given.place.rank,
+        host=given.place.host,
+        stamp=fields["stamp"],
+        under_agent=given.place.by == AGENT,
+        guard=given.guard,
+    )
     reporter.script_runs = True
-    check = InitCheck(given, reporter)
-    horovod_hook.install(check.before, check.after)
+    training = TrainingWatch(reporter, fields["evidence"], given.guard)
+    init_check.watch(given, reporter, training)
+    if not fields["evidence"]:
+        return
+
+    def before_exit(status: int) -> int:
+        training.finish(status)
+        return status
+
+    exit_hook.install(before_exit)
+    # What Python ends with is not known here, but for an error that nobody caught.
+    atexit.register(lambda: training.finish(1 if hasattr(sys, "last_type") else 0))

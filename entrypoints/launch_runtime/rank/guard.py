@@ -9,21 +9,23 @@ import threading
 from typing import Sequence
 
 from launch_runtime import environment as env
-from launch_runtime import failures, lines, state_file
+from launch_runtime import failures, lines, stamps, state_file
 from launch_runtime.rank import (
     child,
+    exit_hook,
     gpu_pinning,
-    horovod_hook,
     identity,
     init_check,
     lifeline,
     secret_values,
     tracebacks,
+    training_watch,
     user_script,
 )
 from launch_runtime.rank.identity import MPIRUN, Promise
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.reporter import Reporter
+from launch_runtime.rank.training_watch import TrainingWatch
 
 
 def main(arguments: Sequence[str], entrypoints: str) -> None:
@@ -78,10 +80,13 @@ class Guard:
         # right and before anything of the user's runs.
         secret_values.take_in(os.environ)
         given = init_check.Given(self._promise, place, init_check.variables(os.environ), self._pid)
-        check = init_check.InitCheck(given, reporter)
-        horovod_hook.install(check.before, check.after)
+        evidence = training_watch.is_wanted(os.environ, self._promise.size)
+        self._training = TrainingWatch(reporter, evidence, self._pid)
+        init_check.watch(given, reporter, self._training)
+        if self._promise.size > 1:
+            exit_hook.install(self._before_exit)
         user_script.prepare(self._script, entrypoints)
-        child.hand_down(os.environ, given, reporter.state_path, entrypoints)
+        child.hand_down(os.environ, given, reporter, evidence, entrypoints)
         if not reporter.has_agent:
             self._warn_later()
 
@@ -97,7 +102,7 @@ class Guard:
             if self._code:
                 self._failing(error, f"the script called sys.exit({error.code!r})")
             else:
-                atexit.register(self._reporter.ended)
+                self._ended()
             raise
         except KeyboardInterrupt as error:
             self._code = 130
@@ -111,7 +116,11 @@ class Guard:
             tracebacks.show(error)
             sys.exit(1)
         self._code = 0
+        self._ended()
+
+    def _ended(self) -> None:
         atexit.register(self._reporter.ended)
+        self._training.stand_by()
 
     def _failing(self, error: BaseException, reason: str) -> None:
         code = self._code or 1
@@ -120,14 +129,32 @@ class Guard:
     def _at_end(self) -> None:
         """The script, its threads and what it registered for its end are through."""
         if os.getpid() != self._pid:
+            self._training.finish(self._code or 0)
             return
-        if self._code or self._reporter.initialised:
+        if self._code:
             return
-        if self._promise.size == 1:
-            self._reporter.proof(lines.proof(1, 1, 1, "Horovod not used"))
-            return
+        if self._refuses():
+            exit_hook.at_once(1)
+        self._training.finish()
+        if not self._reporter.initialised:
+            self._reporter.proof(lines.world(1, 1, 1, "Horovod not used"))
+
+    def _before_exit(self, status: int) -> int:
+        """The script calls ``os._exit``, here or in a process that it has forked."""
+        if os.getpid() != self._pid:
+            self._training.finish(status)
+        elif status == 0:
+            if self._refuses():
+                return 1
+            self._training.finish()
+        return status
+
+    def _refuses(self) -> bool:
+        """Whether the rank, which is to end well, was no rank of the job; says so then."""
+        if self._promise.size == 1 or self._reporter.initialised:
+            return False
         self._reporter.refuse(_never_initialised(self._reporter.rank, self._promise))
-        os._exit(1)
+        return True
 
     def _warn_later(self) -> None:
         if self._promise.size == 1:
@@ -155,8 +182,11 @@ def _reporter() -> Reporter:
         lifeline.arm(int(line))
     if status.isdigit():
         os.set_inheritable(int(status), False)
+    stamp = stamps.take(os.environ)
     state = os.environ.get("LAUNCH_RANK_STATE") or state_file.create()
-    return Reporter(state, int(status) if status.isdigit() else None)
+    if status.isdigit():
+        return Reporter(state, int(status))
+    return Reporter(state, stamp=stamp)
 
 
 def _exit_code(error: SystemExit) -> int:

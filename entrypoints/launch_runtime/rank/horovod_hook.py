@@ -1,7 +1,8 @@
-"""Notices ``hvd.init()`` in whichever framework's binding the script uses.
+"""Notices ``hvd.init()`` and ``hvd.shutdown()`` in whichever framework's binding the script uses.
 
 All of them (horovod.tensorflow, .keras, .torch, .mxnet) make an instance of one class,
-horovod.common.basics.HorovodBasics. Its ``init`` is replaced the moment that module is imported.
+horovod.common.basics.HorovodBasics. Its ``init`` and ``shutdown`` are replaced the moment that
+module is imported.
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ from typing import Any, Callable, Sequence
 
 MODULE = "horovod.common.basics"
 
-# Gets the HorovodBasics instance and the arguments of init.
+# Gets the HorovodBasics instance and the arguments of init, or of shutdown.
 Watcher = Callable[[Any, Sequence[Any], "dict[str, Any]"], None]
 
 
-def install(before: Watcher, after: Watcher) -> None:
-    """From now on ``before`` is called ahead of every ``hvd.init()`` and ``after`` behind it."""
+def install(before: Watcher, after: Watcher, leaving: Watcher | None = None) -> None:
+    """From now on ``before`` is called ahead of every ``hvd.init()``, ``after`` behind it, and
+    ``leaving`` ahead of every ``hvd.shutdown()``, Horovod's own at the end of the process too."""
+    watchers = (before, after, leaving)
     if MODULE in sys.modules:
-        _wrap_init(sys.modules[MODULE].HorovodBasics, before, after)
+        _wrap(sys.modules[MODULE].HorovodBasics, *watchers)
     else:
-        sys.meta_path.insert(0, _Finder(before, after))
+        sys.meta_path.insert(0, _Finder(*watchers))
 
 
 class _Finder:
-    def __init__(self, before: Watcher, after: Watcher):
-        self._before, self._after = before, after
+    def __init__(self, *watchers: Any):
+        self._watchers = watchers
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != MODULE:
@@ -45,9 +48,15 @@ class _Finder:
 
         def exec_module(module: Any) -> None:
             load(module)
-            _wrap_init(module.HorovodBasics, self._before, self._after)
+            _wrap(module.HorovodBasics, *self._watchers)
 
         loader.exec_module = exec_module
+
+
+def _wrap(basics: Any, before: Watcher, after: Watcher, leaving: Watcher | None) -> None:
+    _wrap_init(basics, before, after)
+    if leaving is not None:
+        _wrap_shutdown(basics, leaving)
 
 
 def _wrap_init(basics: Any, before: Watcher, after: Watcher) -> None:
@@ -61,3 +70,14 @@ def _wrap_init(basics: Any, before: Watcher, after: Watcher) -> None:
         return result
 
     basics.init = init
+
+
+def _wrap_shutdown(basics: Any, leaving: Watcher) -> None:
+    original = basics.shutdown
+
+    @functools.wraps(original)
+    def shutdown(self: Any, *args: Any, **kwargs: Any) -> Any:
+        leaving(self, args, kwargs)
+        return original(self, *args, **kwargs)
+
+    basics.shutdown = shutdown

@@ -7,6 +7,7 @@ import sys
 from typing import Any, Mapping, NamedTuple, NoReturn, Sequence
 
 from launch_runtime import lines
+from launch_runtime.rank import exit_hook, horovod_hook
 from launch_runtime.rank.identity import (
     AGENT,
     MPIRUN,
@@ -17,6 +18,7 @@ from launch_runtime.rank.identity import (
 )
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.reporter import Reporter
+from launch_runtime.rank.training_watch import TrainingWatch
 
 
 class Given(NamedTuple):
@@ -83,7 +85,7 @@ class InitCheck:
         if not self._reporter.initialised and place.rank == 0:
             controller = "MPI" if basics.mpi_enabled() else "Gloo"
             hosts = self._given.promise.hosts or found[0] // found[2]
-            self._reporter.proof(lines.proof(found[0], hosts, found[2], controller))
+            self._reporter.proof(lines.world(found[0], hosts, found[2], controller))
         self._reporter.note_initialised()
 
     def _why(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, str]:
@@ -155,7 +157,18 @@ class InitCheck:
                 stream.flush()
             except (AttributeError, OSError, ValueError):
                 continue
-        os._exit(1)
+        exit_hook.at_once(1)
+
+
+def watch(given: Given, reporter: Reporter, training: TrainingWatch) -> None:
+    """From now on every ``hvd.init()`` and ``hvd.shutdown()`` of this process is noticed."""
+    check = InitCheck(given, reporter)
+
+    def after(basics: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        check.after(basics, args, kwargs)
+        training.initialised(basics, args, kwargs)
+
+    horovod_hook.install(check.before, after, training.shutting_down)
 
 
 def variables(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,13 +1,20 @@
-"""What a rank says about itself: to its agent where it has one, else in its output."""
+"""What a rank says about itself: to its agent where it has one, else in its output.
+
+The guard's process has the agent's status pipe. Other processes of the rank, those that the script
+forks too where much is to be said, leave it in the rank's state file, which the agent reads; where
+no agent is, the guard does, and prints.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import Sequence
+import threading
+import time
+from typing import Any, Sequence
 
-from launch_runtime import lines, state_file
+from launch_runtime import evidence, lines, state_file
 from launch_runtime.failures import STARTING, TRAINING
 from launch_runtime.rank import secret_values
 from launch_runtime.rank.refusal import RefusalError
@@ -21,22 +28,37 @@ class Reporter:
         status: Write end of the agent's status pipe, or None.
         rank: The global rank, once it is known.
         host: This host's name, once it is known.
+        stamp: The job's, for a rank without an agent.
+        under_agent: An agent reads the state file; None where ``status`` says so.
+        guard: The process id of the guard; None for this one.
 
     Attributes:
         script_runs: The script may have printed a part of a line.
     """
 
-    def __init__(self, state_path: str, status: int | None = None, rank: int = 0, host: str = ""):
+    def __init__(
+        self,
+        state_path: str,
+        status: int | None = None,
+        rank: int = 0,
+        host: str = "",
+        stamp: str = "",
+        under_agent: bool | None = None,
+        guard: int | None = None,
+    ):
         self.state_path = state_path
         self._pipe = (status, _identity(status)) if status is not None else None
-        self.rank, self.host = rank, host
+        self.has_agent = self._pipe is not None if under_agent is None else under_agent
+        self.rank, self.host, self.stamp = rank, host, stamp
         self.script_runs = False
         self._initialised = False
-
-    @property
-    def has_agent(self) -> bool:
-        """Whether an agent listens."""
-        return self._pipe is not None
+        self._guard = os.getpid() if guard is None else guard
+        self._own: dict[str, Any] | None = None  # this process's last record of evidence
+        self._printed = ""  # the records that were printed last, as JSON
+        self._serial = 0
+        self._lock = threading.RLock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
 
     @property
     def initialised(self) -> bool:
@@ -51,9 +73,14 @@ class Reporter:
             state_file.record(self.state_path, state_file.INITIALISED)
 
     def proof(self, text: str) -> None:
-        """The line that a launcher waits for."""
-        self.line(text)
-        self._tell(event="proven")
+        """What a launcher waits for, from :func:`lines.world`. Under an agent it is the agent that
+        prints it, with the stamp, which no process of the rank knows."""
+        if self._tell(event="proof", text=text):
+            return
+        if self.has_agent:
+            state_file.record(self.state_path, state_file.PROVEN, text)
+        else:
+            self.line(lines.proof(text, self.stamp))
 
     def ended(self) -> None:
         """The script has come to its end."""
@@ -69,6 +96,8 @@ class Reporter:
     def refuse(self, refusal: RefusalError) -> None:
         """Says why the rank must not go on; the caller ends it with code 1."""
         self.failing(refusal.reason, 1)
+        if self.has_agent and self._pipe is None:  # a program in the guard's place
+            state_file.record(self.state_path, state_file.REFUSED, refusal.reason)
         self._say(refusal.explanation())
 
     def refuse_in_child(self, refusal: RefusalError, agent_looks: bool) -> None:
@@ -85,10 +114,56 @@ class Reporter:
         """Prints a whole line, whatever the script has left unfinished on its last one."""
         self._say([text])
 
+    # -- evidence ------------------------------------------------------------------------------
+
+    def evidence(self, record: dict[str, Any]) -> None:
+        """Takes this process's newest record of its training, and passes it on."""
+        with self._lock:
+            if os.getpid() != self._guard:
+                state_file.record_evidence(self.state_path, record)
+            elif not self.has_agent:
+                self._own = record
+                self.print_evidence()
+            elif not self._tell_evidence(record):
+                state_file.record_evidence(self.state_path, record)
+
+    def print_evidence(self) -> None:
+        """In the guard of a rank without an agent: prints what this process and its children have
+        recorded, where that is news."""
+        if self.has_agent or os.getpid() != self._guard:
+            return
+        with self._lock:
+            own = [self._own] if self._own else []
+            records = state_file.newest([*state_file.evidence(self.state_path), *own])
+            text = json.dumps(records)
+            if records and text != self._printed:
+                self._printed = text
+                serial = self._next_serial()
+                self._print(evidence.encode(records, self.rank, serial, self.stamp))
+
+    def _tell_evidence(self, record: dict[str, Any]) -> bool:
+        """In lines short enough that no other writer of the pipe comes between."""
+        if len(json.dumps(record)) > state_file.EVIDENCE_BYTES:
+            return True
+        parts = evidence.encode([record], 0, self._next_serial())
+        return all(self._tell(event="evidence", line=part) for part in parts)
+
+    def _next_serial(self) -> int:
+        """A program that the script puts in this one's place goes on counting: milliseconds."""
+        self._serial = max(self._serial + 1, time.time_ns() // 1_000_000)
+        return self._serial
+
+    # -- speaking ------------------------------------------------------------------------------
+
     def _say(self, texts: Sequence[str]) -> None:
         masked = [secret_values.mask(text) for text in texts]
         if all(self._tell(event="line", text=text) for text in masked):
             return
+        # In one go: under mpirun other ranks write to the same place.
+        self._print(["\n".join(masked)])
+
+    def _print(self, pieces: Sequence[str]) -> None:
+        """Each of them, of one line or more, in one go."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -96,15 +171,16 @@ class Reporter:
                 continue
         start = "\n" if self.script_runs else ""
         try:
-            # In one go: under mpirun other ranks write to the same place.
-            lines.write_all(1, (start + "\n".join([*masked, ""])).encode("utf-8", "replace"))
+            for piece in pieces:
+                lines.write_all(1, f"{start}{piece}\n".encode("utf-8", "replace"))
+                start = ""
         except OSError:
             return
 
     def _print_failure(self, reason: str) -> None:
         phase = TRAINING if self.initialised else STARTING
         fields = {"rank": self.rank, "host": self.host, "phase": phase, "reason": reason}
-        self.line(lines.failure(fields))
+        self.line(lines.failure(fields, self.stamp))
 
     def _tell(self, **event: object) -> bool:
         if self._pipe is None:
@@ -118,6 +194,12 @@ class Reporter:
         except OSError:
             return False
         return True
+
+    def _after_fork(self) -> None:
+        """What a forked child has not said itself it must not repeat, nor wait for a lock of a
+        thread that it does not have."""
+        self._lock = threading.RLock()
+        self._own = None
 
 
 def _identity(descriptor: int) -> tuple[int, int]:

@@ -57,13 +57,14 @@ def run_guard(
     options: tuple[str, ...] = (),
     python: str = sys.executable,
     seconds: float = 60,
+    entrypoints: Path = ENTRYPOINTS,
     **environment: str,
 ) -> Ended:
     """Writes ``text`` as the script and runs the guard on it, to its end."""
     source = folder / "source"
     write_script(source, text, script)
     ended = subprocess.run(
-        [python, *options, str(ENTRYPOINTS / "guard.py"), script, *arguments],
+        [python, *options, str(entrypoints / "guard.py"), script, *arguments],
         cwd=folder, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL,
         env={**clean_environment(), "LAUNCH_SOURCE_DIR": str(source), **environment},
     )  # fmt: skip

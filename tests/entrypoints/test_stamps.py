@@ -1,0 +1,51 @@
+"""The stamp that a launcher looks for on the lines of guard and agent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from launch_runtime import lines, stamps
+from launch_runtime.failures import ENDING, Failure
+from launch_runtime.host import rank_environment
+from launch_runtime.host.cluster import Cluster, Host
+from launch_runtime.host.settings import read
+
+NONCE = "00112233445566778899aabbccddeeff"
+TOLD = {"LAUNCH_WORLD_SIZE": "2", "LAUNCH_PROCESSES": "1", stamps.NONCE: NONCE}
+
+
+def test_a_stamp_is_a_digest_from_which_nobody_learns_the_nonce() -> None:
+    stamp = stamps.of(NONCE)
+    assert stamp == hashlib.sha256(b"launch stamp " + NONCE.encode()).hexdigest()[:16]
+    assert stamps.of("another") != stamp
+    assert stamps.of("") == ""
+
+
+def test_whoever_takes_the_stamp_leaves_no_nonce() -> None:
+    environment = dict(TOLD)
+    assert stamps.take(environment) == stamps.of(NONCE)
+    assert stamps.NONCE not in environment
+    assert stamps.take(environment) == ""
+
+
+def test_a_rank_of_an_agent_finds_no_nonce() -> None:
+    cluster = Cluster([Host("host-1", "127.0.0.1"), Host("host-2", "127.0.0.1")], 0, 1, False)
+    settings = read(TOLD, managed=False)
+    assert settings.stamp == stamps.of(NONCE)
+    built = rank_environment.build(TOLD, cluster, settings, 1, 0)
+    assert stamps.NONCE not in built
+    assert NONCE not in "".join(built.values())
+
+
+def test_lines_carry_the_stamp_where_there_is_one_and_are_the_same_without() -> None:
+    text = lines.world(4, 2, 2, "Gloo")
+    assert lines.proof(text) == "launch: proof: world size 4: 2 hosts x 2 ranks, Gloo"
+    assert lines.proof(f"{text}; weights equal", "0123456789abcdef") == (
+        "launch: proof: world size 4: 2 hosts x 2 ranks, Gloo; weights equal [0123456789abcdef]"
+    )
+    failure = Failure("host-1", "boom", ENDING)
+    plain = json.loads(failure.line().partition("failure: ")[2])
+    assert "stamp" not in plain
+    stamped = json.loads(failure.line("0123456789abcdef").partition("failure: ")[2])
+    assert stamped == {**plain, "stamp": "0123456789abcdef"}
