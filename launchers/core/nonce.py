@@ -14,7 +14,7 @@ from typing import Any
 
 from launchers.core.plan import Placeholder
 from launchers.core.problems import LaunchError
-from launchers.core.provider import JobDefinition
+from launchers.core.provider import JobDefinition, LogLine
 from launchers.core.render import document_text
 
 VARIABLE = "LAUNCH_NONCE"
@@ -73,6 +73,13 @@ def filled_text(text: str, nonce: str) -> str:
 def masked(text: str, nonce: str) -> str:
     """``text`` without the nonce, for whatever is shown."""
     return text.replace(nonce, MASK) if nonce and nonce != PLACEHOLDER else text
+
+
+def without_secret(line: LogLine, nonce: str) -> LogLine:
+    """``line`` for whoever reads the job's output: a script may print its document."""
+    if not nonce or nonce not in line.text:
+        return line
+    return replace(line, text=masked(line.text, nonce))
 
 
 def without_nonce(error: LaunchError, nonce: str) -> LaunchError:

@@ -199,15 +199,15 @@ def _intended(
         if "sent" in begun.details and any(details.get(key) != there[key] for key in there):
             raise LaunchError(_sent_elsewhere(begun))
         # Role, bucket and region may be others than at the first attempt; the nonce is not.
-        changes = {} if begun.nonce else {"nonce": entry.nonce}
+        begun = replace(begun, nonce=begun.nonce or entry.nonce)
         ledger.update(
             begun,
             definition=definition.text,
             checkpoint=entry.checkpoint,
             details={**begun.details, **details},
-            **changes,
+            nonce=begun.nonce,
         )
-        return replace(begun, **changes)
+        return begun
     try:
         ledger.add(entry)
     except LaunchError:

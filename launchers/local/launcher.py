@@ -80,9 +80,7 @@ class LocalProvider(Provider):
         for key in ("name", "folder", "port"):
             del document[key]
         document["environment"] = {
-            key: value
-            for key, value in document["environment"].items()
-            if key not in _NOT_THE_JOB
+            key: value for key, value in document["environment"].items() if key not in _NOT_THE_JOB
         }
         return document
 
