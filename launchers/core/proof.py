@@ -22,6 +22,9 @@ NO_NONCE = "its document carries no nonce: the verdict rests on the job's own lo
 # The agent that judged the evidence says so behind the controller; under mpirun we do.
 _WITH_WORDS = re.compile(r"world size [^;]+; .+")
 
+# An agent's failure at the job's end that no rank has: what the evidence of all of them says.
+_ENDING = "ending"
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -192,7 +195,8 @@ def _why_unproven(
 def first_failure(failure: Mapping[str, Any]) -> str:
     """The first ``launch: failure`` in words."""
     rank, host, reason = failure.get("rank"), failure.get("host"), failure.get("reason", "")
-    if rank is None and not host:
+    of_the_job = rank is None and (not host or failure.get("phase") == _ENDING)
+    if of_the_job:
         return str(reason)
     who = f"rank {rank} on {host}" if rank is not None else str(host)
     return f"{who} failed first: {reason}"
