@@ -20,7 +20,15 @@ from launchers.cli.output import (
     styled,
 )
 from launchers.core.ledger import INTENT, Ledger
-from launchers.core.logs import TAIL_LINES, JobWatch, Progress, TracebackFolder, is_progress, tag
+from launchers.core.logs import (
+    TAIL_LINES,
+    JobWatch,
+    Progress,
+    TracebackFolder,
+    is_progress,
+    shown,
+    tag,
+)
 from launchers.core.problems import (
     EXIT_INTERRUPTED,
     EXIT_JOB_DID_NOT_SUCCEED,
@@ -95,7 +103,8 @@ class Screen:
 
     def show(self, line: LogLine, watch: JobWatch) -> None:
         """Take one line; prints what is ready to be printed."""
-        for ready in self._folder.feed(line):
+        visible = shown(line)
+        for ready in self._folder.feed(visible) if visible else ():
             self._print(ready, watch.progress)
 
     def end(self) -> None:
@@ -146,6 +155,8 @@ def say_end(
         say(f"{status.state}  {handle.name}: {doing}")
     else:
         say(f"{styled(status.state, 'red')}  {handle.name}: {status.reason}")
+        if details.get("fix"):
+            say(f"  fix  {details['fix']}")
         _say_failure(chosen, handle, details.get("failure") or {}, watch)
     if details.get("billable_seconds") is not None:
         say(f"  billable  {details['billable_seconds']} s")
@@ -181,7 +192,8 @@ def _say_failure(
 
 def _last_lines(chosen: Provider, handle: JobHandle, rank: int) -> list[str]:
     try:
-        return [line.text for line in deque(chosen.logs(handle, rank=rank), TAIL_LINES)]
+        lines = filter(None, map(shown, chosen.logs(handle, rank=rank)))
+        return [line.text for line in deque(lines, TAIL_LINES)]
     except LaunchError as error:
         say_problems(error.problems)
         return []

@@ -11,7 +11,7 @@ import click
 from launchers.cli.follow import Screen, goes_on
 from launchers.cli.jobs import found_job, region_flag
 from launchers.cli.output import say
-from launchers.core.logs import JobWatch
+from launchers.core.logs import JobWatch, shown
 from launchers.core.problems import LaunchError, Problem
 from launchers.core.provider import LogLine
 
@@ -46,7 +46,8 @@ def _print(lines: Iterator[LogLine], as_json: bool, bare: bool, flush: bool) -> 
     """Gives how many there were."""
     screen, watch, count = Screen(), JobWatch(), 0
     try:
-        for count, line in enumerate(lines, 1):  # noqa: B007 - asked for at the end
+        visible = filter(None, map(shown, lines))
+        for count, line in enumerate(visible, 1):  # noqa: B007 - asked for at the end
             if as_json:
                 print(json.dumps(asdict(line), ensure_ascii=False), flush=flush)
             elif bare:

@@ -80,14 +80,20 @@ def say_problems(problems: Iterable[Problem]) -> None:
         say(f"{styled(word, style)}: {problem}")
 
 
-def say_plan(plan: Plan, title: str, read_from: str) -> None:
-    """The plan: one row a decision, with where it came from."""
+def say_plan(plan: Plan, title: str, read_from: str, sends: bool = False) -> None:
+    """The plan: one row a decision, with where it came from.
+
+    Args:
+        sends: The job is sent now, so that what the launcher fills by itself then is not listed.
+    """
     say(f"{styled('plan', 'bold')}  {plan.name} on {title}, {read_from}")
     width = max(len(row.label) for row in plan.rows)
     for row in plan.rows:
         origin = styled(f"  ({row.origin})", "dim") if row.origin else ""
         say(f"  {row.label.ljust(width)}  {row.text}{origin}")
     for placeholder in plan.placeholders:
+        if sends and placeholder.at_sending:
+            continue
         say(f"  placeholder  {placeholder.path} = {placeholder.value}: {placeholder.fill}")
     say_problems(problem for problem in plan.problems if problem.severity != "error")
 

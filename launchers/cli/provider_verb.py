@@ -84,7 +84,7 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
     if online:
         job = pipeline.resolve(chosen, job, ignored)
     prepared = pipeline.prepare(chosen, job, again, online)
-    say_plan(prepared.plan, chosen.title, given.read_from)
+    say_plan(prepared.plan, chosen.title, given.read_from, sends=mode == "run")
     if "bundle" in chosen.capabilities:
         for line in prepared.bundle.left_out_summary():
             say(f"  left out  {line}")

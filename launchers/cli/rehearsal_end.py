@@ -19,6 +19,8 @@ def say_result(result: RehearsalResult) -> None:
         say(f"{styled('succeeded', 'green')}  {_ranks(result)}: {result.proof}")
     else:
         say(f"{styled(result.state, 'red')}  {_ranks(result)}: {result.reason}")
+        if result.fix:
+            say(f"  fix  {result.fix}")
         _say_tail(result)
     for text in result.warnings:
         say(f"{styled('warning', 'yellow')}: {text}")
@@ -42,6 +44,7 @@ def summary(result: RehearsalResult, provider: str) -> dict[str, Any]:
         "state": result.state,
         "reason": result.reason,
         "proof": result.proof,
+        "fix": result.fix,
         "world_size": result.expected.world_size,
         "document_world_size": result.expected.document_world_size,
         "hosts": result.expected.hosts,

@@ -73,7 +73,8 @@ def run_sweep(chosen: Provider, given: Given, values: Mapping[str, Any], mode: s
         rows.append(_Row(pipeline.prepare(chosen, resolved, again, online)))
     problems = [problem for row in rows for problem in row.prepared.problems]
     _same_name(rows, problems)
-    say_plan(rows[0].prepared.plan, chosen.title, f"{given.read_from}, the first of {len(rows)}")
+    first_of = f"{given.read_from}, the first of {len(rows)}"
+    say_plan(rows[0].prepared.plan, chosen.title, first_of, sends=online)
     say_problems(dict.fromkeys(problems))
     if errors(problems):
         return EXIT_BAD_REQUEST

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
+from launchers.core import nonce as nonces
+from launchers.core.job import PROOF_MODES
 from launchers.core.problems import Problem
 
 # What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
@@ -73,10 +76,45 @@ def problems_in_names(
     return problems
 
 
+def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem]:
+    """What a document says of its proof, LAUNCH_PROOF and LAUNCH_NONCE, where it says it wrongly.
+
+    No message carries the nonce.
+
+    Args:
+        path: Where the variables stand.
+    """
+    problems = []
+    mode = environment.get("LAUNCH_PROOF", PROOF_MODES[0])
+    if mode not in PROOF_MODES:
+        problems.append(
+            Problem(
+                f"{path}.LAUNCH_PROOF",
+                repr(mode)[:60],
+                "one of " + ", ".join(PROOF_MODES),
+                "use --proof",
+                rule="proof-mode",
+            )
+        )
+    nonce = str(environment.get(nonces.VARIABLE, nonces.PLACEHOLDER))
+    if nonce != nonces.PLACEHOLDER and not re.fullmatch(nonces.FORM, nonce):
+        problems.append(
+            Problem(
+                f"{path}.{nonces.VARIABLE}",
+                "another text",
+                "32 hexadecimal digits, drawn anew for each job",
+                "openssl rand -hex 16 draws some",
+                rule="nonce",
+            )
+        )
+    return problems
+
+
 _INSTEAD = {
     "CUDA_VISIBLE_DEVICES": "use --gpus and --pin-gpu",
     "HOROVOD_SIZE": "use --instances and --processes",
     "LAUNCH_WORLD_SIZE": "use --instances and --processes",
     "LAUNCH_PIN_GPU": "use --pin-gpu",
+    "LAUNCH_PROOF": "use --proof",
     "LAUNCH_CHECKPOINT_DIR": "use --checkpoint",
 }

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from launchers.core.cloud import Cloud, PatientCaller, asked
-from launchers.core.judging import judged, patience
+from launchers.core.judging import expected_of_job, judged, patience
 from launchers.core.ledger import INTENT, Entry, Ledger
-from launchers.core.logs import JobWatch, proven
+from launchers.core.logs import JobWatch
+from launchers.core.nonce import without_secret
 from launchers.core.poll import poll_seconds
 from launchers.core.problems import (
     EXIT_PROVIDER,
@@ -24,6 +25,7 @@ from launchers.core.problems import (
     LogsUnreadableError,
     Problem,
 )
+from launchers.core.proof import Expected
 from launchers.core.provider import (
     LOST,
     SUCCEEDED,
@@ -50,7 +52,7 @@ class Sight:
         ended: Whether the service is done with the job.
         ended_at: When, in seconds since the epoch; None where the service does not say.
         reason: Why it ended as it did; empty for a job that is well.
-        world_size: What the job's environment says; 0 where it says nothing.
+        expected: What the job's environment asks its output to prove.
         details: What else a status shows.
     """
 
@@ -59,12 +61,8 @@ class Sight:
     ended: bool
     ended_at: float | None = None
     reason: str = ""
-    world_size: int = 0
+    expected: Expected = Expected(0)  # noqa: RUF009 - frozen
     details: Mapping[str, Any] = field(default_factory=dict)
-
-    def is_proven(self, proof: str) -> bool:
-        """Whether ``proof`` is about a job of this size."""
-        return proven(proof, self.world_size)
 
 
 class CloudJob(ABC):
@@ -99,8 +97,13 @@ class CloudJob(ABC):
         """
 
     @abstractmethod
-    def deciding_lines(self, sight: Sight) -> Iterator[LogLine]:
-        """The lines that prove the job, or tell a failure, without reading all others.
+    def lines_with(
+        self, sight: Sight, words: Sequence[str], since: float = 0.0
+    ) -> Iterator[LogLine]:
+        """The lines that hold one of ``words``, without reading all others; in order of time.
+
+        Args:
+            since: Leave out what is older, in seconds since the epoch.
 
         Raises:
             Exception: One of the cloud's errors.
@@ -124,9 +127,13 @@ def follow(job: CloudJob, listener: Listener, to_the_end: bool = True) -> Iterat
         LaunchError: There is no such job, or its logs may not be read.
     """
     caller = PatientCaller(job.cloud, listener.say)
-    watch, said, quiet, ended_at = JobWatch(), "", 0, 0.0
+    watch: JobWatch | None = None
+    said, quiet, ended_at = "", 0, 0.0
     while True:
         sight = _seen(job, caller)
+        if watch is None:
+            expected = expected_of_job(job, sight)
+            watch = expected.watch()
         if to_the_end and sight.doing != said:
             said = sight.doing
             listener.say(f"{job.service}: {said}")
@@ -137,14 +144,15 @@ def follow(job: CloudJob, listener: Listener, to_the_end: bool = True) -> Iterat
             count += 1
             if line.text.startswith("launch: "):
                 watch.see(line)
-            yield line
-        _keep_proof(job, watch.proof, sight)
+            yield without_secret(line, expected.nonce)
+        if expected.is_met_by(watch.proof):
+            _keep_proof(job, watch.proof)
         if not to_the_end:
             return
         quiet = 0 if count or not ended_at else quiet + 1
         if ended_at and quiet >= _QUIET_ROUNDS:
-            decided = sight.is_proven(watch.proof) or watch.failure or sight.state != SUCCEEDED
-            if decided or time.monotonic() - ended_at > patience():
+            decided = expected.is_met_by(watch.proof) or watch.failure is not None
+            if decided or sight.state != SUCCEEDED or time.monotonic() - ended_at > patience():
                 return
         time.sleep(poll_seconds())
 
@@ -209,9 +217,7 @@ def _read(job: CloudJob, sight: Sight) -> Iterator[LogLine]:
         raise LogsUnreadableError(problems, EXIT_PROVIDER) from None
 
 
-def _keep_proof(job: CloudJob, proof: str, sight: Sight) -> None:
-    if not sight.is_proven(proof):
-        return
+def _keep_proof(job: CloudJob, proof: str) -> None:
     ledger = Ledger()
     entry = ledger.get(job.handle.provider, job.handle.name)
     if entry is not None and entry.proof != proof:
@@ -220,11 +226,12 @@ def _keep_proof(job: CloudJob, proof: str, sight: Sight) -> None:
 
 def _keep(ledger: Ledger, entry: Entry, result: JobStatus, sight: Sight) -> None:
     changes: dict[str, Any] = {}
-    if result.proof and result.proof != entry.proof:
+    unreadable = bool(result.details.get("unreadable"))
+    if result.proof and result.proof != entry.proof and not unreadable:
         changes["proof"] = result.proof
     if not result.final:
         changes["state"] = result.state
-    elif not result.details.get("unreadable"):
+    elif not unreadable:
         changes |= {"state": result.state, "reason": result.reason}
         changes["details"] = {**entry.details, **result.details}
         changes["ended"] = sight.ended_at or time.time()

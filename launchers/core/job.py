@@ -23,6 +23,8 @@ from launchers.core.kinds import (
 )
 
 SHARED_SCRIPT = "train_image_classifier.py"
+# What a success must show; entrypoints/launch_runtime/evidence.py says what each means.
+EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
 NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 
 
@@ -125,6 +127,13 @@ class JobSpec:
         "--pin-gpu",
         help="Who gives each rank its GPU. Default: read from the source.",
         metavar="guard|script|none",
+    )
+    proof: Annotated[str, Choice(PROOF_MODES)] = option(
+        "--proof",
+        help="What a success must show: that the ranks exchanged what they trained, hvd.init() "
+        "alone, or every rank's evidence.",
+        metavar="exchange|init|strict",
+        default=EXCHANGE,
     )
     max_runtime: Annotated[int | None, Duration()] = option(
         "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"

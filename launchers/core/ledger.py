@@ -1,7 +1,10 @@
 """The ledger: every job that this user started or meant to start, in one SQLite file.
 
 It is written before anything is sent that may cost money, so that a kill at any moment leaves no
-job that ``launch list`` does not know. Several processes may use it at once.
+job that ``launch list`` does not know. Several processes may use it at once. It holds the jobs'
+nonces, so it is its owner's alone.
+
+A ledger of an older launcher has no column ``nonce``; it is added on the first use.
 """
 
 from __future__ import annotations
@@ -34,8 +37,9 @@ CREATE TABLE IF NOT EXISTS jobs (
     created REAL NOT NULL,       -- seconds since the epoch
     ended REAL,
     checkpoint TEXT NOT NULL DEFAULT '',
-    definition TEXT NOT NULL,    -- the document's text
+    definition TEXT NOT NULL,    -- the document's text, with the nonce's placeholder
     details TEXT NOT NULL,       -- JSON
+    nonce TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (provider, name)
 );
 CREATE INDEX IF NOT EXISTS jobs_by_base ON jobs (provider, base, run);
@@ -44,7 +48,12 @@ CREATE INDEX IF NOT EXISTS jobs_by_base ON jobs (provider, base, run);
 
 @dataclass(frozen=True)
 class Entry:
-    """One job of the ledger. Times are seconds since the epoch, UTC."""
+    """One job of the ledger. Times are seconds since the epoch, UTC.
+
+    Attributes:
+        nonce: The job's (:mod:`launchers.core.nonce`), which is never shown; "" for a job of an
+            older launcher.
+    """
 
     name: str
     provider: str
@@ -59,6 +68,7 @@ class Entry:
     ended: float | None = None
     checkpoint: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    nonce: str = field(default="", repr=False)
 
     @property
     def final(self) -> bool:
@@ -118,8 +128,8 @@ class Ledger:
             with self._connection() as connection:
                 connection.execute(
                     "INSERT INTO jobs (name, provider, base, run, state, reason, proof, world_size,"
-                    " created, checkpoint, definition, details)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    " created, checkpoint, definition, details, nonce)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         entry.name,
                         entry.provider,
@@ -133,6 +143,7 @@ class Ledger:
                         entry.checkpoint,
                         entry.definition,
                         json.dumps(dict(entry.details)),
+                        entry.nonce,
                     ),
                 )
         except sqlite3.IntegrityError:
@@ -228,15 +239,25 @@ class Ledger:
             ).fetchall()
         return [_entry(row) for row in rows]
 
+    def _make_private(self) -> None:
+        """The file is its owner's alone from its first byte on, and so is one that was copied
+        with other rights."""
+        flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC
+        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            if os.fstat(descriptor).st_mode & 0o077:
+                os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
+
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
-            new = not self.path.exists()
+            self._make_private()
             connection = sqlite3.connect(self.path, timeout=30)
             try:
-                if new:
-                    self.path.chmod(0o600)
                 connection.executescript(_SCHEMA)
+                _add_nonce(connection)
                 with connection:
                     yield connection
             finally:
@@ -253,6 +274,18 @@ class Ledger:
                     rule="ledger-unusable",
                 )
             ) from None
+
+
+def _add_nonce(connection: sqlite3.Connection) -> None:
+    """The column that a ledger of an older launcher lacks."""
+    columns = connection.execute("PRAGMA table_info(jobs)").fetchall()
+    if any(column[1] == "nonce" for column in columns):
+        return
+    try:
+        connection.execute("ALTER TABLE jobs ADD COLUMN nonce TEXT NOT NULL DEFAULT ''")
+    except sqlite3.OperationalError as error:
+        if "duplicate column" not in str(error):  # another process was quicker
+            raise
 
 
 def _entry(row: Sequence[Any]) -> Entry:

@@ -10,10 +10,13 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from launchers.core.provider import LogLine
+
+if TYPE_CHECKING:
+    from launchers.core.evidence import Gathering
 
 TAIL_LINES = 20
 
@@ -21,8 +24,15 @@ _AGENT_TAG = re.compile(r"\[([A-Za-z0-9._-]+)/(\d+|agent)\] ?(.*)", re.DOTALL)
 _MPI_TAG = re.compile(
     r"\[(?:\d+,(?:mpirank:)?)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:?(.*)", re.DOTALL
 )
-_PROOF = re.compile(r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) ranks?, (.+))")
+# Control characters stand in no line of ours.
+_PROOF = re.compile(
+    r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) ranks?, [^\x00-\x1f\x7f-\x9f]{1,400}?)"
+    r"(?: \[([0-9a-f]{16})\])?\s*"
+)
 _FAILURE = re.compile(r"launch: failure: (\{.*\})\s*")
+_EVIDENCE = "launch: evidence: "
+_STAMP_BEHIND = re.compile(r" \[[0-9a-f]{16}\](?=\s*$)")
+_STAMP_INSIDE = re.compile(r', "stamp": "[0-9a-f]{16}"|"stamp": "[0-9a-f]{16}", ')
 _PROGRESS = re.compile(
     r"progress: epoch (\d+)/(\d+), step (\d+)/(\d+), ([\d.,]+) images/s, loss ([^\s,]+)"
 )
@@ -74,10 +84,41 @@ class Progress:
         return min(1.0, ((self.epoch - 1) * steps + self.step) / (max(self.epochs, 1) * steps))
 
 
-def proven(proof: str, world_size: int) -> bool:
-    """Whether a proof line's text is about a job of ``world_size`` ranks."""
+def proven(proof: str, world_size: int, hosts: int = 0) -> bool:
+    """Whether a proof line's text is about a job of ``world_size`` ranks, on so many hosts where
+    that is given."""
     match = _PROOF.fullmatch(f"launch: proof: {proof}")
-    return bool(match) and int(match[2]) == int(match[3]) * int(match[4]) == world_size  # type: ignore[index]
+    if not match or int(match[2]) != int(match[3]) * int(match[4]):
+        return False
+    return int(match[2]) == world_size and hosts in (0, int(match[3]))
+
+
+def proof_of(line: LogLine, stamp: str = "") -> str:
+    """The proof that a line carries, without its stamp; "" for any other line.
+
+    Args:
+        stamp: The job's, without which a line is none of its own, and which only rank 0 has a
+            proof for. "" takes the word of every line.
+    """
+    match = _PROOF.fullmatch(line.text)
+    if not match or (stamp and (match[5] != stamp or line.rank not in (0, None))):
+        return ""
+    return match[1]
+
+
+def shown(line: LogLine) -> LogLine | None:
+    """A line as a person sees it: without the job's stamp; None for one that is for the launcher
+    alone."""
+    text = line.text
+    if not text.startswith("launch: "):
+        return line
+    if text.startswith(_EVIDENCE):
+        return None
+    if text.startswith("launch: proof: "):
+        text = _STAMP_BEHIND.sub("", text)
+    elif text.startswith("launch: failure: "):
+        text = _STAMP_INSIDE.sub("", text)
+    return line if text == line.text else replace(line, text=text)
 
 
 @dataclass
@@ -85,24 +126,32 @@ class JobWatch:
     """Reads a job's lines as they come and remembers what the end will need.
 
     Attributes:
-        proof: The proof line's text (``world size 4: 2 hosts x 2 ranks, MPI``) or "".
+        stamp: What the job's own proofs, failures and evidence carry; others count for nothing.
+            "" takes them all, for a job whose document has no nonce.
+        world_size: The expected one; a proof of it is not replaced by one of another size.
+        proof: The last proof line's text (``world size 4: 2 hosts x 2 ranks, MPI``) or "".
+        foreign: Proof lines that did not carry the stamp.
         failure: The first ``launch: failure`` object, or None.
         result: The training script's last ``result:`` line, or "".
-        tails: The last 20 lines of each (host, rank).
+        tails: The last 20 lines of each (host, rank), as they are shown.
     """
 
+    stamp: str = field(default="", repr=False)
+    world_size: int = 0
     proof: str = ""
+    foreign: int = 0
     failure: dict[str, Any] | None = None
     progress: Progress | None = None
     result: str = ""
     tails: dict[tuple[str, int | None], deque[str]] = field(default_factory=dict)
+    _gathering: Gathering | None = field(default=None, repr=False)
 
     def see(self, line: LogLine) -> None:
         """Take one line into account."""
-        key = (line.host, line.rank)
-        if key not in self.tails:
-            self.tails[key] = deque(maxlen=TAIL_LINES)
-        self.tails[key].append(line.text)
+        visible = shown(line)
+        if visible is not None:
+            key = (line.host, line.rank)
+            self.tails.setdefault(key, deque(maxlen=TAIL_LINES)).append(visible.text)
         if line.text.startswith("launch: "):
             self._see_ours(line)
         elif match := _PROGRESS.match(line.text):
@@ -119,17 +168,39 @@ class JobWatch:
                 return list(lines)
         return []
 
+    def evidence(self) -> dict[int, list[Any]]:
+        """Rank -> the records of its newest whole evidence."""
+        return self._gathering.evidence() if self._gathering is not None else {}
+
     def _see_ours(self, line: LogLine) -> None:
-        if not self.proof and (match := _PROOF.match(line.text)):
-            self.proof = match[1]
+        if line.text.startswith(_EVIDENCE):
+            self._gather(line.text)
+        elif proof := proof_of(line, self.stamp):
+            expected = self.world_size and proven(self.proof, self.world_size)
+            if not expected or proven(proof, self.world_size):
+                self.proof = proof
+        elif _PROOF.fullmatch(line.text):
+            self.foreign += 1
         elif match := _FAILURE.match(line.text):
-            try:
-                failure = json.loads(match[1])
-            except ValueError:
-                return
-            # The first one seen is the cause; an agent's verdict says more than a guard's.
-            if self.failure is None or "exit_code" not in self.failure:
-                self.failure = {"host": line.host, "rank": line.rank, **failure}
+            self._see_failure(line, match[1])
+
+    def _see_failure(self, line: LogLine, text: str) -> None:
+        try:
+            failure = json.loads(text)
+        except ValueError:
+            return
+        if failure.pop("stamp", "") != self.stamp and self.stamp:
+            return
+        # The first one seen is the cause; an agent's verdict says more than a guard's.
+        if self.failure is None or "exit_code" not in self.failure:
+            self.failure = {"host": line.host, "rank": line.rank, **failure}
+
+    def _gather(self, text: str) -> None:
+        if self._gathering is None:
+            from launchers.core.evidence import gathering
+
+            self._gathering = gathering(self.stamp, self.world_size)
+        self._gathering.feed(text)
 
 
 def is_progress(text: str) -> bool:

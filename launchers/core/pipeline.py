@@ -16,6 +16,7 @@ from launchers.core.job import JobSpec
 from launchers.core.later_problems import later_problems
 from launchers.core.ledger import INTENT, Entry, Ledger
 from launchers.core.naming import job_base
+from launchers.core.nonce import filled, new_nonce, without_nonce
 from launchers.core.plan import Plan, Row
 from launchers.core.problems import (
     InDoubtError,
@@ -117,8 +118,9 @@ def submit(
     """
     if errors(prepared.problems):
         raise LaunchError(prepared.problems)
-    if prepared.definition.placeholders:
-        raise LaunchError(_unfilled(prepared.definition))
+    left = _unfilled(prepared.definition)
+    if left:
+        raise LaunchError(left)
     for problem in _gate(prepared.plan, ignored_sdks):
         warn(problem)
     answers = provider.preflight(prepared.definition)
@@ -133,7 +135,7 @@ def submit(
     ledger = Ledger()
     entry = _intended(provider, prepared, ledger, ignored_sdks)
     try:
-        handle = provider.submit(prepared.definition, prepared.bundle)
+        handle = _sent(provider, prepared, entry.nonce)
     except (InDoubtError, PassingError):
         # The same command again takes the intent up.
         raise
@@ -150,6 +152,14 @@ def submit(
     return handle
 
 
+def _sent(provider: Provider, prepared: Prepared, nonce: str) -> JobHandle:
+    """Start the job; the nonce is in what is sent alone."""
+    try:
+        return provider.submit(filled(prepared.definition, nonce), prepared.bundle)
+    except LaunchError as error:
+        raise without_nonce(error, nonce) from None
+
+
 def _gate(plan: Plan, ignored: tuple[str, ...]) -> Iterable[Problem]:
     """What ``--ignore-sdk`` lets pass."""
     if not plan.features:
@@ -162,7 +172,8 @@ def _gate(plan: Plan, ignored: tuple[str, ...]) -> Iterable[Problem]:
 def _intended(
     provider: Provider, prepared: Prepared, ledger: Ledger, ignored_sdks: tuple[str, ...]
 ) -> Entry:
-    """The ledger's entry of the job that is about to be sent; written now, unless it is there."""
+    """The ledger's entry of the job that is about to be sent; written now, unless it is there.
+    The nonce is drawn with it."""
     definition = prepared.definition
     details: dict[str, object] = {**definition.destination}
     if ignored_sdks:
@@ -180,18 +191,21 @@ def _intended(
         created=time.time(),
         checkpoint=prepared.plan.checkpoint_place,
         details=details,
+        nonce=new_nonce(),
     )
     begun = ledger.get(provider.name, definition.name) if provider.once else None
     if begun is not None and begun.state == INTENT:
         there = {key: begun.details[key] for key in _WHERE if key in begun.details}
         if "sent" in begun.details and any(details.get(key) != there[key] for key in there):
             raise LaunchError(_sent_elsewhere(begun))
-        # Role, bucket and region may be others than at the first attempt.
+        # Role, bucket and region may be others than at the first attempt; the nonce is not.
+        begun = replace(begun, nonce=begun.nonce or entry.nonce)
         ledger.update(
             begun,
             definition=definition.text,
             checkpoint=entry.checkpoint,
             details={**begun.details, **details},
+            nonce=begun.nonce,
         )
         return begun
     try:
@@ -222,4 +236,5 @@ def _unfilled(definition: JobDefinition) -> list[Problem]:
     return [
         Problem(item.path, f"the placeholder {item.value}", item.fill, rule="placeholder-left")
         for item in definition.placeholders
+        if not item.at_sending
     ]

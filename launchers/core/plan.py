@@ -26,11 +26,13 @@ class Placeholder:
         path: Where it stands in the document.
         value: What stands there instead.
         fill: The flag, or the step of a submission, that gives the real one.
+        at_sending: Whether the launcher fills it by itself when the job is sent.
     """
 
     path: str
     value: str
     fill: str
+    at_sending: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from launchers.core.job import JobSpec
+from launchers.core.job import EXCHANGE, INIT, STRICT, JobSpec
 from launchers.core.plan import Row
 from launchers.core.source import Source
 
@@ -24,6 +24,20 @@ def source_rows(job: JobSpec, source: Source, no_variable: str = "none") -> list
         Row("arguments", " ".join(shlex.quote(word) for word in job.arguments) or "none"),
         Row("environment", ", ".join(job.environment) or no_variable),
     ]
+
+
+_ASKED = {
+    EXCHANGE: "{}, and an exchange between the ranks where they train",
+    INIT: "{} at hvd.init(), nothing more",
+    STRICT: "{}, and every rank's evidence of an exchange where they train",
+}
+
+
+def proof_row(job: JobSpec, world_size: int) -> Row:
+    """What the job must show before it is called a success."""
+    size = f"world size {world_size}"
+    text = _ASKED[job.proof].format(size) if world_size > 1 else size
+    return Row("proof", text, f"--proof {job.proof}")
 
 
 def pinning_row(gpus: int, pin: tuple[str, str]) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from launchers.core import nonce
 from launchers.core.job import JobSpec
 
 
@@ -32,6 +33,9 @@ def rank_environment(
         "LAUNCH_PROCESSES": str(processes),
         "LAUNCH_PIN_GPU": pin,
         "LAUNCH_CHECKPOINT_DIR": checkpoints,
+        "LAUNCH_PROOF": job.proof,
+        # The real one stands in what is sent alone.
+        nonce.VARIABLE: nonce.PLACEHOLDER,
     }
     if references:
         environment["LAUNCH_SECRETS"] = json.dumps(dict(references), sort_keys=True)

@@ -17,7 +17,7 @@ class JobFolder:
 
     @property
     def definition(self) -> Path:
-        """The document that runs, as it was printed."""
+        """The document that runs, as it was printed but for the nonce; its owner's alone."""
         return self.path / "definition.json"
 
     @property
@@ -68,6 +68,13 @@ class JobFolder:
     def rank_log(self, rank: int) -> Path:
         """Everything that one rank printed, as it came."""
         return self.logs / f"rank-{rank}.log"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else may read, from its first byte on."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def write_whole(path: Path, value: Any) -> None:

@@ -32,7 +32,7 @@ from launchers.core.provider import (
 )
 from launchers.core.render import render
 from launchers.local import processes
-from launchers.local.job_folder import JobFolder, read_json
+from launchers.local.job_folder import JobFolder, read_json, write_private
 from launchers.local.options import LocalOptions
 from launchers.local.plan import make_plan
 from launchers.local.rules import check
@@ -41,6 +41,8 @@ from launchers.local.script_mode import MADE_FOLDERS
 # Room that a job's logs, model and checkpoints need at the very least.
 LEAST_FREE_BYTES = 32 * 1024**2
 RESERVE_BYTES = 64 * 1024
+# Variables of one run, which don't make it another job.
+_NOT_THE_JOB = ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_MODEL_DIR", "LAUNCH_NONCE")
 _POLL_SECONDS = 0.1
 _START_SECONDS = 30.0
 
@@ -74,7 +76,7 @@ class LocalProvider(Provider):
         return render(self.name, "job.json.j2", plan)
 
     def identity(self, definition: JobDefinition) -> dict[str, Any]:
-        """The document without the name and the folders that carry it."""
+        """The document without the name, the folders that carry it, and the nonce."""
         document = dict(definition.document)
         for key in ("name", "folder", "port"):
             del document[key]
@@ -82,7 +84,7 @@ class LocalProvider(Provider):
         document["environment"] = {
             key: value
             for key, value in _without_folder(document["environment"], own_folder).items()
-            if key not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_MODEL_DIR")
+            if key not in _NOT_THE_JOB
         }
         document["hosts"] = [
             {**host, "environment": _without_folder(host["environment"], own_folder)}
@@ -117,7 +119,7 @@ class LocalProvider(Provider):
             folder.model.mkdir()
             for place in _places_below(folder.path, definition.document["environment"]):
                 place.mkdir(parents=True, exist_ok=True)
-            folder.definition.write_text(definition.text, encoding="utf-8")
+            write_private(folder.definition, definition.text)
             folder.reserve.write_bytes(b"\0" * RESERVE_BYTES)
         except OSError as error:
             shutil.rmtree(folder.path, ignore_errors=True)

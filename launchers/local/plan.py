@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from launchers.core import nonce
 from launchers.core.environment_rules import problems_in_names
 from launchers.core.gpu_pinning import pinning
 from launchers.core.job import JobSpec
@@ -14,7 +15,7 @@ from launchers.core.kinds import format_duration
 from launchers.core.ledger import data_folder
 from launchers.core.machine_choice import rank_problems
 from launchers.core.plan import Plan, Row, counted, layout
-from launchers.core.plan_rows import requirements_rows, source_rows
+from launchers.core.plan_rows import proof_row, requirements_rows, source_rows
 from launchers.core.problems import Problem
 from launchers.core.rank_environment import rank_environment
 from launchers.core.secret_rules import AWS, HERE, problems_in_secrets, with_whole_paths
@@ -103,6 +104,7 @@ def make_plan(job: JobSpec) -> LocalPlan:
         folder=str(folder.path),
         hosts=_hosts(job.instances, processes, devices, gpus, sagemaker),
         problems=tuple(problems),
+        placeholders=(nonce.placeholder("$.environment.LAUNCH_NONCE"),),
         rows=_rows(job, source, python, processes, gpus, pin, folder, environment, sagemaker),
     )
 
@@ -193,6 +195,7 @@ def _rows(
     gpu_text = f"{gpus} a host, pinned by {pin[0]}" if gpus else "none, ranks run on the CPU"
     rows = [
         Row("ranks", layout(job.instances, processes)),
+        proof_row(job, job.instances * processes),
         *source_rows(job, source, "nothing besides this shell's"),
         *sagemaker.rows,
         Row("python", python.described(), f"{python.path}, {python.origin}"),

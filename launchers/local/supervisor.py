@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from launchers.core.ledger import Ledger
-from launchers.core.logs import JobWatch, parse_tagged, proven
+from launchers.core.logs import parse_tagged
+from launchers.core.nonce import masked
 from launchers.core.paths import entrypoints_folder
+from launchers.core.proof import Said, Verdict, expected_of, verdict
 from launchers.core.provider import (
     FAILED,
     LOST,
-    NOT_PROVEN,
     RUNNING,
     STOPPED,
     SUCCEEDED,
@@ -62,7 +63,8 @@ class Supervisor:
     def __init__(self, folder: JobFolder):
         self.folder = folder
         self.document: dict[str, Any] = json.loads(folder.definition.read_text("utf-8"))
-        self.watch = JobWatch()
+        self.expected = expected_of(self.document["environment"])
+        self.watch = self.expected.watch()
         self.ending: tuple[str, str] | None = None
         self.agents: list[subprocess.Popen[bytes]] = []
         self.started = time.time()
@@ -249,7 +251,7 @@ class Supervisor:
     def _agent_line(self, text: str) -> None:
         now = time.time()
         self.watch.see(parse_tagged(text, now))
-        self._write(f"{now:.3f} {text}\n")
+        self._write(f"{now:.3f} {masked(text, self.expected.nonce)}\n")
 
     def _own_line(self, text: str) -> None:
         self._write(f"{time.time():.3f} [launch/agent] launch: {text}\n")
@@ -284,11 +286,12 @@ class Supervisor:
     # -- the end -------------------------------------------------------------------------------
 
     def _finish(self) -> None:
-        state, reason = self._verdict()
+        found = self._verdict()
         result = {
-            "state": state,
-            "reason": reason,
-            "proof": self.watch.proof,
+            "state": found.state,
+            "reason": found.reason,
+            "proof": found.proof,
+            "fix": found.fix,
             "result": self.watch.result,
             "failure": self.watch.failure,
             "exit_codes": {
@@ -304,22 +307,19 @@ class Supervisor:
                 self._log.close()
             write_whole(self.folder.result, result)
         finally:
-            self._record(state, reason)
+            self._record(found.state, found.reason, found.proof)
 
-    def _verdict(self) -> tuple[str, str]:
-        world_size = self.document["world_size"]
+    def _verdict(self) -> Verdict:
         if self.ending is not None:
-            return self.ending
-        if self.watch.failure is not None:
-            return FAILED, _described(self.watch.failure)
-        if self._agent_failed:
-            return FAILED, self._agent_failed
-        if proven(self.watch.proof, world_size):
-            return SUCCEEDED, ""
-        seen = f"the proof seen was: {self.watch.proof}" if self.watch.proof else "none was seen"
-        return NOT_PROVEN, f"no proof of world size {world_size} in its output ({seen})"
+            said = Said(*self.ending, explained=True)
+        elif self._agent_failed:
+            # A rank's own failure says more than its agent's exit code.
+            said = Said(FAILED, "" if self.watch.failure else self._agent_failed)
+        else:
+            said = Said(SUCCEEDED, words="every agent ended with 0")
+        return verdict(said, self.watch, self.expected)
 
-    def _record(self, state: str, reason: str = "") -> None:
+    def _record(self, state: str, reason: str = "", proof: str = "") -> None:
         ledger = Ledger()
         entry = ledger.get("local", self.document["name"])
         if entry is not None:
@@ -328,20 +328,12 @@ class Supervisor:
                 "supervisor": processes.identity(os.getpid()),
                 "folder": str(self.folder.path),
             }
-            ledger.update(
-                entry, state=state, reason=reason, proof=self.watch.proof, details=details
-            )
+            ledger.update(entry, state=state, reason=reason, proof=proof, details=details)
 
 
 def _program(document: dict[str, Any]) -> list[str]:
     """What the agent is given before the script's own arguments."""
     return ["-m", document["module"]] if "module" in document else [document["script"]]
-
-
-def _described(failure: dict[str, Any]) -> str:
-    rank, host = failure.get("rank"), failure.get("host")
-    who = f"rank {rank} on {host}" if rank is not None else str(host)
-    return f"{who}: {failure.get('reason', 'failed')}"
 
 
 def _ending_of(code: int) -> str:

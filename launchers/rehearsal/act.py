@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from launchers.core.containers import Conduct, Container
-from launchers.core.logs import JobWatch, Progress
+from launchers.core.logs import JobWatch, Progress, proof_of
 from launchers.core.mpi_output import untangled
 from launchers.core.provider import LogLine
 from launchers.rehearsal.causes import Causes
@@ -29,7 +29,7 @@ class Seen:
     """What an act showed.
 
     Attributes:
-        proofs: Container -> the proof line's text that came out of it.
+        proofs: Container -> the last proof of the job that came out of it.
         first_progress: The first that a rank told, or None.
         pauses: Known wait -> its seconds.
         exits: Container -> its end.
@@ -67,6 +67,7 @@ class Act:
         on_line: Gets every line of the job as it comes.
         stop_at: Time (``time.monotonic``) at which the job is stopped, or None.
         interrupt_after: Seconds after the proof line at which it is interrupted, or None.
+        watch: A new one for the job's lines, which knows the stamp of its own.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Act:
         on_line: Callable[[LogLine, JobWatch], None],
         stop_at: float | None = None,
         interrupt_after: float | None = None,
+        watch: JobWatch | None = None,
     ):
         self._cluster = cluster
         self._names = [item.name for item in containers]
@@ -94,7 +96,7 @@ class Act:
             (pause.what, re.compile(pause.begin), re.compile(pause.end)) for pause in conduct.pauses
         ]
         self._pause_began: dict[str, float] = {}
-        self.seen = Seen(JobWatch(), Causes(conduct.causes))
+        self.seen = Seen(watch or JobWatch(), Causes(conduct.causes))
 
     def run(self) -> ActEnd:
         """Listen until the end. Blocks; every rule about when it ends is here or in the verdict."""
@@ -138,8 +140,9 @@ class Act:
         seen.watch.see(line)
         seen.causes.see(line)
         seen.first_progress = seen.first_progress or seen.watch.progress
-        if line.text.startswith("launch: proof: "):
-            seen.proofs.setdefault(event.container, line.text.removeprefix("launch: proof: "))
+        proof = proof_of(line, seen.watch.stamp)
+        if proof:
+            seen.proofs[event.container] = proof
         if seen.watch.proof and not before and self._interrupt_after is not None:
             self._interrupt_at = time.monotonic() + self._interrupt_after
         self._see_pause(line)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from launchers.core import proof
 from launchers.core.containers import Container
-from launchers.core.logs import proven
+from launchers.core.job import EXCHANGE
 from launchers.core.plan import counted
-from launchers.core.provider import FAILED, LOST, NOT_PROVEN, STOPPED, SUCCEEDED, TIMED_OUT
+from launchers.core.provider import FAILED, LOST, STOPPED, SUCCEEDED, TIMED_OUT
 from launchers.rehearsal import act
 from launchers.rehearsal.act import ActEnd, Seen
-
-_HOSTS = re.compile(r": (\d+) hosts? x ")
 
 
 @dataclass(frozen=True)
@@ -26,11 +24,20 @@ class Expected:
         world_size: Of this rehearsal.
         document_world_size: Of the document; larger where ``--ranks-per-host`` reduced it.
         hosts: Containers.
+        mode: What the document's ``--proof`` asks for.
+        nonce: What the containers are given, "" for none.
     """
 
     world_size: int
     document_world_size: int
     hosts: int
+    mode: str = EXCHANGE
+    nonce: str = field(default="", repr=False)
+
+    @property
+    def to_prove(self) -> proof.Expected:
+        """The same for the verdict."""
+        return proof.Expected(self.world_size, self.hosts, self.mode, self.nonce)
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,7 @@ class RehearsalResult:
             service would have run the job again.
         failure: The first ``launch: failure`` object, or None.
         tail: The last lines of the rank that failed first.
+        fix: What to change, where that is known.
     """
 
     id: str
@@ -70,33 +78,40 @@ class RehearsalResult:
     halves: tuple[str, ...] = ()
     failure: Mapping[str, Any] | None = None
     tail: tuple[str, ...] = ()
+    fix: str = ""
 
 
 def judged(
     end: ActEnd, seen: Seen, expected: Expected, containers: Sequence[Container], limit: int | None
-) -> tuple[str, str]:
-    """State and reason of an act's end.
+) -> proof.Verdict:
+    """The one verdict on an act's end.
 
     Args:
         limit: The document's time limit in seconds, for the reason.
     """
+    said = _said(end, seen, expected, containers, limit)
+    return proof.verdict(said, seen.watch, expected.to_prove, jobs=seen.proofs)
+
+
+def _said(
+    end: ActEnd, seen: Seen, expected: Expected, containers: Sequence[Container], limit: int | None
+) -> proof.Said:
+    """What the containers' end says by itself."""
     if end.kind == act.ENGINE_LOST:
-        return LOST, f"the Docker engine went away ({end.error})"
+        return proof.Said(LOST, f"the Docker engine went away ({end.error})")
     if end.kind == act.TIMED_OUT:
-        return TIMED_OUT, f"the document's time limit of {limit} s was reached"
+        return proof.Said(TIMED_OUT, f"the document's time limit of {limit} s was reached")
     if end.ending is None:
-        return STOPPED, "interrupted"
+        return proof.Said(STOPPED, "interrupted")
     if not end.ending.well:
-        return FAILED, _why_failed(end, seen, expected, containers)
-    if seen.watch.failure:
-        # The toolkit ends a container with 0 where it cannot write down a rank's failure.
-        text = seen.watch.failure.get("reason", "")
-        return FAILED, f"a rank failed, and the containers ended with 0 all the same: {text}"
-    problem = _unproven(seen, expected, containers)
-    if problem:
-        explained = f" ({seen.causes.text})" if seen.causes.text else ""
-        return NOT_PROVEN, f"completed but not proven: {problem}{explained}"
-    return SUCCEEDED, ""
+        reason = _why_failed(end, seen, expected, containers)
+        return proof.Said(FAILED, reason, explained=True)
+    hints = [_alone(containers, expected), seen.causes.text]
+    return proof.Said(
+        SUCCEEDED,
+        words="the containers ended with 0",
+        hint="; ".join(text for text in hints if text),
+    )
 
 
 def _why_failed(
@@ -129,18 +144,3 @@ def _alone(containers: Sequence[Container], expected: Expected) -> str:
         f"{counted(len(containers), 'job')} of world size 1 where one of "
         f"{expected.world_size} was expected"
     )
-
-
-def _unproven(seen: Seen, expected: Expected, containers: Sequence[Container]) -> str:
-    """Why the proof is none; empty where it is one."""
-    if not seen.proofs:
-        alone = _alone(containers, expected)
-        return alone or "no rank has shown that Horovod made one job of them (no proof line)"
-    if len(seen.proofs) > 1:
-        sizes = ", ".join(f"{host}: {text}" for host, text in sorted(seen.proofs.items()))
-        return f"{counted(len(seen.proofs), 'job')} instead of one ({sizes})"
-    text = next(iter(seen.proofs.values()))
-    hosts = _HOSTS.search(text)
-    if proven(text, expected.world_size) and hosts and int(hosts[1]) == expected.hosts:
-        return ""
-    return f"{text}; expected world size {expected.world_size} on {counted(expected.hosts, 'host')}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from launchers.core.logs import JobWatch
+from launchers.core.nonce import without_secret
 from launchers.core.provider import FAILED, JobDefinition, LogLine
 from launchers.rehearsal import act
 from launchers.rehearsal.act import Act, ActEnd
@@ -106,6 +107,7 @@ class Play:
             self._line,
             stop_at,
             interrupt_after,
+            self._stage.expected.to_prove.watch(),
         )
         self._cluster.start(self._stage.conduct.start_apart)
         began = time.monotonic()
@@ -134,6 +136,7 @@ class Play:
         return Cluster(self._client, self._labels, stage.containers, stage.limits, isolated)
 
     def _line(self, line: LogLine, watch: JobWatch) -> None:
+        line = without_secret(line, self._stage.expected.nonce)
         rank = "-" if line.rank is None else line.rank
         print(f"{line.time:.3f} [{line.host}/{rank}] {line.text}", file=self._log, flush=True)
         self._audience.line(line, watch)
@@ -142,9 +145,7 @@ class Play:
         self, played: Act, end: ActEnd, halves: tuple[str, ...], began: float
     ) -> RehearsalResult:
         stage, seen = self._stage, played.seen
-        state, reason = judged(
-            end, seen, stage.expected, stage.containers, stage.conduct.max_runtime
-        )
+        found = judged(end, seen, stage.expected, stage.containers, stage.conduct.max_runtime)
         collecting = time.monotonic()
         gathered = Gathered()
         if end.kind != act.ENGINE_LOST:
@@ -155,12 +156,12 @@ class Play:
         return RehearsalResult(
             id=self._labels.id,
             name=self._definition.name,
-            state=state,
-            reason=reason,
-            proof=seen.watch.proof,
+            state=found.state,
+            reason=found.reason,
+            proof=found.proof,
             expected=stage.expected,
             deviations=stage.deviations,
-            warnings=tuple(seen.causes.warnings) if not reason else (),
+            warnings=tuple(seen.causes.warnings) if not found.reason else (),
             seconds={
                 "containers": collecting - began - self._acted,
                 "job": self._acted,
@@ -174,6 +175,7 @@ class Play:
             halves=halves,
             failure=failure,
             tail=tuple(_tail(played, end)),
+            fix=found.fix,
         )
 
     def _not_started(self, fault: StartError, seconds: float) -> RehearsalResult:

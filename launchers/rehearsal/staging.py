@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from launchers.core import nonce as nonces
 from launchers.core.containers import Conduct, Container
+from launchers.core.job import INIT
 from launchers.core.plan import counted
 from launchers.core.problems import LaunchError, Problem
+from launchers.core.proof import expected_of
 from launchers.core.provider import JobDefinition
 from launchers.core.source_bundle import SourceBundle
 from launchers.rehearsal import google_token, secrets
@@ -82,6 +85,7 @@ def stage(
     """
     staging = _Staging(provider, definition, bundle, options, workplace)
     staging.choose_image()
+    staging.draw_nonce()
     limits = staging.share_machine(client)
     staging.bring_code()
     staging.bring_watch()
@@ -122,6 +126,9 @@ class _Staging:
         self._bundle, self._options, self._workplace = bundle, options, workplace
         self._text = definition.text
         self.expected = _expected(definition, self.containers, options)
+        if not self._guarded:
+            # The watch on hvd.init() is all that such a document gets, and it has no stamp.
+            self.expected = replace(self.expected, mode=INIT, nonce="")
         self._objects: dict[str, Path] = {}  # bucket/key -> file, for an object store
         self._token: Path | None = None
         self.deviations: list[str] = list(self.conduct.left_out)
@@ -137,6 +144,18 @@ class _Staging:
                 f"{counted(options.ranks_per_host or 0, 'rank')} a host: world size "
                 f"{expected.world_size} instead of {expected.document_world_size}"
             )
+
+    def draw_nonce(self) -> None:
+        """One of its own, where the document has the placeholder of one."""
+        if self.expected.nonce != nonces.PLACEHOLDER:
+            return
+        nonce = nonces.new_nonce()
+        self.expected = replace(self.expected, nonce=nonce)
+        self.containers = [
+            replace(one, environment={**one.environment, nonces.VARIABLE: nonce})
+            for one in self.containers
+        ]
+        self._note(f"{nonces.VARIABLE}: one that is drawn for the rehearsal, not the placeholder")
 
     def share_machine(self, client: Any) -> Limits:
         """Memory, GPUs and CPU cores."""
@@ -263,4 +282,5 @@ def _expected(
                     rule="ranks-per-host",
                 )
             )
-    return Expected(here, whole, hosts)
+    said = expected_of(containers[0].environment)
+    return Expected(here, whole, hosts, said.mode, said.nonce)

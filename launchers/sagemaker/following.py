@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from launchers.core import following
-from launchers.core.document import at, whole_number
+from launchers.core.document import at, mapping, whole_number
 from launchers.core.following import CloudJob, Sight
 from launchers.core.mpi_output import untangled
 from launchers.core.problems import Problem
+from launchers.core.proof import expected_of
 from launchers.core.provider import SUCCEEDED, JobHandle, JobStatus, Listener, LogLine
 from launchers.sagemaker.log_streams import GROUP, LogStreams, RawLine
 from launchers.sagemaker.session import AWS_ERRORS, Session, is_missing
@@ -59,7 +60,7 @@ class _TrainingJob(CloudJob):
             ended=has_ended(found),
             ended_at=ended.timestamp() if ended else None,
             reason=reason_of(found),
-            world_size=whole_number(at(found, "Environment", "LAUNCH_WORLD_SIZE")) or 0,
+            expected=expected_of(mapping(found, "Environment")),
             details=_details(self._session, found),
         )
 
@@ -68,8 +69,11 @@ class _TrainingJob(CloudJob):
         for raw in self._streams.round():
             yield from _parsed(raw, *self._size)
 
-    def deciding_lines(self, sight: Sight) -> Iterator[LogLine]:
+    def lines_with(
+        self, sight: Sight, words: Sequence[str], since: float = 0.0
+    ) -> Iterator[LogLine]:
         """FilterLogEvents over all streams."""
+        begin = {"startTime": int(since * 1000)} if since else {}
         try:
             for page in (
                 self._session.client("logs", attempts=1)
@@ -77,7 +81,8 @@ class _TrainingJob(CloudJob):
                 .paginate(
                     logGroupName=GROUP,
                     logStreamNamePrefix=f"{self.handle.name}/",
-                    filterPattern='?"launch: proof" ?"launch: failure"',
+                    filterPattern=" ".join(f'?"{text}"' for text in words),
+                    **begin,
                 )
             ):
                 for event in page["events"]:

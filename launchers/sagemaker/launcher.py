@@ -95,13 +95,15 @@ class SageMakerProvider(Provider):
         return render(self.name, "training_job.json.j2", plan)
 
     def identity(self, definition: JobDefinition) -> Mapping[str, Any]:
-        """The request without name, role, bucket, region and the folder of the checkpoints."""
+        """The request without name, role, bucket, region, nonce and the folder of the
+        checkpoints."""
         document = json.loads(definition.text)
         for key in ("TrainingJobName", "RoleArn", "CheckpointConfig"):
             document.pop(key, None)
         for key in ("sagemaker_job_name", "sagemaker_region"):
             document["HyperParameters"].pop(key, None)
-        document["Environment"].pop("LAUNCH_JOB", None)
+        for key in ("LAUNCH_JOB", "LAUNCH_NONCE"):
+            document["Environment"].pop(key, None)
         bucket = _code_bucket(definition.document)
         text = json.dumps(document).replace(f"s3://{bucket}/launch/", "s3:///launch/")
         identity: dict[str, Any] = json.loads(text)

@@ -17,6 +17,7 @@ from typing import Any
 from launchers.core import sdk_gate
 from launchers.core.document import at
 from launchers.core.job import JobSpec
+from launchers.core.nonce import filled, new_nonce
 from launchers.core.pipeline import Prepared, prepare
 from launchers.core.problems import LaunchError, Problem, did_you_mean, errors
 from launchers.sagemaker import images
@@ -79,6 +80,8 @@ def make_estimator(job: JobSpec, overrides: Mapping[str, Any]) -> Any:
         raise LaunchError(problems)
     for warning in prepared.problems:
         warnings.warn(str(warning), stacklevel=3)
+    # The SDK sends what the estimator holds, so that it is drawn here and not at the sending.
+    prepared = replace(prepared, definition=filled(prepared.definition, new_nonce()))
     if session is None:
         session = new_session(account_of(job).region)
     return base(prepared, **{**_arguments(prepared), **overrides, "sagemaker_session": session})
@@ -131,6 +134,7 @@ def _placeholders(prepared: Prepared) -> list[Problem]:
             rule="placeholder",
         )
         for placeholder in prepared.definition.placeholders
+        if not placeholder.at_sending
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from launchers.core import nonce
 from launchers.core.credentials import problems_in_arguments
 from launchers.core.environment_rules import problems_in_names
 from launchers.core.gpu_pinning import pinning
@@ -176,7 +177,7 @@ def _placeholders(account: Account, places: Mapping[str, str]) -> tuple[Placehol
         found.append(
             Placeholder("the region", account.region, "--region, AWS_REGION or the profile's")
         )
-    return tuple(found)
+    return (*found, nonce.placeholder("$.Environment.LAUNCH_NONCE"))
 
 
 def _channels(options: SageMakerOptions, code: str) -> tuple[Mapping[str, Any], ...]:

@@ -10,6 +10,7 @@ from launchers.core.plan import Row, counted, layout
 from launchers.core.plan_rows import (
     pinning_row,
     place_rows,
+    proof_row,
     requirements_rows,
     secrets_rows,
     source_rows,
@@ -35,6 +36,7 @@ def rows(
     hardware = f"{counted(machine.gpus, 'GPU')} {gpu_model}".strip()
     found = [
         Row("ranks", f"{layout(job.instances, processes)}, by MPI"),
+        proof_row(job, job.instances * processes),
         Row("machine", f"{machine.name}, {hardware}", machine.origin),
         Row("image", image.uri, image.origin),
         Row("", image.described()),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from launchers.core.document import at, entries, mapping, whole_number
+from launchers.core.environment_rules import problems_in_proof
 from launchers.core.kinds import format_duration
 from launchers.core.problems import Problem
 
@@ -25,6 +26,7 @@ def check_fields(document: object) -> list[Problem]:
         *_tags(document),
         *_isolation(document),
         *_hyperparameters(document),
+        *problems_in_proof(mapping(document, "Environment"), "$.Environment"),
     ]
 
 

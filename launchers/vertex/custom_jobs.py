@@ -12,6 +12,7 @@ from google.protobuf.json_format import MessageToDict
 from launchers.core.cloud import asked
 from launchers.core.document import at
 from launchers.core.ledger import Ledger
+from launchers.core.nonce import filled_text
 from launchers.core.problems import Problem
 from launchers.core.provider import JobHandle
 from launchers.core.sending import CLOCK_SECONDS, holds
@@ -68,7 +69,7 @@ def located(
     if entry is None:
         return None
     if not entry.details.get("resource"):
-        document = parsed(entry.definition)
+        document = parsed(filled_text(entry.definition, entry.nonce))
         jobs = jobs_where(session, handle.name, labels_filter(handle.name))
         ours = [job for job in jobs if is_ours(job, document, entry.created)]
         if not ours or "sent" not in entry.details:

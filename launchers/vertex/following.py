@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from launchers.core import following
-from launchers.core.document import at, whole_number
+from launchers.core.document import at
 from launchers.core.following import CloudJob, Sight
 from launchers.core.logs import parse_tagged
 from launchers.core.poll import poll_seconds
 from launchers.core.problems import Problem
+from launchers.core.proof import expected_of
 from launchers.core.provider import PENDING, SUCCEEDED, JobHandle, JobStatus, Listener, LogLine
 from launchers.vertex.custom_jobs import described, located, no_such_job, session_of
 from launchers.vertex.log_pages import LogPages, RawLine
@@ -68,7 +69,7 @@ class _CustomJob(CloudJob):
             ended=has_ended(found),
             ended_at=seconds_of(ended) if ended else None,
             reason=reason_of(found),
-            world_size=_world_size(found),
+            expected=expected_of(_environment(found)),
             details=_details(self._session, str(self._resource), found),
         )
 
@@ -80,9 +81,11 @@ class _CustomJob(CloudJob):
         for raw in self._log().round(until):
             yield _parsed(raw)
 
-    def deciding_lines(self, sight: Sight) -> Iterator[LogLine]:
-        """The same query for the words of proof and failure alone."""
-        for raw in self._log().deciding():
+    def lines_with(
+        self, sight: Sight, words: Sequence[str], since: float = 0.0
+    ) -> Iterator[LogLine]:
+        """The same query for these words alone."""
+        for raw in self._log().holding(words, since):
             yield _parsed(raw)
 
     def no_such_job(self) -> Problem:
@@ -105,13 +108,11 @@ def _parsed(raw: RawLine) -> LogLine:
     return parse_tagged(raw.text, raw.time, raw.replica)
 
 
-def _world_size(found: Mapping[str, Any]) -> int:
-    """What the job's containers are told; 0 for a job that is not ours."""
+def _environment(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the job's containers are told."""
     pools = at(found, "jobSpec", "workerPoolSpecs") or [{}]
-    for variable in at(pools[0], "containerSpec", "env") or []:
-        if variable.get("name") == "LAUNCH_WORLD_SIZE":
-            return whole_number(variable.get("value")) or 0
-    return 0
+    variables = at(pools[0], "containerSpec", "env") or []
+    return {str(one.get("name")): one.get("value") for one in variables}
 
 
 def _details(session: Session, resource: str, found: Mapping[str, Any]) -> dict[str, Any]:

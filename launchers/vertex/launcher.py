@@ -83,8 +83,8 @@ class VertexProvider(Provider):
         return render(self.name, "custom_job.json.j2", plan)
 
     def identity(self, definition: JobDefinition) -> Mapping[str, Any]:
-        """The CustomJob without its name, our labels, service account, bucket and the folders of
-        output and checkpoints. Project and location are no part of it."""
+        """The CustomJob without its name, our labels, service account, bucket, nonce and the
+        folders of output and checkpoints. Project and location are no part of it."""
         document = json.loads(definition.text)
         document.pop("displayName")
         for key in ("serviceAccount", "baseOutputDirectory"):
@@ -99,7 +99,7 @@ class VertexProvider(Provider):
             container["env"] = [
                 item
                 for item in container.get("env", ())
-                if item["name"] not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR")
+                if item["name"] not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_NONCE")
             ]
         text = json.dumps(document)
         place = mounted(bundle_place(definition.document))

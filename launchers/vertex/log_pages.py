@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
@@ -32,7 +32,6 @@ _OVERLAP_LINES = 2 * PAGE_LINES
 # hundred.
 _MOST_REPLICAS = 150
 _TASK = "resource.labels.task_name"
-_DECIDING = ("launch: proof", "launch: failure")
 
 
 @dataclass(frozen=True)
@@ -131,15 +130,20 @@ class LogPages:
                     yield from self._beginning_of(name, str(entry.get("timestamp", "")))
                 yield from self._new_lines(name, entry)
 
-    def deciding(self) -> Iterator[RawLine]:
-        """Only lines that prove the job, or tell a failure. Nothing counts as given.
+    def holding(self, words: Sequence[str], since: float = 0.0) -> Iterator[RawLine]:
+        """Only lines that hold one of ``words``. Nothing counts as given.
+
+        Args:
+            since: Leave out what is older, in seconds since the epoch.
 
         Raises:
             Exception: One of the cloud's errors.
         """
-        texts = " OR ".join(json.dumps(text) for text in _DECIDING)
-        either = f"(jsonPayload.message:({texts}) OR textPayload:({texts}))"
-        for entry in chain.from_iterable(self._pages_of(f"{self._job} AND {either}")):
+        texts = " OR ".join(json.dumps(text) for text in words)
+        wanted = [self._job, f"(jsonPayload.message:({texts}) OR textPayload:({texts}))"]
+        if since:
+            wanted.append(f'timestamp>="{_text_of(since)}"')
+        for entry in chain.from_iterable(self._pages_of(" AND ".join(wanted))):
             seconds = _seconds_of(str(entry.get("timestamp", "")))
             yield from _lines(entry, seconds, _replica_of(entry))
 

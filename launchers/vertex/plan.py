@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from launchers.core import nonce
 from launchers.core.credentials import problems_in_arguments
 from launchers.core.environment_rules import problems_in_names
 from launchers.core.gpu_pinning import pinning
@@ -268,4 +269,5 @@ def _placeholders(account: Account, image: ImageChoice) -> tuple[Placeholder, ..
                 "the location", account.location, "--location, or `gcloud config set ai/region`"
             )
         )
-    return tuple(found)
+    place = "$.jobSpec.workerPoolSpecs[*].containerSpec.env.LAUNCH_NONCE"
+    return (*found, nonce.placeholder(place))

@@ -11,6 +11,7 @@ from launchers.core.plan import Row, counted, layout
 from launchers.core.plan_rows import (
     pinning_row,
     place_rows,
+    proof_row,
     requirements_rows,
     secrets_rows,
     source_rows,
@@ -37,6 +38,7 @@ def rows(
     hardware = f"{counted(machine.gpus, 'GPU')} {machine.gpu_model}".strip()
     return (
         Row("ranks", f"{layout(job.instances, processes)}, by our agent"),
+        proof_row(job, job.instances * processes),
         Row("machine", f"{machine.name}, {hardware}", machine.origin),
         *([Row("boot disk", job.options.boot_disk)] if job.options.boot_disk else []),
         *_reduction_rows(job),

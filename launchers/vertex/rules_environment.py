@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from launchers.core.credentials import problems_in_arguments, problems_in_environment
 from launchers.core.document import mapping
-from launchers.core.environment_rules import is_reserved
+from launchers.core.environment_rules import is_reserved, problems_in_proof
 from launchers.core.problems import Problem
 from launchers.vertex.rules_pools import Pool, pools
 from launchers.vertex.rules_start import words_in
@@ -47,6 +47,7 @@ def check_environment(document: object, ours: bool, allowed: frozenset[str]) -> 
         problems += [*_names(pool, ours), *_twice(pool)]
         values = dict(pool.environment)
         problems += problems_in_environment(values, f"{pool.task_path}.env", allowed)
+        problems += problems_in_proof(values, f"{pool.task_path}.env")
         problems += problems_in_arguments(_arguments(pool), f"{pool.task_path}.args: ", allowed)
     return problems
 

@@ -64,13 +64,18 @@ def seen(*texts: str) -> JobWatch:
     return watch
 
 
-def test_the_first_proof_line_is_the_proof():
-    watch = seen(
-        "[host-1/0] hello",
+def test_the_last_proof_of_the_expected_size_is_the_proof():
+    lines = (
+        "[host-1/0] launch: proof: world size 9: 9 hosts x 1 rank, Gloo",
         "[host-1/0] launch: proof: world size 2: 2 hosts x 1 rank, Gloo",
+        "[host-1/0] launch: proof: world size 2: 2 hosts x 1 rank, Gloo; no training seen",
         "[host-1/0] launch: proof: world size 9: 9 hosts x 1 rank, Gloo",
     )
-    assert watch.proof == "world size 2: 2 hosts x 1 rank, Gloo"
+    watch = JobWatch(world_size=2)
+    for text in lines:
+        watch.see(parse_tagged(text))
+    assert watch.proof == "world size 2: 2 hosts x 1 rank, Gloo; no training seen"
+    assert seen(*lines).proof == "world size 9: 9 hosts x 1 rank, Gloo"
 
 
 def test_text_that_only_mentions_the_proof_is_none():

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tests.fakes.job_scenarios import JobScenario, Verdict
-from tests.fakes.log_lines import Growing, lines_of
+from tests.fakes.log_lines import Growing, Lines, lines_of
 from tests.fakes.log_streams import Stream
+from tests.fakes.stamps import Stamped, nonce_of
 
 
 @dataclass
@@ -112,7 +113,7 @@ class Course:
                 Stream(
                     self._stream_name(host, appears),
                     host,
-                    lines_of(source, self._apart),
+                    self._as_printed(lines_of(source, self._apart)),
                     int(now * 1000),
                     appears,
                     timed=scenario.timed,
@@ -120,6 +121,10 @@ class Course:
                     hidden=scenario.hidden.get(host, 0),
                 )
             )
+
+    def _as_printed(self, lines: Lines) -> Lines:
+        """The lines with the stamp that the guard in this job would have put on its own."""
+        return Stamped(lines, nonce_of(self.document)) if self.scenario.stamps else lines
 
     def _next(self, now: float) -> None:
         """Enter the next state."""

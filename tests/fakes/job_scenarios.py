@@ -100,6 +100,8 @@ class JobScenario:
         hidden: Host -> log requests of this job that do not see its stream yet.
         lines_late: Seconds by which all lines come late, also past the job's end.
         runner: Runs the job for real; states and lines come from there.
+        stamps: Whether the guard printed the lines that are guard's and agent's; else a script
+            did, and they carry what they say.
     """
 
     ends: ClassVar[Collection[str]] = ()
@@ -117,6 +119,7 @@ class JobScenario:
     hidden: Mapping[str, int] = field(default_factory=dict)
     lines_late: float = 0.0
     runner: Runner | None = None
+    stamps: bool = True
 
     def __post_init__(self) -> None:
         check_outcome(self.outcome, self.ends)

@@ -68,7 +68,7 @@ def test_a_good_job_is_proven_and_found_again(launch: Launch):
     answer = launch(*TWO_HOSTS, "--processes", "2", "--json")
     assert answer.code == 0, answer.err
     assert answer.json["state"] == "succeeded"
-    assert answer.json["proof"] == "world size 4: 2 hosts x 2 ranks, Gloo"
+    assert answer.json["proof"] == "world size 4: 2 hosts x 2 ranks, Gloo; no training seen"
     name = answer.json["name"]
     assert launch("wait", name).code == 0
     assert launch("status", name, "--json").json["state"] == "succeeded"

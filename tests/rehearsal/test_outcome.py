@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from launchers.core.containers import Cause
-from launchers.core.logs import JobWatch
 from launchers.core.mpi_output import untangled
+from launchers.core.provider import LogLine
 from launchers.rehearsal.act import ENDED, ENGINE_LOST, TIMED_OUT, ActEnd, Seen
 from launchers.rehearsal.causes import Causes
 from launchers.rehearsal.outcome import Expected, judged
@@ -18,6 +19,7 @@ from tests.rehearsal.boxes import box
 
 GOOD = Ending("algo-1", 0)
 FOUR = Expected(4, 8, 2)
+UNSTAMPED = "its document carries no nonce: the verdict rests on the job's own log lines"
 KNOWN = (Cause(r"noticed that rank (\d+) went", "rank {0} was killed"),)
 
 
@@ -30,8 +32,10 @@ def hosts(ranks: int = 2) -> list[Any]:
 
 
 def seen(lines: Sequence[str], proofs: dict[str, str]) -> Seen:
-    """What an act showed that printed ``lines`` on algo-1."""
-    found = Seen(JobWatch(), Causes(KNOWN), dict(proofs))
+    """What an act showed that printed ``lines`` on algo-1, and from whose hosts proofs came."""
+    found = Seen(FOUR.to_prove.watch(), Causes(KNOWN), dict(proofs))
+    for host, text in proofs.items():
+        found.watch.see(LogLine(0.0, host, 0, f"launch: proof: {text}"))
     for text in lines:
         for line in untangled(text, 0.0, "algo-1"):
             found.watch.see(line)
@@ -53,10 +57,28 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
             [],
             {},
             "not proven",
+            "completed, but no line of its output proves world size 4",
+        ),
+        (
+            "no proof from hosts that are jobs of their own",
+            GOOD,
+            0,
+            ["mpirun noticed that rank 3 went"],
+            {},
+            "not proven",
             (
-                "completed but not proven: no rank has shown that Horovod made one job of them (no "
-                "proof line)"
+                "completed, but no line of its output proves world size 4 (2 jobs of world size 1 "
+                "where one of 4 was expected; rank 3 was killed)"
             ),
+        ),
+        (
+            "a rank failed and the toolkit could not say so",
+            GOOD,
+            2,
+            ['launch: failure: {"rank": 3, "host": "algo-2", "reason": "KeyError"}'],
+            {"algo-1": PROOF},
+            "failed",
+            "rank 3 on algo-2 failed first: KeyError (the containers ended with 0 all the same)",
         ),
         (
             "a proof of another size",
@@ -66,8 +88,8 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
             {"algo-1": "world size 2: 1 host x 2 ranks, MPI"},
             "not proven",
             (
-                "completed but not proven: world size 2: 1 host x 2 ranks, MPI; expected world "
-                "size 4 on 2 hosts"
+                "completed, but it proved another job: world size 2: 1 host x 2 ranks, MPI; "
+                "expected world size 4 on 2 hosts"
             ),
         ),
         (
@@ -78,8 +100,8 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
             {"algo-1": "world size 4: 1 host x 4 ranks, MPI"},
             "not proven",
             (
-                "completed but not proven: world size 4: 1 host x 4 ranks, MPI; expected world "
-                "size 4 on 2 hosts"
+                "completed, but it proved another job: world size 4: 1 host x 4 ranks, MPI; "
+                "expected world size 4 on 2 hosts"
             ),
         ),
         (
@@ -93,8 +115,8 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
             },
             "not proven",
             (
-                "completed but not proven: 2 jobs instead of one (algo-1: world size 1: 1 host x 1 "
-                "rank, MPI, algo-2: world size 1: 1 host x 1 rank, MPI)"
+                "completed, but as 2 jobs instead of one (algo-1: world size 1: 1 host x 1 rank, "
+                "MPI, algo-2: world size 1: 1 host x 1 rank, MPI)"
             ),
         ),
         (
@@ -153,17 +175,25 @@ def test_judged(
     state: str,
     reason: str,
 ) -> None:
-    end = ActEnd(ENDED, ending)
-    assert judged(end, seen(lines, proofs), FOUR, hosts(ranks), None) == (state, reason), name
+    found = judged(ActEnd(ENDED, ending), seen(lines, proofs), FOUR, hosts(ranks), None)
+    assert (found.state, found.reason) == (state, reason), name
 
 
 def test_a_time_limit_is_named() -> None:
-    state, reason = judged(ActEnd(TIMED_OUT), seen([], {}), FOUR, hosts(), 3600)
-    assert (state, reason) == ("timed out", "the document's time limit of 3600 s was reached")
+    found = judged(ActEnd(TIMED_OUT), seen([], {}), FOUR, hosts(), 3600)
+    told = "the document's time limit of 3600 s was reached"
+    assert (found.state, found.reason) == ("timed out", told)
 
 
 def test_an_engine_that_went_away_is_named() -> None:
-    state, reason = judged(
-        ActEnd(ENGINE_LOST, error="ConnectionError"), seen([], {}), FOUR, hosts(), None
-    )
-    assert (state, reason) == ("lost", "the Docker engine went away (ConnectionError)")
+    end = ActEnd(ENGINE_LOST, error="ConnectionError")
+    found = judged(end, seen([], {}), FOUR, hosts(), None)
+    assert (found.state, found.reason) == ("lost", "the Docker engine went away (ConnectionError)")
+
+
+def test_a_success_says_what_it_rests_on() -> None:
+    found = judged(ActEnd(ENDED, GOOD), seen([], {"algo-1": PROOF}), FOUR, hosts(), None)
+    assert found.proof == f"{PROOF}; evidence missing ({UNSTAMPED})"
+    init = replace(FOUR, mode="init", nonce="0" * 32)
+    stamped = seen([], {"algo-1": PROOF})
+    assert judged(ActEnd(ENDED, GOOD), stamped, init, hosts(), None).proof == PROOF

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from launchers.core.containers import Conduct, Container
+from launchers.core.proof import NO_NONCE
 from launchers.core.provider import JobDefinition
 from launchers.core.render import document_text
 from launchers.rehearsal.options import RehearsalOptions
@@ -47,7 +48,8 @@ def test_the_shared_script_trains_and_is_proven(
     assert answer.code == 0, answer.err
     result = answer.json
     assert result["state"] == "succeeded"
-    assert result["proof"] == "world size 4: 2 hosts x 2 ranks, MPI"
+    trained = "world size 4: 2 hosts x 2 ranks, MPI; gradients exchanged, weights equal"
+    assert result["proof"] == trained
     assert (result["world_size"], result["document_world_size"]) == (4, 4)
     assert "the toolkit's own sleep after mpirun" in result["seconds"]
     consumed = Path(result["folder"], "document.json").read_text()
@@ -96,7 +98,7 @@ def test_a_correct_document_from_elsewhere_is_proven(launch: Launch, toolkit_ima
     answer = rehearse(launch, foreign(toolkit_image), "--source", str(folder))
     assert answer.code == 0, answer.err
     result = answer.json
-    assert result["proof"] == "world size 2: 2 hosts x 1 rank, MPI"
+    assert result["proof"] == f"world size 2: 2 hosts x 1 rank, MPI ({NO_NONCE})"
     assert any("on PYTHONPATH" in text for text in result["deviations"])
     assert any("served beside the containers" in text for text in result["deviations"])
     assert [rank["host"] for rank in seen_by_ranks(answer)] == ["algo-1", "algo-2"]
@@ -141,7 +143,7 @@ def test_an_mpi_option_that_makes_the_toolkit_leave_is_not_proven(
     assert refused.code == 2
     answer = rehearse(launch, document, "--source", str(folder), "--despite-problems")
     assert (answer.code, answer.json["state"]) == (1, "not proven")
-    assert answer.json["reason"].startswith("completed but not proven: ")
+    assert answer.json["reason"].startswith("completed, but no line of its output proves")
     assert "mpirun never started" in answer.json["reason"]
 
 
@@ -280,7 +282,7 @@ def test_fewer_ranks_are_told_and_proven(launch: Launch, toolkit_image: str) -> 
     assert answer.code == 0, answer.err
     result = answer.json
     assert (result["world_size"], result["document_world_size"]) == (2, 4)
-    assert result["proof"] == "world size 2: 2 hosts x 1 rank, MPI"
+    assert result["proof"] == "world size 2: 2 hosts x 1 rank, MPI; no training seen"
     assert "rehearsed with 2 of 4 ranks" in answer.err
     assert "1 rank a host: world size 2 instead of 4" in result["deviations"]
     assert answer.err.index("deviation") < answer.err.index("[algo-1]"), "told first"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from launchers.core.proof import NO_NONCE
 from tests.cli.command import Launch
 from tests.rehearsal.boxes import things_of
 from tests.rehearsal.test_vertex_rehearsal import FOREIGN, INIT
@@ -58,7 +59,7 @@ def test_a_configuration_of_gclouds_is_proven(launch: Launch, toolkit_image: str
     launch.write("config.yaml", yaml.safe_dump({"workerPoolSpecs": [pool]}))
     answer = launch("rehearse", "config.yaml", "--json")
     assert answer.code == 0, answer.err
-    assert answer.json["proof"] == "world size 2: 1 host x 2 ranks, Gloo"
+    assert answer.json["proof"] == f"world size 2: 1 host x 2 ranks, Gloo ({NO_NONCE})"
 
 
 def test_a_secret_is_not_read_without_being_asked_for(launch: Launch, toolkit_image: str) -> None:

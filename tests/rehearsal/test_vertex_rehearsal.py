@@ -15,6 +15,7 @@ import pytest
 from launchers.core.containers import Conduct, Container
 from launchers.core.paths import entrypoints_folder
 from launchers.core.problems import LaunchError
+from launchers.core.proof import NO_NONCE
 from launchers.core.provider import FAILED, NOT_PROVEN, SUCCEEDED, JobDefinition
 from launchers.core.render import document_text
 from launchers.core.source_bundle import SourceBundle, scan
@@ -149,7 +150,8 @@ def test_a_job_of_two_replicas_is_proven(
     heard = Heard()
     result = run(document, code, heard)
     assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
-    assert result.proof == "world size 2: 2 hosts x 1 rank, Gloo"
+    proof = "world size 2: 2 hosts x 1 rank, Gloo; no training seen"
+    assert result.proof == f"{proof} ({NO_NONCE})"
     seen = [json.loads(line.text[5:]) for line in heard.lines if line.text.startswith("seen ")]
     assert len(seen) == 2
     for rank in seen:
@@ -356,7 +358,7 @@ def test_a_foreign_document_of_one_replica_is_watched_and_proven(
     heard = Heard()
     result = run(foreign(toolkit_image, *words_), None, heard)
     assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
-    assert result.proof == "world size 2: 1 host x 2 ranks, Gloo"
+    assert result.proof == f"world size 2: 1 host x 2 ranks, Gloo ({NO_NONCE})"
     assert any("on PYTHONPATH" in text for text in result.deviations)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from launchers.core import nonce
 from launchers.core.problems import LaunchError, errors
 from tests.cli.command import Launch
 from tests.sagemaker.documents import captured, plain, prepared, rendered
@@ -163,11 +164,13 @@ def test_efa_is_set_where_the_toolkit_does_not(machine: str, told: bool):
 
 def test_placeholders_are_listed_and_a_filled_request_has_none():
     listed = prepared().definition.placeholders
-    assert len(listed) == 3
-    filled = prepared(role=ROLE, bucket="b", region="eu-west-1")
-    assert filled.definition.placeholders == ()
-    assert "PLACEHOLDER" not in filled.definition.text.upper()
-    assert ".eu-west-1." in filled.definition.text
+    assert len(listed) == 4
+    filled = prepared(role=ROLE, bucket="b", region="eu-west-1").definition
+    assert [item.value for item in filled.placeholders] == [nonce.PLACEHOLDER]
+    sent = nonce.filled(filled, nonce.new_nonce())
+    assert sent.placeholders == ()
+    assert "PLACEHOLDER" not in sent.text.upper()
+    assert ".eu-west-1." in sent.text
 
 
 def test_name_role_and_bucket_are_no_part_of_the_digest_and_all_else_is():

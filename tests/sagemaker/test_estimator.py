@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import launchers.sagemaker
+from launchers.core import nonce
 from launchers.core.problems import EXIT_SDK, LaunchError, errors
 from launchers.sagemaker.rules import check
 from tests.cli.command import Launch
@@ -124,7 +125,9 @@ def test_the_job_is_the_one_that_the_command_prints(aws: Recorder, launch: Launc
         script=launch.folder / "train.py", instances=2, gpus=4, env={"A": "b"}, max_runtime="2h",
         args=["--epochs", 3],
     )  # fmt: skip
-    assert made.prepared.definition.text == printed.out
+    drawn = made.environment["LAUNCH_NONCE"]
+    assert re.fullmatch(nonce.FORM, drawn)
+    assert made.prepared.definition.text == nonce.filled_text(printed.out, drawn)
 
 
 def test_the_bundle_is_uploaded_to_the_place_that_the_request_names(aws: Recorder):

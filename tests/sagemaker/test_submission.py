@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from launchers.core import nonce
 from launchers.core.ledger import INTENT, Ledger
 from launchers.core.problems import LaunchError
 from launchers.core.provider import JobDefinition
@@ -28,10 +29,15 @@ from tests.fakes.faults import (
 )
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.sagemaker_service import SageMakerService
+from tests.fakes.stamps import nonce_of
 from tests.sagemaker.submitting import Bench, bench, contents, proven_job
 from tests.submit_children import Killer
 from tests.submitting import children
 
+LISTED = (
+    "  placeholder  $.Environment.LAUNCH_NONCE = PLACEHOLDER-NONCE: drawn at submission, one for "
+    "each job"
+)
 QUICK = Patience(first=0.001, longest=0.01, total=60.0)
 
 
@@ -53,10 +59,10 @@ def test_a_job_is_submitted_followed_and_proven(tried: Bench):
 def test_the_body_on_the_wire_is_the_printed_document(tried: Bench):
     printed = tried.submit("--dry-run")
     assert printed.code == 0
-    assert "placeholder" not in printed.err
+    assert [line for line in printed.err.splitlines() if "placeholder" in line] == [LISTED]
     assert tried.submit().code == 0
     (sent,) = tried.aws.received("CreateTrainingJob")
-    assert sent.body == printed.out.encode()
+    assert nonce.filled_text(printed.out, nonce_of(json.loads(sent.body))).encode() == sent.body
 
 
 def test_nothing_is_sent_while_a_placeholder_is_left(tried: Bench):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from launchers.core import nonce
 from launchers.core.pushed_image import remember_pushed
 from launchers.vertex.document import bootstrap, escaped, script_of, unescaped, words_of
 from launchers.vertex.launcher import VertexProvider
@@ -325,10 +326,13 @@ def test_placeholders_are_listed_and_a_filled_request_has_none():
         "placeholder-bucket",
         "us-docker.pkg.dev/placeholder-project/placeholder/launch-horovod:placeholder",
         "us-central1",
+        nonce.PLACEHOLDER,
     ]
-    filled = prepared(**RESOLVED).definition
+    listed = prepared(**RESOLVED).definition.placeholders
+    assert [item.value for item in listed] == [nonce.PLACEHOLDER]
+    filled = nonce.filled(prepared(**RESOLVED).definition, nonce.new_nonce())
     assert filled.placeholders == ()
-    assert "placeholder" not in filled.text
+    assert "placeholder" not in filled.text.lower()
     assert filled.destination == {"project": "my-project", "location": "us-central1"}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from google.cloud.aiplatform_v1 import CustomJob
 
+from launchers.core import nonce
 from launchers.core.ledger import INTENT, Ledger
 from launchers.core.problems import InDoubtError, LaunchError
 from launchers.core.provider import JobDefinition
@@ -21,6 +22,7 @@ from tests.fakes.google_clients import create, job_document
 from tests.fakes.google_scenarios import VertexScenario
 from tests.fakes.google_wire import DEADLINE, INTERNAL, TOO_MANY_REQUESTS, UNAVAILABLE
 from tests.fakes.job_scenarios import BY_HAND
+from tests.fakes.stamps import nonce_of
 from tests.fakes.vertex_service import VertexService
 from tests.submit_children import Killer
 from tests.submitting import children, contents
@@ -48,12 +50,14 @@ def test_a_job_is_submitted_followed_and_proven(tried: Bench):
 def test_the_message_on_the_wire_is_the_printed_document(tried: Bench):
     printed = tried.submit("--dry-run", "--bucket", tried.google.bucket)
     assert printed.code == 0
-    assert "placeholder" not in printed.err
+    (listed,) = [line for line in printed.err.splitlines() if "placeholder" in line]
+    assert "containerSpec.env.LAUNCH_NONCE = PLACEHOLDER-NONCE" in listed
     assert tried.submit("--bucket", tried.google.bucket).code == 0
     (sent,) = tried.google.received("customJobs.create")
-    assert CustomJob.from_json(sent.body) == CustomJob.from_json(printed.out)
+    meant = nonce.filled_text(printed.out, nonce_of(json.loads(sent.body)))
+    assert CustomJob.from_json(sent.body) == CustomJob.from_json(meant)
     (job,) = tried.google.jobs
-    assert job.document == json.loads(printed.out)
+    assert job.document == json.loads(meant)
 
 
 def test_nothing_is_sent_without_an_image(tried: Bench):

@@ -1,0 +1,116 @@
+"""The nonce: what is filled with it, what never shows it, and the stamp that comes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from launchers.core import nonce
+from launchers.core.credentials import problems_in_environment
+from launchers.core.environment_rules import problems_in_names, problems_in_proof
+from launchers.core.problems import InDoubtError, Problem
+from launchers.core.provider import JobDefinition, LogLine
+from launchers.core.render import document_text
+from tests.fakes import stamps
+
+DRAWN = "0123456789abcdef" * 2
+
+
+def definition(document: dict[str, Any]) -> JobDefinition:
+    text = document_text(document)
+    listed = (nonce.placeholder("$.Environment.LAUNCH_NONCE"),)
+    return JobDefinition("sagemaker", "job", 2, text, document, listed)
+
+
+def test_a_nonce_is_new_each_time_and_no_credential_to_the_rules():
+    one, other = nonce.new_nonce(), nonce.new_nonce()
+    assert one != other
+    assert re.fullmatch(nonce.FORM, one)
+    for value in (one, nonce.PLACEHOLDER):
+        assert problems_in_environment({"LAUNCH_NONCE": value}, "$.Environment") == []
+
+
+def test_the_credential_rules_let_nothing_else_pass_under_the_nonces_name():
+    key = "AKIA" + "IOSFODNN7QXBMPLE"
+    assert problems_in_environment({"LAUNCH_NONCE": key}, "$.Environment")
+
+
+def test_the_stamp_is_one_way_and_the_same_on_both_sides():
+    assert nonce.stamp_of(DRAWN) == "76ac43c39e4a88a5"
+    assert nonce.stamp_of(DRAWN) == stamps.stamp_of(DRAWN)
+    assert nonce.stamp_of("") == ""
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"Environment": {"A": "PLACEHOLDER-NONCE", "LAUNCH_NONCE": "PLACEHOLDER-NONCE"}},
+        {
+            "env": [
+                {"name": "A", "value": "PLACEHOLDER-NONCE"},
+                {"name": "LAUNCH_NONCE", "value": "PLACEHOLDER-NONCE"},
+            ]
+        },
+    ],
+)
+def test_exactly_the_placeholder_is_filled_and_no_byte_else(document: dict[str, Any]):
+    shown = definition(document)
+    sent = nonce.filled(shown, DRAWN)
+    assert sent.placeholders == ()
+    assert sent.document == json.loads(sent.text)
+    lines = zip(shown.text.splitlines(), sent.text.splitlines(), strict=True)
+    changed = [(a, b) for a, b in lines if a != b]
+    assert [a.replace(nonce.PLACEHOLDER, DRAWN) for a, _ in changed] == [b for _, b in changed]
+    assert sent.text.count(DRAWN) == 1
+    assert sent.text.count(nonce.PLACEHOLDER) == 1
+    assert shown.document == document, "what is shown is as it was"
+
+
+def test_a_service_that_quotes_the_request_does_not_show_the_nonce():
+    problem = Problem("SageMaker", f"'{DRAWN}' is too long", f"not {DRAWN}", f"shorten {DRAWN}")
+    error = nonce.without_nonce(InDoubtError(problem, 5), DRAWN)
+    assert isinstance(error, InDoubtError)
+    assert error.exit_code == 5
+    assert DRAWN not in str(error) + repr(error.problems)
+    assert "'***' is too long" in str(error)
+
+
+def test_a_line_that_prints_it_is_masked():
+    line = LogLine(1.0, "algo-1", 0, f"environ LAUNCH_NONCE={DRAWN} A=b")
+    assert nonce.without_secret(line, DRAWN).text == "environ LAUNCH_NONCE=*** A=b"
+    assert nonce.without_secret(line, "") is line
+
+
+def test_a_definition_that_is_printed_in_a_traceback_of_ours_keeps_to_the_placeholder():
+    from launchers.core.ledger import Entry
+    from launchers.core.proof import Expected
+
+    entry = Entry("n", "local", "b", 1, 2, "{}", nonce=DRAWN)
+    assert DRAWN not in repr(entry) + repr(Expected(2, nonce=DRAWN))
+
+
+@pytest.mark.parametrize(
+    ("environment", "rule"),
+    [
+        ({}, []),
+        ({"LAUNCH_PROOF": "strict", "LAUNCH_NONCE": DRAWN}, []),
+        ({"LAUNCH_PROOF": "init", "LAUNCH_NONCE": "PLACEHOLDER-NONCE"}, []),
+        ({"LAUNCH_PROOF": "none"}, ["proof-mode"]),
+        ({"LAUNCH_PROOF": None}, ["proof-mode"]),
+        ({"LAUNCH_NONCE": "secret-word"}, ["nonce"]),
+        ({"LAUNCH_NONCE": ""}, ["nonce"]),
+    ],
+)
+def test_a_document_says_its_proof_and_nonce_rightly(environment: dict[str, Any], rule: list[str]):
+    problems = problems_in_proof(environment, "$.Environment")
+    assert [problem.rule for problem in problems] == rule
+    assert "secret-word" not in str(problems)
+
+
+@pytest.mark.parametrize("name", ["LAUNCH_NONCE", "LAUNCH_PROOF"])
+def test_the_user_sets_neither_by_env(name: str):
+    (problem,) = problems_in_names({name: "x"})
+    assert problem.rule == "env-reserved"
