@@ -103,9 +103,7 @@ def test_os_exit_after_good_work_leaves_its_evidence(job: SimulatedJob) -> None:
     assert proofs(job)[-1] == f"{WORLD}; {EQUAL} [{STAMP}]"
 
 
-TRAIN = (
-    "import anytraining\nimport horovod.anyframework as hvd\nhvd.init()\nanytraining.train({})\n"
-)
+TRAIN = HVD + "import anytraining\nhvd.init()\nanytraining.train({})\n"
 # How a script may train elsewhere; what runs in the other process stands in real.py.
 WAYS = {
     "subprocess": "import subprocess, sys\n"
@@ -173,8 +171,8 @@ def test_what_a_script_prints_is_text_and_it_knows_no_stamp(job: SimulatedJob) -
 
 def test_nonsense_on_the_status_pipe_does_no_harm(job: SimulatedJob) -> None:
     noise = (
-        '{"event": "proof"}', '{"event": "evidence", "line": 3}', '{"event": "failing"}', "[" * 9999,
-        '{"event": "evidence"}', "[]", "x" * 3_000_000,
+        '{"event": "proof"}', '{"event": "evidence", "line": 3}', '{"event": "evidence"}',
+        '{"event": "failing"}', "[" * 9999, "[]", "x" * 3_000_000,
     )  # fmt: skip
     text = f"""
 def pipes():

@@ -34,19 +34,32 @@ class Ended:
 
     @property
     def ours(self) -> list[str]:
-        """The guard's own lines."""
-        return [line for line in self.stdout.splitlines() if line.startswith("launch: ")]
+        """The guard's own lines, but for those of the evidence."""
+        return [line for line in self._all if line.startswith("launch: ") and not _is_data(line)]
+
+    @property
+    def evidence(self) -> list[str]:
+        """The guard's lines of evidence."""
+        return [line for line in self._all if _is_data(line)]
 
     @property
     def printed(self) -> list[str]:
         """The script's lines."""
-        return [line for line in self.stdout.splitlines() if line and line not in self.ours]
+        return [line for line in self._all if line and not line.startswith("launch: ")]
+
+    @property
+    def _all(self) -> list[str]:
+        return self.stdout.splitlines()
 
     def failure(self) -> dict[str, Any]:
         found = [line for line in self.ours if line.startswith("launch: failure: ")]
         assert len(found) == 1, self.stdout
         value: dict[str, Any] = json.loads(found[0].partition("failure: ")[2])
         return value
+
+
+def _is_data(line: str) -> bool:
+    return line.startswith("launch: evidence: ")
 
 
 def run_guard(

@@ -37,16 +37,15 @@ def run(tmp_path: Path) -> Run:
 
 
 def evidence_lines(ended: Ended) -> list[dict[str, Any]]:
-    found = [line for line in ended.ours if line.startswith(evidence.LINE)]
-    assert all(len(line) <= evidence.LINE_BYTES for line in found)
-    return [json.loads(line[len(evidence.LINE) :]) for line in found]
+    assert all(len(line) <= evidence.LINE_BYTES for line in ended.evidence)
+    return [json.loads(line[len(evidence.LINE) :]) for line in ended.evidence]
 
 
 def gathered(*ends: Ended, stamp: str = STAMP) -> dict[int, list[evidence.Record]]:
     """What a launcher makes of the lines of all ranks."""
     gathering = evidence.Gathering(stamp, 2)
     for ended in ends:
-        for line in ended.ours:
+        for line in ended.evidence:
             gathering.feed(line)
     return gathering.evidence()
 
@@ -157,7 +156,7 @@ def test_os_exit_of_a_forked_child_is_its_own_affair(run: Run) -> None:
 
 def test_os_exit_at_world_size_1_is_as_ever(run: Run) -> None:
     ended = run("import os\nos._exit(0)\n", **{**ONE_HOST, **under_mpirun(1)})
-    assert (ended.code, ended.ours) == (0, [])
+    assert (ended.code, ended.ours, ended.evidence) == (0, [], [])
 
 
 @pytest.mark.parametrize("how", ["fails", "hangs"])
@@ -184,7 +183,7 @@ def test_a_child_whose_last_record_hangs_keeps_its_code(run: Run, tmp_path: Path
 def test_proof_init_prints_no_evidence(run: Run) -> None:
     ended = run(HVD + "hvd.init()\nimport os, sys\nassert 'anytraining' not in sys.modules\n",
                 LAUNCH_PROOF="init")  # fmt: skip
-    assert ended.ours == [PROOF]
+    assert (ended.ours, ended.evidence) == ([PROOF], [])
 
 
 def test_without_a_nonce_lines_have_no_stamp(run: Run) -> None:
