@@ -53,6 +53,7 @@ def who_pins(texts: SourceTexts) -> tuple[str, str]:
 
 
 def without_comments(text: str) -> str:
+    """Python's text without its comments; what is no Python, without what stands behind a #."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):

@@ -135,6 +135,11 @@ class JobSpec:
         metavar="exchange|init|strict",
         default=EXCHANGE,
     )
+    strategy: Annotated[str | None, Choice(("auto", "horovod"))] = option(
+        "--strategy",
+        help="What makes the ranks train together. Default: read from the source.",
+        metavar="auto|horovod",
+    )
     max_runtime: Annotated[int | None, Duration()] = option(
         "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"
     )

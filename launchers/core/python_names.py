@@ -18,16 +18,18 @@ def names_used(tree: ast.Module) -> dict[str, int]:
     """
     nodes = list(ast.walk(tree))
     used: dict[str, int] = {}
-    meanings = _imported(nodes, used)
-    for _ in range(_DEPTH):
-        if not _assigned(nodes, meanings):
-            break
+    meanings = _meanings(nodes, used)
     for node in nodes:
         if isinstance(node, ast.Attribute | ast.Name):
             name = dotted(node, meanings)
             if name:
                 _note(used, name, node.lineno)
     return used
+
+
+def meanings_of(tree: ast.Module) -> dict[str, str]:
+    """The file's own names -> the dotted names that they stand for, ``K`` -> ``keras``."""
+    return _meanings(list(ast.walk(tree)), {})
 
 
 def dotted(node: ast.AST, meanings: dict[str, str]) -> str:
@@ -39,6 +41,14 @@ def dotted(node: ast.AST, meanings: dict[str, str]) -> str:
     if not isinstance(node, ast.Name) or node.id not in meanings:
         return ""
     return ".".join([meanings[node.id], *reversed(parts)])
+
+
+def _meanings(nodes: list[ast.AST], used: dict[str, int]) -> dict[str, str]:
+    meanings = _imported(nodes, used)
+    for _ in range(_DEPTH):
+        if not _assigned(nodes, meanings):
+            break
+    return meanings
 
 
 def _imported(nodes: list[ast.AST], used: dict[str, int]) -> dict[str, str]:

@@ -171,3 +171,8 @@ def _scanned(folder: Path, requirements: Path | None, allowed: tuple[str, ...]) 
         modified = file.origin.lstat().st_mtime_ns
         digest.update(f"{file.name}\0{file.size}\0{modified}\n".encode())
     return replace(bundle, sha256=digest.hexdigest())
+
+
+def user_files(bundle: SourceBundle) -> list[Path]:
+    """The files of the user's tree that are in the bundle, where they lie."""
+    return [file.origin for file in bundle.files if file.name.startswith("src/")]

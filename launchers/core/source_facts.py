@@ -72,6 +72,36 @@ class SourceFacts:
                 waiting += new
         return tuple(reached)
 
+    def surely_imported(self, at_most: int) -> list[str]:
+        """The files of the tree that run whenever the script does: imported at the top of a file
+        that does so itself, outside ``try`` and ``if``. They are parsed for it, up to ``at_most``
+        bytes together."""
+        found: dict[str, None] = {}
+        waiting = [self.script]
+        while waiting:
+            importer = waiting.pop(0)
+            tree = self.tree(importer)
+            sure = [one for one in imports(tree) if one.sure] if tree is not None else []
+            for path in (path for one in sure for path in self._surely(one, importer)):
+                if path in found or path == self.script:
+                    continue
+                at_most -= len(self.texts.read(path))
+                if at_most < 0:
+                    return list(found)
+                found[path] = None
+                waiting.append(path)
+        return list(found)
+
+    def _surely(self, one: Import, importer: str) -> list[str]:
+        """The files of an import; ``from package import name`` is a module of the package only
+        where the package itself has nothing of that name."""
+        files = list(self.modules.find(one._replace(names=()), importer).files)
+        own = b"".join(self.texts.read(path) for path in files)
+        for name in one.names:
+            if name != "*" and name.encode() not in own:
+                files += self.modules.find(one._replace(names=(name,)), importer).files
+        return files
+
     def near_imports(self, path: str) -> list[Import]:
         """The imports of a file: exact where it is parsed already or is the script."""
         tree = self.tree(path) if path == self.script or path in self._trees else None

@@ -40,7 +40,7 @@ class SourceModules:
         self._files = texts.paths
         self._roots = tuple(dict.fromkeys(roots))
         self._folders = {""}
-        self._compiled = {path.partition(".")[0] for path in self._files if _is_compiled(path)}
+        self._compiled = {_module(path) for path in self._files if _is_compiled(path)}
         # A folder without modules is data: the same name may be an installed package.
         for path in self._files:
             if not path.endswith(".py") and not _is_compiled(path):
@@ -103,14 +103,14 @@ class SourceModules:
             files.append(package)
         for index, part in enumerate(parts):
             path = _joined(folder, part)
-            if path + ".py" in self._files and path not in self._folders:
+            package = _joined(path, "__init__.py")
+            if package in self._files:
+                files.append(package)
+            elif path + ".py" in self._files:
                 return Found((*files, path + ".py"), True)
-            if path not in self._folders:
+            elif path not in self._folders:
                 compiled = path in self._compiled
                 return Found(tuple(files), index > 0 and not compiled, compiled)
-            files += [
-                name for name in (_joined(path, "__init__.py"), path + ".py") if name in self._files
-            ]
             folder = path
         compiled = False
         for name in wanted.names:
@@ -131,6 +131,12 @@ class SourceModules:
 
 def _is_compiled(path: str) -> bool:
     return path.endswith(_COMPILED) and "__pycache__" not in path
+
+
+def _module(path: str) -> str:
+    """``lib/fast`` of ``lib/fast.cpython-311-x86_64-linux-gnu.so``."""
+    folder, name = posixpath.split(path)
+    return _joined(folder, name.partition(".")[0])
 
 
 def _joined(folder: str, name: str) -> str:

@@ -40,8 +40,17 @@ class SourceTexts:
     def read(self, path: str) -> bytes:
         """The content; empty where there is no such file, or it cannot be read."""
         if path not in self._contents:
-            try:
-                self._contents[path] = self._origins[path].read_bytes()
-            except (OSError, KeyError):
-                self._contents[path] = b""
+            self._contents[path] = self._read(path, -1)
         return self._contents[path]
+
+    def glance(self, path: str, at_most: int = 1_000_000) -> bytes:
+        """The first bytes of a file that need not be kept."""
+        kept = self._contents.get(path)
+        return self._read(path, at_most) if kept is None else kept
+
+    def _read(self, path: str, at_most: int) -> bytes:
+        try:
+            with self._origins[path].open("rb") as stream:
+                return stream.read(at_most)
+        except (OSError, KeyError):
+            return b""
