@@ -25,6 +25,8 @@ from launchers.core.kinds import (
 SHARED_SCRIPT = "train_image_classifier.py"
 # What a success must show; entrypoints/launch_runtime/evidence.py says what each means.
 EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
+# What `--strategy` can be; `auto` is read from the source, as without it.
+STRATEGIES = ("auto", "horovod")
 NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 
 
@@ -135,7 +137,7 @@ class JobSpec:
         metavar="exchange|init|strict",
         default=EXCHANGE,
     )
-    strategy: Annotated[str | None, Choice(("auto", "horovod"))] = option(
+    strategy: Annotated[str | None, Choice(STRATEGIES)] = option(
         "--strategy",
         help="What makes the ranks train together. Default: read from the source.",
         metavar="auto|horovod",
