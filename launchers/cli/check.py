@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from launchers.cli.document_file import read_document
+from launchers.cli.document_file import problems_of_source, read_document
 from launchers.cli.output import answer, say, say_problems
+from launchers.core.job import STRATEGIES
 from launchers.core.kinds import Count
 from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
 
@@ -18,13 +19,22 @@ from launchers.core.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Prob
 )
 @click.argument("file", metavar="FILE")
 @click.option("--world-size", metavar="N", help="The world size that is meant.")
+@click.option("--source", metavar="DIR|TAR", help="Read the document's code there as well.")
+@click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    help="What makes the ranks train together. Default: read from --source.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
-def command(file: str, world_size: str | None, as_json: bool) -> int:
+def command(
+    file: str, world_size: str | None, source: str | None, strategy: str | None, as_json: bool
+) -> int:
     """Check one file; nothing is sent anywhere."""
     expected = _expected(world_size)
     chosen, document = read_document(file)
     found = chosen.examine(document, expected)
-    problems, started = found.problems, found.started
+    problems = [*found.problems, *problems_of_source(found, source, strategy)]
+    started = found.started
     failed = errors(problems)
     if as_json:
         answer(

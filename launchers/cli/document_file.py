@@ -7,8 +7,42 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
+
+from launchers.core.job import SHARED_SCRIPT, STRATEGIES
+from launchers.core.paths import entrypoints_folder
 from launchers.core.problems import LaunchError, Problem
-from launchers.core.provider import Provider, having, provider
+from launchers.core.provider import Examined, Provider, having, provider
+
+
+def strategy_option() -> click.Option:
+    """`--strategy`, for a document whose source is read."""
+    return click.Option(
+        ["--strategy"],
+        type=click.Choice(STRATEGIES),
+        help="What makes the ranks train together. Default: read from --source.",
+    )
+
+
+def source_of(found: Examined, source: str | None) -> str | None:
+    """The folder or tar of the document's code: `--source`, or that of the shared script."""
+    if source is None and found.script == SHARED_SCRIPT:
+        return str(entrypoints_folder())
+    return source
+
+
+def problems_of_source(found: Examined, source: str | None, strategy: str | None) -> list[Problem]:
+    """What the document's source says about its ranks; nothing where it is not given.
+
+    Raises:
+        LaunchError: It is neither a folder nor a tar.
+    """
+    where = source_of(found, source)
+    if where is None:
+        return []
+    from launchers.core.document_source import source_problems
+
+    return source_problems(found, where, strategy)
 
 
 def read_document(file: str) -> tuple[Provider, dict[str, Any]]:

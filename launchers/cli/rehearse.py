@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
-from launchers.cli.document_file import read_document
+from launchers.cli.document_file import (
+    problems_of_source,
+    read_document,
+    source_of,
+    strategy_option,
+)
 from launchers.cli.output import say, say_problems
 from launchers.cli.rehearsal import given_options, rehearsal_flags, rehearse_and_say
-from launchers.core.job import SHARED_SCRIPT
-from launchers.core.paths import entrypoints_folder
 from launchers.core.problems import EXIT_BAD_REQUEST, LaunchError, Problem, errors
 
 
@@ -21,14 +24,16 @@ def _command(**values: Any) -> int:
     found = chosen.examine(document, options.world_size)
     if not found.definition.world_size:
         raise LaunchError(_no_world_size())
-    say_problems(found.problems)
-    failed = errors(found.problems)
+    options = replace(options, source=source_of(found, options.source))
+    problems = [
+        *found.problems,
+        *problems_of_source(found, options.source, values["strategy"]),
+    ]
+    say_problems(problems)
+    failed = errors(problems)
     if failed and not values["despite_problems"]:
         say(f"{len(failed)} rules fail; --despite-problems rehearses it all the same")
         return EXIT_BAD_REQUEST
-    if options.source is None and found.script == SHARED_SCRIPT:
-        # The shared training script's folder is known.
-        options = replace(options, source=str(entrypoints_folder()))
     return rehearse_and_say(chosen, found.definition, None, options, values["as_json"])
 
 
@@ -45,6 +50,7 @@ command = click.Command(
             metavar="N",
             help="The world size that is meant, where the document does not say.",
         ),
+        strategy_option(),
         click.Option(["--despite-problems"], is_flag=True, help="Rehearse although rules fail."),
         *rehearsal_flags(),
         click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),

@@ -9,16 +9,15 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterable
-from pathlib import Path
 
 from launchers.core.job import JobSpec
-from launchers.core.source import bundle_of, user_files
+from launchers.core.source import bundle_of
+from launchers.core.source_texts import SourceTexts
 
 GUARD, SCRIPT, NONE = "guard", "script", "none"
 
 _PICKS_DEVICE = re.compile(
-    r"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\(|CUDA_VISIBLE_DEVICES"
+    rb"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\(|CUDA_VISIBLE_DEVICES"
 )
 
 
@@ -33,25 +32,23 @@ def pinning(job: JobSpec, gpus: int, without_gpus: str) -> tuple[str, str]:
         return job.pin_gpu, "--pin-gpu"
     if gpus == 0:
         return NONE, without_gpus
-    return who_pins(user_files(bundle_of(job)))
+    return who_pins(bundle_of(job).texts)
 
 
-def who_pins(files: Iterable[Path]) -> tuple[str, str]:
+def who_pins(texts: SourceTexts) -> tuple[str, str]:
     """``("script", why)`` where a Python file has ``local_rank`` together with something that
     picks a device, comments aside; else ``("guard", why)``."""
-    for path in sorted(files):
-        if path.suffix != ".py":
+    for path in sorted(texts.paths):
+        if not path.endswith(".py"):
             continue
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
+        content = texts.read(path)
+        if b"local_rank" not in content or not _PICKS_DEVICE.search(content):
             continue
-        if "local_rank" not in text or not _PICKS_DEVICE.search(text):
-            continue
-        code = without_comments(text)
-        found = _PICKS_DEVICE.search(code)
+        code = without_comments(content.decode("utf-8", "replace"))
+        found = _PICKS_DEVICE.search(code.encode())
         if "local_rank" in code and found:
-            return SCRIPT, f"{path.name} uses local_rank with {found[0].rstrip('(').lstrip('.')}"
+            what = found[0].decode().rstrip("(").lstrip(".")
+            return SCRIPT, f"{path.rpartition('/')[2]} uses local_rank with {what}"
     return GUARD, "no file of the source picks a device by local_rank"
 
 

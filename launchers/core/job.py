@@ -25,6 +25,8 @@ from launchers.core.kinds import (
 SHARED_SCRIPT = "train_image_classifier.py"
 # What a success must show; entrypoints/launch_runtime/evidence.py says what each means.
 EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
+# What `--strategy` can be; `auto` is read from the source, as without it.
+STRATEGIES = ("auto", "horovod")
 NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 
 
@@ -134,6 +136,11 @@ class JobSpec:
         "alone, or every rank's evidence.",
         metavar="exchange|init|strict",
         default=EXCHANGE,
+    )
+    strategy: Annotated[str | None, Choice(STRATEGIES)] = option(
+        "--strategy",
+        help="What makes the ranks train together. Default: read from the source.",
+        metavar="auto|horovod",
     )
     max_runtime: Annotated[int | None, Duration()] = option(
         "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"

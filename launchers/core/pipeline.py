@@ -58,7 +58,7 @@ def resolve(provider: Provider, job: JobSpec, ignored_sdks: tuple[str, ...] = ()
     Raises:
         LaunchError: The plan has errors, an SDK does not serve, or the provider does not say.
     """
-    draft = provider.plan(job)
+    draft = _planned(provider, job)
     if errors(draft.problems):
         raise LaunchError([*draft.problems, *later_problems(provider, draft, draft.problems)])
     _gate(draft, ignored_sdks)
@@ -78,7 +78,7 @@ def prepare(
         LaunchError: The plan itself has errors, so that there is no document to show; all of them,
             and those that the document would have besides.
     """
-    draft = provider.plan(job)
+    draft = _planned(provider, job)
     bundle = bundle_of(job)
     # A job that runs where its source lies is not stopped by what would stop a journey.
     travels = "bundle" in provider.capabilities
@@ -90,12 +90,22 @@ def prepare(
         raise LaunchError([*early, *later_problems(provider, draft, early)])
     base = job_base(job, provider.identity(provider.render(draft)), bundle.sha256)
     named, run = numbered(provider, job, base, again, online)
-    plan = provider.plan(named)
+    plan = _planned(provider, named)
     if run.why:
         plan = replace(plan, rows=(*plan.rows, Row("run", str(run.number), run.why)))
     definition = provider.render(plan)
     problems = [*plan.problems, *bundle_problems, *provider.check(definition)]
     return Prepared(plan.job, plan, definition, bundle, tuple(problems), run)
+
+
+def _planned(provider: Provider, job: JobSpec) -> Plan:
+    """The provider's plan, with what the source says where several ranks are to train together."""
+    plan = provider.plan(job)
+    if plan.world_size == 1:
+        return plan
+    from launchers.core.strategy_reader import with_reading
+
+    return with_reading(plan)
 
 
 def submit(

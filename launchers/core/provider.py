@@ -111,6 +111,9 @@ class Examined:
         started: The world size that it starts; None where it does not say.
         carried: The world size that it names itself, as ours do, or None.
         script: The script that our own way of starting runs, or None.
+        program: What each rank runs, as far as the document says: a Python file in its code (or
+            ``-m`` and a module), then its arguments. Empty where it does not say, or starts ranks
+            in a way in which they need no Horovod.
     """
 
     definition: JobDefinition
@@ -118,6 +121,7 @@ class Examined:
     started: int | None
     carried: int | None = None
     script: str | None = None
+    program: tuple[str, ...] = ()
 
 
 class Listener:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -18,6 +18,7 @@ from launchers.core import left_behind
 from launchers.core.bundle_files import RUNTIME_NAMES, BundleFile, runtime_files, tar
 from launchers.core.credentials import scan_text
 from launchers.core.problems import LaunchError, Problem, errors
+from launchers.core.source_texts import SourceTexts
 from launchers.core.source_tree import LeftOut, changed_while_read, read_tree
 
 MAX_BYTES = 500_000_000
@@ -55,6 +56,7 @@ class SourceBundle:
         problems: Why it is refused, and warnings.
         left_out: What of the tree stays behind, sorted by path.
         allowed: Files that hold what looks like a credential and that were allowed by name.
+        texts: The contents of the user's files, as they were read for the hash.
     """
 
     source: Path
@@ -64,6 +66,7 @@ class SourceBundle:
     problems: tuple[Problem, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     allowed: tuple[str, ...] = ()
+    texts: SourceTexts = field(default_factory=SourceTexts, repr=False, compare=False)
 
     def contains(self, path: str | Path) -> bool:
         """Whether the file ``path``, relative to the source, is in the bundle.
@@ -174,6 +177,7 @@ def scan(
     tree = read_tree(root, RUNTIME_NAMES if shared else frozenset())
     problems += tree.problems
     files = [*runtime]
+    texts = SourceTexts({file.path: root / file.path for file in tree.files})
     if requirements is not None:
         from launchers.core.requirements_file import problems_in_requirements
 
@@ -187,8 +191,9 @@ def scan(
     size = sum(file.size for file in files)
     if size > MAX_BYTES:
         problems.append(_too_large(files, size))
-        return SourceBundle(root, tuple(files), size, "", tuple(problems), tuple(tree.left_out))
-    search = _CredentialSearch(allowed)
+        left_out = tuple(tree.left_out)
+        return SourceBundle(root, tuple(files), size, "", tuple(problems), left_out, (), texts)
+    search = _CredentialSearch(allowed, texts)
     digest = hashlib.sha256()
     for chunk in tar(files, search.look):
         digest.update(chunk)
@@ -200,6 +205,7 @@ def scan(
         tuple(problems + search.problems),
         tuple(tree.left_out),
         tuple(search.passed),
+        texts,
     )
 
 
@@ -230,20 +236,24 @@ def _refused_source(source: Path) -> Problem | None:
 
 
 class _CredentialSearch:
-    """Looks for credentials in the contents that go by."""
+    """Looks for credentials in the contents that go by, and hands them to ``texts``."""
 
-    def __init__(self, allowed: Collection[str]) -> None:
+    def __init__(self, allowed: Collection[str], texts: SourceTexts) -> None:
+        self.texts = texts
         self.allowed = {PurePosixPath(path) for path in allowed}
         self.problems: list[Problem] = []
         self.passed: list[str] = []
 
     def look(self, file: BundleFile, content: bytes) -> None:
-        if file.ours or b"\0" in content:
+        if file.ours:
+            return
+        path = file.name.removeprefix(SOURCE_FOLDER + "/")
+        self.texts.keep(path, content)
+        if b"\0" in content:
             return
         name = file.name.rpartition("/")[2].lower()
         unquoted = os.path.splitext(name)[1] in _UNQUOTED or name.startswith((".env", "dockerfile"))
         found = scan_text(content.decode("utf-8", "replace"), configuration=unquoted)
-        path = file.name.removeprefix(SOURCE_FOLDER + "/")
         if found and PurePosixPath(path) in self.allowed:
             self.passed.append(path)
             return

@@ -63,3 +63,16 @@ def uses_mpi(document: object) -> bool:
 def processes_per_host(document: object) -> int | None:
     """Ranks on each host by the MPI hyperparameter; None where it is not a number."""
     return whole_number(hyperparameter(document, MPI_PROCESSES_PER_HOST))
+
+
+def program(document: object) -> tuple[str, ...]:
+    """What each rank runs, a Python file with its arguments; empty where mpirun starts none."""
+    script = hyperparameter(document, LAUNCH_SCRIPT)
+    if isinstance(script, str):
+        arguments = hyperparameter(document, LAUNCH_ARGS)
+        return (script, *map(str, arguments if isinstance(arguments, list) else ()))
+    entry = hyperparameter(document, PROGRAM)
+    if not uses_mpi(document) or not isinstance(entry, str) or not entry.endswith(".py"):
+        return ()
+    values = mapping(document, "HyperParameters").items()
+    return (entry, *(str(value) for name, value in values if not name.startswith("sagemaker_")))

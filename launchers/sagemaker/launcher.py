@@ -31,6 +31,7 @@ from launchers.sagemaker.document import (
     LAUNCH_SCRIPT,
     PROGRAM,
     hyperparameter,
+    program,
 )
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.plan import make_plan
@@ -132,7 +133,7 @@ class SageMakerProvider(Provider):
             document=document,
         )
         problems = tuple(check(document, world_size))
-        return Examined(definition, problems, started, carried, script)
+        return Examined(definition, problems, started, carried, script, program(document))
 
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
         """See :mod:`launchers.sagemaker.machines`."""

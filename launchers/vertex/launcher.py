@@ -137,7 +137,8 @@ class VertexProvider(Provider):
             document=job,
         )
         problems = tuple(rules.check_as_given(document, world_size))
-        return Examined(definition, problems, started, carried, script_of(job))
+        program = rules.program_of(job)
+        return Examined(definition, problems, started, carried, script_of(job), program)
 
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
         """See :mod:`launchers.vertex.machines`."""

@@ -22,6 +22,7 @@ from launchers.vertex.rules_scheduling import check_reservation_location, check_
 from launchers.vertex.rules_start import check_start
 from launchers.vertex.rules_world_size import carried_world_size as carried_world_size
 from launchers.vertex.rules_world_size import check_world_size, start_of
+from launchers.vertex.rules_world_size import program_of as program_of
 from launchers.vertex.rules_world_size import started_world_size as started_world_size
 
 _SPEC_SIGNS = ("workerPoolSpecs", "worker_pool_specs")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from launchers.core.document import whole_number
 from launchers.core.plan import counted, layout
 from launchers.core.problems import Problem, Severity
-from launchers.vertex.rules_command import Start, read_start
+from launchers.vertex.document import words_of
+from launchers.vertex.rules_command import Start, python_words, read_start
 from launchers.vertex.rules_pools import (
     INSTANCES,
     PROCESSES,
@@ -54,6 +55,20 @@ def start_of(pool: Pool) -> Start | None:
         return Start(text=f"python -m {module}"[:60]) if isinstance(module, str) else None
     # Without a command the image's entry point runs, with args behind it.
     return read_start(pool.words("command", "args")) if pool.words("command") else None
+
+
+def program_of(document: object) -> tuple[str, ...]:
+    """What each rank runs, a Python file or ``-m`` and a module, with its arguments: by our agent,
+    or by a launcher of Horovod or MPI. Empty for anything else."""
+    found = rank_pools(document)
+    if not found:
+        return ()
+    if starts_agent(found[0]):
+        return tuple(words_of(found[0].words("args")))
+    start = start_of(found[0])
+    if start is None or not start.launcher:
+        return ()
+    return tuple(python_words(found[0].words("command", "args"))[1:])
 
 
 def check_world_size(document: object, expected: int | None, ours: bool) -> list[Problem]:

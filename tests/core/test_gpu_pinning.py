@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from launchers.core.gpu_pinning import who_pins
+from launchers.core.source_texts import SourceTexts
 
 CASES = [
     ("import horovod.tensorflow as hvd\nhvd.init()\n", "guard"),
@@ -26,21 +25,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "who"), CASES)
-def test_a_script_pins_where_it_picks_a_device_by_its_local_rank(
-    tmp_path: Path, text: str, who: str
-):
-    path = tmp_path / "train.py"
-    path.write_text(text)
-    assert who_pins([path])[0] == who
+def test_a_script_pins_where_it_picks_a_device_by_its_local_rank(text: str, who: str):
+    assert who_pins(SourceTexts(contents={"train.py": text.encode()}))[0] == who
 
 
-def test_the_file_that_pins_is_named(tmp_path: Path):
-    (tmp_path / "train.py").write_text("import devices\n")
-    (tmp_path / "devices.py").write_text("torch.cuda.set_device(hvd.local_rank())\n")
-    who, why = who_pins(tmp_path.glob("*"))
+def test_the_file_that_pins_is_named():
+    tree = {
+        "train.py": b"import devices\n",
+        "lib/devices.py": b"torch.cuda.set_device(hvd.local_rank())\n",
+    }
+    who, why = who_pins(SourceTexts(contents=tree))
     assert (who, "devices.py" in why, "set_device" in why) == ("script", True, True)
 
 
-def test_files_that_are_not_python_do_not_count(tmp_path: Path):
-    (tmp_path / "notes.txt").write_text("set_device(local_rank)")
-    assert who_pins(tmp_path.glob("*"))[0] == "guard"
+def test_files_that_are_not_python_do_not_count():
+    tree = {"notes.txt": b"set_device(local_rank)"}
+    assert who_pins(SourceTexts(contents=tree))[0] == "guard"

@@ -132,7 +132,7 @@ def test_the_rank_that_raised_is_the_cause_and_not_the_one_that_noticed(launch: 
 
 def test_a_script_without_init_is_independent_copies(launch: Launch):
     launch.write("train.py", scripts.NO_INIT)
-    answer = launch(*TWO_HOSTS)
+    answer = launch(*TWO_HOSTS, "--strategy", "horovod")
     assert answer.code == 1
     assert "2 independent copies ran" in answer.out + answer.err
     assert "hvd.init()" in answer.out + answer.err
@@ -150,7 +150,7 @@ def test_a_world_size_that_differs_ends_before_the_scripts_first_line(
     launch: Launch, tmp_path: Path
 ):
     """The document is changed behind the launcher's back, and run by the supervisor itself."""
-    launch.write("train.py", "print('THE FIRST LINE')\n")
+    launch.write("train.py", "print('THE FIRST LINE')\nimport horovod.tensorflow\n")
     answer = launch(
         "local", "train.py", "--instances", "2", "--output-path", str(tmp_path / "o"), "--dry-run"
     )

@@ -11,10 +11,11 @@ import pytest
 from tests.cli.command import Launch
 
 PLAIN = "print('plain')\n"
+HOROVOD = "import horovod.tensorflow as hvd\nhvd.init()\n"
 
 
-def plan(launch: Launch, *words: str, **environment: str) -> dict:
-    launch.write("train.py", PLAIN)
+def plan(launch: Launch, *words: str, script: str = HOROVOD, **environment: str) -> dict:
+    launch.write("train.py", script)
     answer = launch("local", "train.py", *words, "--dry-run", **environment)
     assert answer.code == 0, answer.err
     return answer.json
@@ -97,7 +98,8 @@ def test_the_active_environment_is_taken_before_the_launchers_own(launch: Launch
     active = tmp_path / "env"
     (active / "bin").mkdir(parents=True)
     (active / "bin" / "python").symlink_to(sys.executable)
-    assert plan(launch, VIRTUAL_ENV=str(active))["python"] == str(active / "bin" / "python")
+    found = plan(launch, script=PLAIN, VIRTUAL_ENV=str(active))
+    assert found["python"] == str(active / "bin" / "python")
     named = plan(launch, "--python", sys.executable, VIRTUAL_ENV=str(active))
     assert named["python"] == sys.executable
 
@@ -150,7 +152,7 @@ def test_the_digest_is_that_of_request_and_source(launch: Launch):
 
 
 def test_the_plan_says_all_that_decides_the_run(launch: Launch):
-    launch.write("train.py", PLAIN)
+    launch.write("train.py", HOROVOD)
     answer = launch(
         "local",
         "train.py",

@@ -267,18 +267,18 @@ def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str | None):
 
 
 def test_the_same_request_comes_from_another_folder_time_zone_and_hash_seed(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     words = ("sagemaker", "train.py", "--gpus", "4", "--env", "B=1", "--env", "A=2", "--dry-run")
     first = launch(*words)
     assert first.code == 0, first.err
     other = Launch(launch.home, launch.folder.parent / "elsewhere")
-    other.write("train.py", "print('x')\n")
+    other.write("train.py", "import horovod.tensorflow as hvd\n")
     second = other(*words, TZ="Pacific/Auckland", PYTHONHASHSEED="5", LANG="C")
     assert second.out == first.out
 
 
 def test_the_document_is_what_json_and_yaml_say_alike_and_check_accepts_both(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     words = ("sagemaker", "train.py", "--gpus", "4", "--dry-run")
     for form in ("json", "yaml"):
         answer = launch(*words, "--format", form)
@@ -313,7 +313,7 @@ def test_check_tells_what_is_no_document(launch: Launch, text: str, part: str):
 
 
 def test_a_submission_without_a_region_is_refused_and_leaves_no_job(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     answer = launch("sagemaker", "train.py", "--gpus", "4")
     assert answer.code == 2
     assert "--region" in answer.err
@@ -334,7 +334,7 @@ WRONG = [
 def test_wrong_flags_are_told_with_what_the_document_breaks_besides(
     launch: Launch, words: str, told: list[str], not_told: str
 ):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     answer = launch("sagemaker", "train.py", "--dry-run", *words.split())
     lines = [line for line in answer.err.splitlines() if line.startswith("error: ")]
     assert answer.code == 2

@@ -117,7 +117,7 @@ def test_the_sdks_own_request_breaks_no_rule(aws: Recorder):
 
 
 def test_the_job_is_the_one_that_the_command_prints(aws: Recorder, launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     flags = ["--instances", "2", "--gpus", "4", "--role", ROLE, "--bucket", "my-bucket",
              "--region", "us-east-1", "--env", "A=b", "--max-runtime", "2h"]  # fmt: skip
     printed = launch("sagemaker", "train.py", *flags, "--dry-run", "--", "--epochs", "3")
@@ -341,7 +341,7 @@ def test_the_example_of_the_documentation_runs(
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    Path("train.py").write_text("print('x')\n")
+    Path("train.py").write_text("import horovod.tensorflow as hvd\n")
     exec(compile(example, "docs/notebooks.md", "exec"), {})
     (sent,) = aws.sent("CreateTrainingJob")
     assert sent["Environment"]["LAUNCH_WORLD_SIZE"] == "8"

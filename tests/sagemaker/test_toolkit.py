@@ -58,7 +58,7 @@ def job(tmp_path: Path, out: Path, **asked: Any) -> Prepared:
     (source / "train.py").write_text(SCRIPT, encoding="utf-8")
     return prepared(
         script=str(source / "train.py"), gpus=0, arguments=ARGUMENTS,
-        environment={**ENVIRONMENT, "OUT": str(out)}, **asked,
+        environment={**ENVIRONMENT, "OUT": str(out)}, strategy="horovod", **asked,
     )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ ASKED = {
 
 @pytest.mark.parametrize("name", ASKED)
 def test_the_request_is_the_sdks_but_for_what_is_explained(launch: Launch, name: str):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     answer = launch("vertex", "train.py", *COMMON, *ASKED[name], "--dry-run")
     assert answer.code == 0, answer.err
     theirs, ours = flat(captured(name)), flat(answer.json)

@@ -22,7 +22,7 @@ OURS = ("vertex", "train.py", "--instances", "2", "--gpus", "4", "--image", IMAG
 
 @pytest.fixture
 def here(launch: Launch) -> Launch:
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     return launch
 
 

@@ -407,7 +407,7 @@ def test_an_image_that_the_service_cannot_read_is_no_default(registry: str):
 
 
 def test_a_submission_without_an_image_ends_with_2_and_the_line_that_makes_one(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     words = ("vertex", "train.py", "--gpus", "4", "--project", "my-project")
     answer = launch(*words, "--location", "us-central1")
     assert answer.code == 2
@@ -420,12 +420,12 @@ def test_a_submission_without_an_image_ends_with_2_and_the_line_that_makes_one(l
 
 
 def test_the_same_request_comes_from_another_folder_time_zone_and_hash_seed(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     words = ("vertex", "train.py", "--gpus", "4", "--env", "B=1", "--env", "A=2", "--dry-run")
     first = launch(*words)
     assert first.code == 0, first.err
     other = Launch(launch.home, launch.folder.parent / "elsewhere")
-    other.write("train.py", "print('x')\n")
+    other.write("train.py", "import horovod.tensorflow as hvd\n")
     second = other(*words, TZ="Pacific/Auckland", PYTHONHASHSEED="5", LANG="C")
     assert second.out == first.out
 
@@ -443,7 +443,7 @@ sys.exit(code)
 
 
 def test_a_dry_run_loads_no_cloud_client(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     done = subprocess.run(
         [sys.executable, "-c", LOADED, "vertex", "train.py", "--gpus", "4", "--dry-run"],
         cwd=launch.folder,
@@ -457,7 +457,7 @@ def test_a_dry_run_loads_no_cloud_client(launch: Launch):
 
 
 def test_the_document_is_what_json_and_yaml_say_alike_and_check_accepts_both(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     words = ("vertex", "train.py", "--gpus", "4", "--image", IMAGE, "--dry-run")
     for form in ("json", "yaml"):
         answer = launch(*words, "--format", form)

@@ -81,7 +81,7 @@ def test_the_gate_refuses_a_client_that_does_not_know_what_is_asked_for(
 @pytest.mark.pip_network
 @pytest.mark.parametrize("version", ["1.65.0", "2.0.0"])
 def test_a_submission_with_a_client_that_will_not_do_ends_with_3(launch: Launch, version: str):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     old = released.installed(f"{CLIENT}=={version}", dependencies=False)
     path = launch.environment({})["PYTHONPATH"]
     words = ("vertex", "train.py", "--gpus", "4", "--image", IMAGE, "--project", "my-project")

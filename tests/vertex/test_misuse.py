@@ -248,7 +248,7 @@ def test_what_was_probably_meant_is_checked_as_well():
 
 
 def test_all_mistakes_of_a_line_are_told_at_once(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     answer = launch(
         "vertex",
         "train.py",
@@ -293,7 +293,7 @@ def test_a_label_that_looks_like_a_credential_is_not_shown():
     ],
 )
 def test_a_flag_of_gcloud_is_named_beside_the_scripts_own(launch: Launch, word: str, ours: str):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     answer = launch("vertex", "train.py", "--gpus", "4", word, "--dry-run")
     flag = word.partition("=")[0]
     assert answer.code == 2
@@ -302,6 +302,6 @@ def test_a_flag_of_gcloud_is_named_beside_the_scripts_own(launch: Launch, word: 
 
 
 def test_a_flag_of_another_cloud_is_no_flag_here(launch: Launch):
-    launch.write("train.py", "print('x')\n")
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
     answer = launch("vertex", "train.py", "--gpus", "4", "--role", "arn:aws:x", "--dry-run")
     assert (answer.code, "--role" in answer.err) == (2, True)
