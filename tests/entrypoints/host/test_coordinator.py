@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from launch_runtime.failures import JOINING, STARTING, TRAINING, Failure
+from launch_runtime.failures import ENDING, JOINING, STARTING, TRAINING, Failure
 from launch_runtime.host.cluster import Cluster, Host
 from launch_runtime.host.coordinator import CONSEQUENCE_SECONDS, Coordinator
 from launch_runtime.host.settings import Settings
@@ -264,3 +265,86 @@ def test_a_report_that_is_not_of_this_job_is_refused(changes: dict[str, Any]) ->
     table = Table()
     with pytest.raises(ValueError, match=r"job|host"):
         table.report(**{"host": 1, "now": 1.0, **changes})
+
+
+def record(exchanged: bool = True, final: bool = True) -> dict[str, Any]:
+    groups = ["all"] if exchanged else []
+    one = {
+        "name": "Adam", "form": "f", "variables": 2, "elements": 200, "local": 0,
+        "exchanged": 2 * exchanged, "how": "gradients" if exchanged else "", "groups": groups,
+        "phases": ["during"], "weights": None,
+    }  # fmt: skip
+    return {
+        "pid": 7, "final": final, "joined": False, "called_after": 0, "other": [], "sets": [one],
+    }  # fmt: skip
+
+
+def evidence_of(host: int, **how: bool) -> dict[str, Any]:
+    """As it comes out of JSON."""
+    own = {rank: [record(**how)] for rank in (2 * host, 2 * host + 1)}
+    value: dict[str, Any] = json.loads(json.dumps(own))
+    return value
+
+
+def end_all(table: Table, **how: bool) -> dict[str, Any]:
+    table.begin()
+    for host in range(3):
+        state = table.report(host, 2.0, ended=True, evidence=evidence_of(host, **how))
+    return state
+
+
+def test_a_job_is_finished_with_what_the_evidence_of_all_ranks_says() -> None:
+    table = Table()
+    assert table.report(0, 0.0)["words"] == ""
+    state = end_all(table)
+    assert (state["finished"], state["verdict"]) == (True, None)
+    assert state["words"] == "gradients exchanged, weights not compared"
+    assert table.report(0, 2.1, ended=True)["words"] == state["words"]
+
+
+def test_a_job_whose_ranks_trained_apart_is_not_finished_but_has_failed() -> None:
+    table = Table()
+    state = end_all(table, exchanged=False)
+    assert not state["finished"]
+    failure = state["verdict"]
+    assert failure["reason"].startswith("6 ranks trained apart")
+    assert "--proof init" in failure["fix"]
+    assert (failure["phase"], failure["rank"], failure["code"]) == (ENDING, None, 1)
+    assert failure["judged"]
+    assert table.reason(1, 2.1, ended=True, left=True) == failure["reason"]
+
+
+def test_a_host_is_told_that_its_evidence_is_here_and_need_not_send_it_again() -> None:
+    table = Table()
+    table.begin()
+    assert not table.report(1, 2.0)["has_evidence"]
+    assert table.report(1, 2.1, ended=True, evidence=evidence_of(1))["has_evidence"]
+    assert table.report(1, 2.2, ended=True)["has_evidence"]
+    assert not table.report(2, 2.3, ended=True)["has_evidence"]
+    state = table.report(0, 2.4, ended=True, evidence=evidence_of(0))
+    assert state["words"].endswith("evidence missing from ranks 4, 5")
+
+
+@pytest.mark.parametrize(("mode", "finished"), [("exchange", True), ("strict", False)])
+def test_evidence_that_is_none_is_missing(mode: str, finished: bool) -> None:
+    table = Table(proof=mode)
+    table.begin()
+    for host, nonsense in enumerate(([], {"0": [record()], "9": 3}, {"4": [[], {}], "x": None})):
+        state = table.report(host, 2.0, ended=True, evidence=nonsense)
+    assert state["finished"] == finished
+    assert state["words"] == "evidence missing"
+
+
+def test_nobody_is_asked_for_evidence_where_the_world_is_proof_enough() -> None:
+    table = Table(proof="init")
+    state = end_all(table, exchanged=False)
+    assert (state["finished"], state["words"]) == (True, "")
+
+
+def test_a_failure_that_was_told_before_counts_more_than_the_evidence() -> None:
+    table = Table()
+    table.begin()
+    table.report(0, 2.0, failures=[CAUSE], evidence=evidence_of(0, exchanged=False))
+    for host in (1, 2):
+        state = table.report(host, 2.1, ended=True, evidence=evidence_of(host, exchanged=False))
+    assert state["verdict"]["reason"] == "ValueError: boom"

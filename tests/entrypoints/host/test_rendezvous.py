@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -80,3 +81,19 @@ def test_a_port_that_was_closed_can_be_had_again_at_once() -> None:
     second = Rendezvous("127.0.0.1", port, lambda report: {})
     assert ask(second, "GET", "/a/b")[0] == 404
     second.close()
+
+
+def test_a_report_with_the_evidence_of_64_ranks_passes_and_an_endless_one_does_not(
+    rendezvous: Rendezvous,
+) -> None:
+    evidence = {rank: [{"pid": rank, "prints": "x" * 30_000}] for rank in range(64)}
+    report = json.dumps({"question": 1, "evidence": evidence}).encode()
+    assert ask(rendezvous, "POST", REPORT_PATH, report) == (200, b'{"answer": 2}')
+    connection = http.client.HTTPConnection("127.0.0.1", rendezvous.server_port, timeout=10)
+    try:
+        connection.putrequest("POST", REPORT_PATH)
+        connection.putheader("Content-Length", str(1 << 30))
+        connection.endheaders()
+        assert connection.getresponse().status == 400
+    finally:
+        connection.close()

@@ -1,0 +1,54 @@
+"""What a host reports to the first one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from launch_runtime.host.cluster import Cluster, Host
+from launch_runtime.host.membership import Membership
+from launch_runtime.host.settings import Settings
+
+from tests.entrypoints.simulated import until
+
+SETTINGS = Settings(
+    job="job", world_size=2, instances=2, processes=1, log_folder="", join_timeout=100.0,
+    host_timeout=30.0, reminder=20.0, init_warning=300.0, stop_grace=2.0,
+)  # fmt: skip
+CLUSTER = Cluster([Host("host-1", "10.0.0.1"), Host("host-2", "10.0.0.2")], 1, 2222, False)
+EVIDENCE: dict[int, list[dict[str, Any]]] = {1: [{"pid": 7}]}
+
+
+class FirstHost:
+    """Answers reports; ``deaf`` times it does not hear one with evidence."""
+
+    def __init__(self, deaf: int):
+        self.reports: list[dict[str, Any]] = []
+        self.deaf = deaf
+
+    def exchange(self, report: dict[str, Any]) -> dict[str, Any]:
+        self.reports.append(dict(report))
+        if "evidence" in report and self.deaf:
+            self.deaf -= 1
+            raise OSError("the network is gone for a moment")
+        has = any("evidence" in one for one in self.reports)
+        return {
+            "incarnation": "first", "began": True, "finished": False, "missing": [],
+            "verdict": None, "words": "", "has_evidence": has and not self.deaf,
+        }  # fmt: skip
+
+
+def test_evidence_is_sent_with_the_end_until_it_has_arrived_and_not_again() -> None:
+    first = FirstHost(deaf=2)
+    member = Membership(CLUSTER, SETTINGS, "this", first.exchange, lambda: None)
+    member.start()
+    until(lambda: member.began)
+    assert not any("evidence" in report for report in first.reports)
+    member.tell_ended(EVIDENCE)
+    sent = 3  # twice in vain
+    until(lambda: sum("evidence" in report for report in first.reports) == sent)
+    heard = len(first.reports)
+    until(lambda: len(first.reports) > heard + 2)
+    member.deliver(10.0)
+    assert sum("evidence" in report for report in first.reports) == sent
+    assert all(one["evidence"] == EVIDENCE for one in first.reports if "evidence" in one)
+    assert first.reports[-1]["left"]
