@@ -41,7 +41,8 @@ def source_problems(found: Examined, source: str, strategy: str | None = None) -
     facts = facts_in(texts, script) if script else None
     if facts is None:
         return [_not_there(source, found.program)]
-    problems = read(facts, world_size, strategy, found.program[1:], left_out).problems
+    said = found.program[1:]
+    problems = read(facts, world_size, strategy, said, left_out, alone="").problems
     if found.carried is not None:
         return list(problems)
     return [replace(one, severity="warning") for one in problems]

@@ -19,7 +19,7 @@ from launchers.core.strategies.horovod import NAME
 from launchers.core.strategy_search import HOROVOD, NONE, OTHER, Sight, search
 
 _SAY_SO = "if it does use Horovod where the source does not show it, add --strategy horovod"
-_ALONE = "--instances 1 --processes 1 runs it alone"
+_ALONE = "--instances 1 --processes 1 runs it alone; "
 # Of the files beside the script, so many bytes are parsed for their syntax alone.
 _SYNTAX_BYTES = 64_000
 
@@ -70,6 +70,7 @@ def read(
     said: Sequence[str] = (),
     absent: Collection[str] = frozenset(),
     shown: str = "",
+    alone: str = _ALONE,
 ) -> Reading:
     """What the source says about ``world_size`` ranks.
 
@@ -78,6 +79,7 @@ def read(
         said: See :func:`launchers.core.strategy_search.search`.
         absent: The same.
         shown: The script as its user named it.
+        alone: How one rank is asked for.
     """
     given = asked if asked not in (None, "auto") else ""
     shown = shown or facts.script
@@ -93,10 +95,10 @@ def read(
     if sight.kind == HOROVOD:
         return Reading((Row("strategy", "horovod", sight.why),))
     row = Row("strategy", f"no Horovod seen{f', but {sight.other}' if sight.other else ''}")
-    return Reading((row,), (_problem(sight, shown, world_size),))
+    return Reading((row,), (_problem(sight, shown, world_size, alone),))
 
 
-def _problem(sight: Sight, shown: str, world_size: int) -> Problem:
+def _problem(sight: Sight, shown: str, world_size: int, alone: str) -> Problem:
     expected = f"Horovod at world size {world_size}"
     if sight.kind == OTHER:
         instead = sight.instead or "use Horovod instead"
@@ -104,7 +106,7 @@ def _problem(sight: Sight, shown: str, world_size: int) -> Problem:
             shown,
             f"{sight.other} and no Horovod ({sight.other_use})",
             expected,
-            f"{_sentence(instead)}; {_ALONE}; {_SAY_SO}",
+            f"{_sentence(instead)}; {alone}{_SAY_SO}",
             rule="strategy-other",
         )
     if sight.kind == NONE:
@@ -118,7 +120,7 @@ def _problem(sight: Sight, shown: str, world_size: int) -> Problem:
             f"{read}: {world_size} ranks would each do all the work alone",
             expected,
             f"Bring it in with hvd.init() and a wrapped optimizer (`launch init` writes an "
-            f"example); {_ALONE}; {_SAY_SO}",
+            f"example); {alone}{_SAY_SO}",
             rule="strategy-none",
         )
     found = f"{sight.other} ({sight.other_use}) and no Horovod" if sight.other else "no Horovod"

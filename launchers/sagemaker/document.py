@@ -66,11 +66,13 @@ def processes_per_host(document: object) -> int | None:
 
 
 def program(document: object) -> tuple[str, ...]:
-    """What each rank runs, a Python file with its arguments; empty where mpirun starts none."""
-    script = hyperparameter(document, LAUNCH_SCRIPT)
-    if isinstance(script, str):
+    """What each rank runs, a Python file (or ``-m`` and a module) with its arguments; empty where
+    mpirun starts none."""
+    script, module = (hyperparameter(document, name) for name in (LAUNCH_SCRIPT, LAUNCH_MODULE))
+    if isinstance(module, str) or isinstance(script, str):
+        start = ("-m", module) if isinstance(module, str) else (str(script),)
         arguments = hyperparameter(document, LAUNCH_ARGS)
-        return (script, *map(str, arguments if isinstance(arguments, list) else ()))
+        return (*start, *map(str, arguments if isinstance(arguments, list) else ()))
     entry = hyperparameter(document, PROGRAM)
     if not uses_mpi(document) or not isinstance(entry, str) or not entry.endswith(".py"):
         return ()

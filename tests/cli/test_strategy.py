@@ -1,0 +1,117 @@
+"""What a script's source says is told before anything is sent, on every provider."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from launchers.core.document_source import source_problems
+from launchers.core.provider import provider
+from tests.cli.command import Launch
+
+HVD = "import horovod.tensorflow as hvd\nhvd.init()\n"
+ALONE = "import tensorflow as tf\nmodel = tf.keras.Sequential()\n"
+MIRRORED = "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\n"
+SEVERAL = {
+    "local": ("--processes", "2"),
+    "sagemaker": ("--gpus", "4"),
+    "vertex": ("--gpus", "4", "--image", "us-docker.pkg.dev/p/r/horovod:1"),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_script_without_horovod_is_refused_before_anything_is_sent(launch: Launch, name: str):
+    launch.write("train.py", ALONE)
+    answer = launch(name, "train.py", *SEVERAL[name])
+    assert answer.code == 2
+    assert "train.py: it uses no Horovod" in answer.err
+    assert "--strategy horovod" in answer.err
+    assert launch("list").err.startswith("no jobs")
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_the_plan_shows_what_the_ranks_train_by(launch: Launch, name: str):
+    launch.write("train.py", "import parts.model\n")
+    launch.write("parts/model.py", HVD)
+    answer = launch(name, "train.py", *SEVERAL[name], "--dry-run")
+    assert answer.code == 0, answer.err
+    assert "(parts/model.py:1 imports horovod.tensorflow)" in answer.err
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_the_users_word_lets_a_script_pass(launch: Launch, name: str):
+    launch.write("train.py", MIRRORED)
+    refused = launch(name, "train.py", *SEVERAL[name], "--dry-run")
+    assert (refused.code, "MirroredStrategy and no Horovod" in refused.err) == (2, True)
+    passed = launch(name, "train.py", *SEVERAL[name], "--strategy", "horovod", "--dry-run")
+    assert passed.code == 0, passed.err
+    assert "(--strategy)" in passed.err
+
+
+def test_one_rank_may_train_by_anything(launch: Launch):
+    launch.write("train.py", MIRRORED)
+    answer = launch("local", "train.py", "--dry-run")
+    assert (answer.code, "strategy" in answer.err.lower()) == (0, False)
+
+
+def test_a_notebook_is_refused_with_the_line_that_makes_a_script_of_it(launch: Launch):
+    launch.write("train.ipynb", json.dumps({"nbformat": 4, "cells": []}))
+    answer = launch("local", "train.ipynb", "--processes", "2")
+    assert answer.code == 2
+    assert "jupyter nbconvert --to script train.ipynb" in answer.err
+
+
+def test_launch_yaml_can_say_the_strategy(launch: Launch):
+    launch.write("train.py", ALONE)
+    launch.write("launch.yaml", "script: train.py\nprocesses: 2\nstrategy: horovod\n")
+    assert launch("local", "--dry-run").code == 0
+
+
+def test_check_and_rehearse_read_the_source_where_it_is_given(launch: Launch):
+    launch.write("train.py", HVD)
+    launch.write("job.json", launch("sagemaker", "train.py", "--gpus", "4", "--dry-run").out)
+    launch.write("other/train.py", ALONE)
+    assert launch("check", "job.json", "--source", ".").code == 0
+    for verb in ("check", "rehearse"):
+        answer = launch(verb, "job.json", "--source", "other")
+        assert (answer.code, "it uses no Horovod" in answer.err) == (2, True), answer.err
+    passed = launch("check", "job.json", "--source", "other", "--strategy", "horovod")
+    assert passed.code == 0, passed.err
+
+
+FOREIGN = {
+    "sagemaker": {
+        "TrainingJobName": "job",
+        "HyperParameters": {
+            "sagemaker_program": '"train.py"',
+            "sagemaker_mpi_enabled": "true",
+            "sagemaker_mpi_num_of_processes_per_host": "2",
+        },
+        "ResourceConfig": {"InstanceCount": 2},
+    },
+    "vertex": {
+        "displayName": "job",
+        "jobSpec": {
+            "workerPoolSpecs": [
+                {
+                    "replicaCount": 1,
+                    "containerSpec": {
+                        "imageUri": "i",
+                        "command": ["horovodrun", "-np", "4", "python", "/app/train.py"],
+                    },
+                }
+            ]
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_of_a_document_that_is_not_ours_it_is_a_warning(launch: Launch, name: str):
+    launch.write("train.py", ALONE)
+    found = provider(name).examine(FOREIGN[name])
+    (problem,) = source_problems(found, str(launch.folder))
+    assert (problem.severity, problem.rule) == ("warning", "strategy-none")
+    launch.write("train.py", HVD)
+    assert source_problems(found, str(launch.folder)) == []
