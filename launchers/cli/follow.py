@@ -53,7 +53,7 @@ def follow_to_end(chosen: Provider, handle: JobHandle, as_json: bool, owner: boo
     Returns:
         0 where the job succeeded and was proven, 1 where not, 130 where interrupted.
     """
-    watch = JobWatch()
+    watch = JobWatch(without_gpus=chosen.without_gpus(handle))
     try:
         _show_lines(chosen, handle, watch, Screen(to_stderr=as_json))
         status = wait_for_end(chosen, handle, known=True)
@@ -92,6 +92,9 @@ def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Sc
 class Screen:
     """Prints tagged lines; on a terminal, progress is a bar on the last line instead.
 
+    Lines are made printable (:mod:`launchers.core.printable`), and those that TensorFlow prints
+    at every start are left out.
+
     Args:
         to_stderr: Lines go to stderr, because stdout carries the JSON answer.
     """
@@ -103,7 +106,7 @@ class Screen:
 
     def show(self, line: LogLine, watch: JobWatch) -> None:
         """Take one line; prints what is ready to be printed."""
-        visible = shown(line)
+        visible = shown(line, watch.without_gpus)
         for ready in self._folder.feed(visible) if visible else ():
             self._print(ready, watch.progress)
 
@@ -192,8 +195,9 @@ def _say_failure(
 
 def _last_lines(chosen: Provider, handle: JobHandle, rank: int) -> list[str]:
     try:
-        lines = filter(None, map(shown, chosen.logs(handle, rank=rank)))
-        return [line.text for line in deque(lines, TAIL_LINES)]
+        no_gpus = chosen.without_gpus(handle)
+        lines = (shown(line, no_gpus) for line in chosen.logs(handle, rank=rank))
+        return [line.text for line in deque(filter(None, lines), TAIL_LINES)]
     except LaunchError as error:
         say_problems(error.problems)
         return []

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from launchers.core.printable import printable
 from launchers.core.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import FINAL_STATES, SUCCEEDED, JobHandle
 
@@ -136,8 +137,8 @@ class Ledger:
                         entry.base,
                         entry.run,
                         entry.state,
-                        entry.reason,
-                        entry.proof,
+                        printable(entry.reason),
+                        printable(entry.proof),
                         entry.world_size,
                         entry.created or time.time(),
                         entry.checkpoint,
@@ -159,6 +160,9 @@ class Ledger:
 
     def update(self, entry: Entry, **changes: Any) -> None:
         """Set columns of a job. A state that is final stays, whoever comes second."""
+        for column in ("reason", "proof"):
+            if column in changes:
+                changes[column] = printable(changes[column])
         if "details" in changes:
             changes["details"] = json.dumps(dict(changes["details"]))
         if changes.get("state") in FINAL_STATES:

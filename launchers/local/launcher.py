@@ -162,6 +162,15 @@ class LocalProvider(Provider):
             os.write(write_end, b"detach\n")
             os.close(write_end)
 
+    def without_gpus(self, handle: JobHandle) -> bool:
+        """See :meth:`Provider.without_gpus`."""
+        folder = handle.details.get("folder")
+        document = read_json(JobFolder(Path(folder)).definition) if folder else None
+        hosts = (document or {}).get("hosts", [])
+        return bool(hosts) and not any(
+            host["environment"].get("CUDA_VISIBLE_DEVICES") for host in hosts
+        )
+
     def describe(self, handle: JobHandle) -> JobStatus:
         """What the ledger says, after a look at whether the supervisor still lives."""
         ledger = Ledger()
@@ -203,7 +212,10 @@ class LocalProvider(Provider):
     def logs(
         self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
     ) -> Iterator[LogLine]:
-        """The job's lines. Of one rank: everything it printed, from its own file."""
+        """The job's lines. Of one rank: everything it printed, from its own file.
+
+        A byte that is no UTF-8 is a lone surrogate in the text (PEP 383).
+        """
         folder = JobFolder(Path(handle.details["folder"]))
         if rank is None:
             for text in self._lines(folder.job_log, handle, follow):
@@ -223,7 +235,7 @@ class LocalProvider(Provider):
                 )
             )
         for text in self._lines(folder.rank_log(rank), handle, follow):
-            yield LogLine(0.0, host, rank, text.rpartition("\r")[2])
+            yield LogLine(0.0, host, rank, text)
 
     def _lines(self, path: Path, handle: JobHandle, follow: bool) -> Iterator[str]:
         ended = not follow
@@ -232,13 +244,13 @@ class LocalProvider(Provider):
                 return
             ended = self.describe(handle).final
             time.sleep(_POLL_SECONDS)
-        with path.open("r", encoding="utf-8", errors="replace", newline="\n") as stream:
+        with path.open("r", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
             partial = ""
             checked = time.monotonic()
             while True:
                 text = stream.readline()
                 if text.endswith("\n"):
-                    yield (partial + text).rstrip("\n").rstrip("\r")
+                    yield (partial + text).removesuffix("\n")
                     partial = ""
                     continue
                 partial += text

@@ -80,7 +80,9 @@ class Supervisor:
         self._listen()
         self._record(RUNNING)
         try:
-            self._log = self.folder.job_log.open("a", encoding="utf-8", buffering=1)
+            self._log = self.folder.job_log.open(
+                "a", encoding="utf-8", errors="surrogateescape", buffering=1
+            )
             self._install_requirements()
             self._start_agents()
             self._loop()
@@ -246,7 +248,7 @@ class Supervisor:
             rest = self._partial.pop(descriptor)
             lines += [rest] if rest else []
         for line in lines:
-            take(line.decode("utf-8", "replace"))
+            take(line.decode("utf-8", "surrogateescape"))
 
     def _agent_line(self, text: str) -> None:
         now = time.time()
