@@ -44,17 +44,22 @@ _BAR_WIDTH = 24
 _CANCEL_SECONDS = 15.0
 
 
-def follow_to_end(chosen: Provider, handle: JobHandle, as_json: bool, owner: bool) -> int:
+def follow_to_end(
+    chosen: Provider, handle: JobHandle, as_json: bool, owner: bool, interrupted: bool = False
+) -> int:
     """Print a job's lines until its end, then the verdict.
 
     Args:
         owner: The job ends when this command is interrupted.
+        interrupted: It was, while the job was started.
 
     Returns:
         0 where the job succeeded and was proven, 1 where not, 130 where interrupted.
     """
     watch = JobWatch(without_gpus=chosen.without_gpus(handle))
     try:
+        if interrupted:
+            raise KeyboardInterrupt
         _show_lines(chosen, handle, watch, Screen(to_stderr=as_json))
         status = wait_for_end(chosen, handle, known=True)
     except KeyboardInterrupt:

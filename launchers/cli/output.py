@@ -44,8 +44,12 @@ def clear_bar() -> None:
     """Take the bar away, if there is one."""
     while _bar:
         stream = _bar.pop()
-        stream.write("\r\x1b[K")
-        stream.flush()
+        try:
+            stream.write("\r\x1b[K")
+            stream.flush()
+        except BrokenPipeError:
+            # The terminal is gone; whoever has to know hears it at the next line.
+            silence_stdout()
 
 
 # The stream whose last line is a bar.

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.interrupts import held_back
 from launchers.cli.output import answer, say, say_answers, say_problems
 from launchers.core import pipeline
 from launchers.core.ledger import INTENT, Entry, Ledger
@@ -54,6 +55,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
 
         chosen.listener = Narrator()
     standing = prepared.run.standing
+    told: list[int] = []
     if standing is not None and standing.final:
         return _show(chosen, standing, values["as_json"])
     if standing is not None:
@@ -62,24 +64,31 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
         handle = standing.handle
     else:
         try:
-            handle = pipeline.submit(
-                chosen,
-                prepared,
-                tuple(values.get("ignore_sdk") or ()),
-                warn=lambda problem: say_problems([problem]),
-                answered=say_answers,
-            )
+            # A job of this machine starts at once, and is then known and can be ended.
+            with held_back(not chosen.once) as told:
+                handle = pipeline.submit(
+                    chosen,
+                    prepared,
+                    tuple(values.get("ignore_sdk") or ()),
+                    warn=lambda problem: say_problems([problem]),
+                    answered=say_answers,
+                )
+            if handle.name != prepared.definition.name:
+                taken = prepared.definition.name
+                say(f"{taken} was started by another command just now: this is {handle.name}")
         except KeyboardInterrupt:
             if not chosen.once:
                 raise
             return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
-    if values["detach"]:
+    if values["detach"] and not told:
         return _leave(chosen, handle, prepared, standing is None, values["as_json"])
     from launchers.cli.follow import follow_to_end
 
     # A job on a cloud outlives the command that follows it.
     owner = not chosen.once or bool(values.get("cancel_on_interrupt"))
-    return follow_to_end(chosen, handle, as_json=values["as_json"], owner=owner)
+    return follow_to_end(
+        chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(told)
+    )
 
 
 def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> int:

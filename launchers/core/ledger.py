@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.printable import printable
-from launchers.core.problems import LaunchError, Problem, did_you_mean
+from launchers.core.problems import LaunchError, NameTakenError, Problem, did_you_mean
 from launchers.core.provider import FINAL_STATES, SUCCEEDED, JobHandle
 
 INTENT = "intent"
@@ -123,7 +123,8 @@ class Ledger:
         """Write a new job, before it is sent.
 
         Raises:
-            LaunchError: The name is taken, or the file cannot be written.
+            NameTakenError: The ledger holds the name.
+            LaunchError: The file cannot be written.
         """
         try:
             with self._connection() as connection:
@@ -148,7 +149,7 @@ class Ledger:
                     ),
                 )
         except sqlite3.IntegrityError:
-            raise LaunchError(
+            raise NameTakenError(
                 Problem(
                     "name",
                     entry.name,
@@ -177,11 +178,11 @@ class Ledger:
             )
 
     def forget(self, entry: Entry) -> None:
-        """Take an intent back of which nothing came; any other job stays."""
+        """Take an entry back of which nothing came; one that has gone on meanwhile stays."""
         with self._connection() as connection:
             connection.execute(
                 "DELETE FROM jobs WHERE provider = ? AND name = ? AND state = ?",
-                (entry.provider, entry.name, INTENT),
+                (entry.provider, entry.name, entry.state),
             )
 
     def get(self, provider: str, name: str) -> Entry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -18,7 +19,7 @@ from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger, data_folder
 from launchers.core.logs import parse_tagged
 from launchers.core.plan import Plan
-from launchers.core.problems import EXIT_BAD_REQUEST, LaunchError, Problem
+from launchers.core.problems import EXIT_BAD_REQUEST, LaunchError, NameTakenError, Problem
 from launchers.core.provider import (
     LOST,
     STOPPED,
@@ -34,7 +35,7 @@ from launchers.core.render import render
 from launchers.local import processes
 from launchers.local.job_folder import JobFolder, read_json, write_private
 from launchers.local.options import LocalOptions
-from launchers.local.plan import make_plan
+from launchers.local.plan import make_plan, output_root
 from launchers.local.rules import check
 from launchers.local.script_mode import MADE_FOLDERS
 
@@ -111,11 +112,22 @@ class LocalProvider(Provider):
         Unless :meth:`detach` was called with the handle, the job ends with this process.
 
         Raises:
+            NameTakenError: The job's folder is there already, and another job's.
             LaunchError: The job's folder cannot be written, or the supervisor did not start.
         """
         folder = JobFolder(Path(definition.document["folder"]))
         try:
-            folder.logs.mkdir(parents=True)
+            folder.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LaunchError(_unwritable(folder.path, error)) from None
+        try:
+            folder.path.mkdir()
+        except FileExistsError as error:
+            raise NameTakenError(_unwritable(folder.path, error)) from None
+        except OSError as error:
+            raise LaunchError(_unwritable(folder.path, error)) from None
+        try:
+            folder.logs.mkdir()
             folder.model.mkdir()
             for place in _places_below(folder.path, definition.document["environment"]):
                 place.mkdir(parents=True, exist_ok=True)
@@ -128,6 +140,9 @@ class LocalProvider(Provider):
 
     def _start(self, name: str, folder: JobFolder) -> JobHandle:
         read_end, write_end = os.pipe()
+        if not self._lifelines:
+            atexit.register(self._let_go)
+        self._lifelines[name] = write_end
         package_root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
         with folder.supervisor_log.open("wb") as log:
@@ -147,7 +162,6 @@ class LocalProvider(Provider):
                 },
             )
         os.close(read_end)
-        self._lifelines[name] = write_end
         details = {"folder": str(folder.path), "supervisor": processes.identity(process.pid)}
         handle = JobHandle(self.name, name, details)
         entry = Ledger().get(self.name, name)
@@ -161,6 +175,16 @@ class LocalProvider(Provider):
         if write_end is not None:
             os.write(write_end, b"detach\n")
             os.close(write_end)
+
+    def is_taken(self, job: JobSpec, name: str) -> bool:
+        """Whether the folder that the job would have is there already."""
+        return os.path.lexists(output_root(job) / name)
+
+    def _let_go(self) -> None:
+        """This process ends in order: what it owns and has not been told to end yet, does now."""
+        for write_end in self._lifelines.values():
+            with contextlib.suppress(OSError):  # it has ended
+                os.write(write_end, b"stop\n")
 
     def without_gpus(self, handle: JobHandle) -> bool:
         """See :meth:`Provider.without_gpus`."""

@@ -64,7 +64,7 @@ def make_plan(job: JobSpec) -> LocalPlan:
         job.environment, free=lambda name: name.startswith(PREFIX) and name != RESERVED
     )
     pin = pinning(job, gpus, "the ranks see no GPU")
-    folder = JobFolder(_output_root(job) / (job.full_name or "NAME"))
+    folder = JobFolder(output_root(job) / (job.full_name or "NAME"))
     checkpoints = job.checkpoint or job.checkpoint_folder or str(folder.checkpoints)
     if not more:
         problems += _horovod_problems(python, source, job.instances * processes)
@@ -109,7 +109,8 @@ def make_plan(job: JobSpec) -> LocalPlan:
     )
 
 
-def _output_root(job: JobSpec) -> Path:
+def output_root(job: JobSpec) -> Path:
+    """The folder in which the job's own folder is made."""
     if job.output_path:
         return Path(os.path.abspath(os.path.expanduser(job.output_path)))
     return data_folder() / "jobs"

@@ -4,7 +4,8 @@ it ended. It outlives the command that started it only where that was asked for.
     python -m launchers.local.supervisor JOB_FOLDER
 
 It ends the job when the pipe LAUNCH_LIFELINE_FD closes without the word ``detach`` (the launcher
-was killed), on SIGTERM, at the time limit, and when an agent fails.
+was killed) or says ``stop`` (it ended before the job), on SIGTERM, at the time limit, and when an
+agent fails.
 """
 
 from __future__ import annotations
@@ -271,7 +272,9 @@ class Supervisor:
         word = os.read(descriptor, 64)
         self._selector.unregister(descriptor)
         os.close(descriptor)
-        if not word:
+        if word.startswith(b"stop"):
+            self.end(STOPPED, "the command that started it was interrupted")
+        elif not word:
             self.end(LOST, "the command that started it was killed")
 
     def _drain(self, descriptor: int) -> None:

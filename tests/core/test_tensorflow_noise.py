@@ -1,5 +1,7 @@
 """TensorFlow's start-up lines are known to their last character; every other line is shown."""
 
+# ruff: noqa: E501 - lines as TensorFlow printed them
+
 from __future__ import annotations
 
 import pytest
