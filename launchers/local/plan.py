@@ -52,6 +52,8 @@ def make_plan(job: JobSpec) -> LocalPlan:
     """Every default decided. Reads the source folder and asks the ranks' Python for its versions;
     starts nothing else and changes nothing."""
     source, problems = locate(job)
+    if source.shared and job.script is None:
+        problems.append(_no_script(job, source))
     requirements, more = requirements_file(job)
     problems += more
     python, more = inspect(job.options.python)
@@ -107,6 +109,25 @@ def make_plan(job: JobSpec) -> LocalPlan:
         placeholders=(nonce.placeholder("$.environment.LAUNCH_NONCE"),),
         rows=_rows(job, source, python, processes, gpus, pin, folder, environment, sagemaker),
     )
+
+
+def _no_script(job: JobSpec, shared: Source) -> Problem:
+    """In the clouds the shared script is the default; here nobody means to train on digits who
+    only left a word out."""
+    in_file = ", or put `script: train.py` into the file" if job.origins else ""
+    return Problem(
+        "SCRIPT",
+        "none",
+        "the training script to run",
+        f"`launch local train.py` runs yours{in_file}; `launch init` writes one to begin with; "
+        f"the shared classifier is {_shortest(shared.folder / shared.script)}",
+        rule="script-missing",
+    )
+
+
+def _shortest(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def output_root(job: JobSpec) -> Path:
