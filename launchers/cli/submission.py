@@ -9,10 +9,11 @@ import click
 
 from launchers.cli.interrupts import held_back
 from launchers.cli.output import answer, say, say_answers, say_problems
-from launchers.core import pipeline
+from launchers.core import pipeline, standard_input
 from launchers.core.ledger import INTENT, Entry, Ledger
-from launchers.core.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError
+from launchers.core.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError, errors
 from launchers.core.provider import JobDefinition, JobHandle, Provider
+from launchers.core.source import locate
 
 
 def submission_flags(chosen: Provider) -> list[click.Option]:
@@ -55,6 +56,8 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
 
         chosen.listener = Narrator()
     standing = prepared.run.standing
+    if standing is None:
+        _look_at_standard_input(chosen, prepared)
     told: list[int] = []
     if standing is not None and standing.final:
         return _show(chosen, standing, values["as_json"])
@@ -89,6 +92,18 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     return follow_to_end(
         chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(told)
     )
+
+
+def _look_at_standard_input(chosen: Provider, prepared: pipeline.Prepared) -> None:
+    ranks = prepared.definition.world_size
+    if not chosen.once and ranks == 1:
+        return  # handed on
+    source, _ = locate(prepared.job)
+    where = f"a job of {chosen.title}" if chosen.once else f"{ranks} ranks"
+    found = standard_input.problems(source.folder / source.script, where)
+    if errors(found):
+        raise LaunchError(found)
+    say_problems(found)
 
 
 def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from launchers.core import standard_input
 from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger, data_folder
 from launchers.core.logs import parse_tagged
@@ -136,9 +137,11 @@ class LocalProvider(Provider):
         except OSError as error:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise LaunchError(_unwritable(folder.path, error)) from None
-        return self._start(definition.name, folder)
+        only_rank = definition.document["world_size"] == 1
+        return self._start(definition.name, folder, only_rank and standard_input.is_given())
 
-    def _start(self, name: str, folder: JobFolder) -> JobHandle:
+    def _start(self, name: str, folder: JobFolder, hand_on: bool) -> JobHandle:
+        # A rank that gets it reads it itself: nothing is copied, and nothing here waits for it.
         read_end, write_end = os.pipe()
         if not self._lifelines:
             atexit.register(self._let_go)
@@ -148,7 +151,7 @@ class LocalProvider(Provider):
         with folder.supervisor_log.open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "launchers.local.supervisor", str(folder.path)],
-                stdin=subprocess.DEVNULL,
+                stdin=None if hand_on else subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -157,6 +160,7 @@ class LocalProvider(Provider):
                 env={
                     **os.environ,
                     "LAUNCH_LIFELINE_FD": str(read_end),
+                    "LAUNCH_STDIN": "inherit" if hand_on else "",
                     "PYTHONPATH": path,
                     "LAUNCH_HOME": str(data_folder()),
                 },

@@ -153,6 +153,7 @@ class Supervisor:
         if self.ending is not None:
             return
         port = self.document["port"] or _free_port()
+        hand_on = os.environ.get("LAUNCH_STDIN") == "inherit"
         names = [host["name"] for host in self.document["hosts"]]
         cluster = [{"name": name, "address": "127.0.0.1"} for name in names]
         agent = str(entrypoints_folder() / "agent.py")
@@ -165,6 +166,7 @@ class Supervisor:
                 "LAUNCH_SOURCE_DIR": self.document["source"],
                 "LAUNCH_LOG_DIR": str(self.folder.logs),
                 "LAUNCH_JOIN_TIMEOUT": _JOIN_SECONDS,
+                "LAUNCH_STDIN": "inherit" if hand_on else "",
             }
             read_end, write_end = os.pipe()
             process = subprocess.Popen(
@@ -174,7 +176,7 @@ class Supervisor:
                     *_program(self.document),
                     *self.document["arguments"],
                 ],
-                stdin=subprocess.DEVNULL,
+                stdin=None if hand_on else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env={**environment, "LAUNCH_LIFELINE_FD": str(read_end)},
