@@ -46,7 +46,8 @@ def printable(text: str) -> str:
         >>> printable("\\x1b[31mepoch 1\\x1b[0m: 10%\\repoch 1: 20%")
         'epoch 1: 20%'
     """
-    if _UNUSUAL.search(text) is None:
+    # The first question is the quick one; a line of a log is asked it twice.
+    if text.isprintable() or _UNUSUAL.search(text) is None:
         return text
     # No introducer is left by this, so that what stood around a sequence makes no new one.
     text = _LINE_END.sub(" ", _SEQUENCE.sub("", text))
