@@ -95,6 +95,7 @@ def test_what_ranks_print_reaches_the_terminal_without_its_escape_sequences(laun
         "train.py",
         "import sys\n"
         "print('\\x1b]0;owned\\x07\\x1b[31mred\\x1b[0m \\x1b[2Jwiped \\u202eback')\n"
+        "print('launch: evidence: {\"rank\": 0}')\n"
         "sys.stdout.write('10%\\r20%\\n')\n"
         "sys.stdout.flush(); sys.stdout.buffer.write(b'\\xff\\x9b2J byte\\n')\n"
         "raise ValueError('\\x1b[31mbad\\x07\\u202e reason')\n",
@@ -119,6 +120,8 @@ def test_what_ranks_print_reaches_the_terminal_without_its_escape_sequences(laun
     ).stdout
     assert raw == (launch.home / "jobs" / job["name"] / "logs" / "rank-0.log").read_bytes()
     assert b"\xff\x9b2J byte\n" in raw
+    assert "launch: evidence: " not in shown
+    assert 'launch: evidence: {"rank": 0}' in launch("logs", job["name"], "--raw").out
     assert "\x1b" not in launch("logs", job["name"], "--rank", "0").out
     assert "\x1b" not in launch("logs", job["name"]).out
     assert "\u202e" not in launch("logs", job["name"], "--json").out
