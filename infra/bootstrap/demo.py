@@ -16,7 +16,9 @@ from typing import Any
 from infra.bootstrap.progress import clock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ARGUMENTS = ("local", "--no-file", "--instances", "2", "--processes", "1", "--", "--data", "digits")
+SCRIPT = "entrypoints/train_image_classifier.py"
+TWO_HOSTS = ("--instances", "2", "--processes", "1")
+ARGUMENTS = ("local", SCRIPT, "--no-file", *TWO_HOSTS, "--", "--data", "digits")
 # --json takes its place before the `--`; it is left out of what is shown.
 LEAST_ACCURACY = 0.95
 # The active environment's Python would run the ranks, and it may have no Horovod.

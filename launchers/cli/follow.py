@@ -44,17 +44,22 @@ _BAR_WIDTH = 24
 _CANCEL_SECONDS = 15.0
 
 
-def follow_to_end(chosen: Provider, handle: JobHandle, as_json: bool, owner: bool) -> int:
+def follow_to_end(
+    chosen: Provider, handle: JobHandle, as_json: bool, owner: bool, interrupted: bool = False
+) -> int:
     """Print a job's lines until its end, then the verdict.
 
     Args:
         owner: The job ends when this command is interrupted.
+        interrupted: It was, while the job was started.
 
     Returns:
         0 where the job succeeded and was proven, 1 where not, 130 where interrupted.
     """
-    watch = JobWatch()
+    watch = JobWatch(without_gpus=chosen.without_gpus(handle))
     try:
+        if interrupted:
+            raise KeyboardInterrupt
         _show_lines(chosen, handle, watch, Screen(to_stderr=as_json))
         status = wait_for_end(chosen, handle, known=True)
     except KeyboardInterrupt:
@@ -92,6 +97,9 @@ def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Sc
 class Screen:
     """Prints tagged lines; on a terminal, progress is a bar on the last line instead.
 
+    Lines are made printable (:mod:`launchers.core.printable`), and those that TensorFlow prints
+    at every start are left out.
+
     Args:
         to_stderr: Lines go to stderr, because stdout carries the JSON answer.
     """
@@ -103,7 +111,7 @@ class Screen:
 
     def show(self, line: LogLine, watch: JobWatch) -> None:
         """Take one line; prints what is ready to be printed."""
-        visible = shown(line)
+        visible = shown(line, watch.without_gpus)
         for ready in self._folder.feed(visible) if visible else ():
             self._print(ready, watch.progress)
 
@@ -192,8 +200,9 @@ def _say_failure(
 
 def _last_lines(chosen: Provider, handle: JobHandle, rank: int) -> list[str]:
     try:
-        lines = filter(None, map(shown, chosen.logs(handle, rank=rank)))
-        return [line.text for line in deque(lines, TAIL_LINES)]
+        no_gpus = chosen.without_gpus(handle)
+        lines = (shown(line, no_gpus) for line in chosen.logs(handle, rank=rank))
+        return [line.text for line in deque(filter(None, lines), TAIL_LINES)]
     except LaunchError as error:
         say_problems(error.problems)
         return []

@@ -27,7 +27,7 @@ def command(as_json: bool) -> int:
             [_row(entry, status) for entry, status in jobs],
         )
     else:
-        say("no jobs yet: `launch local` runs one here")
+        say("no jobs yet: `launch local train.py` runs one here")
     return 0
 
 

@@ -6,13 +6,13 @@ Only the verb that was asked for is imported; ``launch --help`` imports none.
 from __future__ import annotations
 
 import importlib
-import io
-import signal
 import sys
 from typing import Any, NoReturn
 
 import click
 
+from launchers.cli import interrupts
+from launchers.cli.streams import make_steady
 from launchers.core.problems import (
     EXIT_BAD_REQUEST,
     EXIT_INTERRUPTED,
@@ -94,29 +94,28 @@ def cli(debug: bool) -> None:
 
 def main() -> NoReturn:
     """The console script. Ends the process with one of the design's exit codes."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
-        # A rank may print what this terminal cannot show; that must not end the launcher.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    interrupts.listen()
+    make_steady()
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
     words = sys.argv[1:]
     debug = "--debug" in words[:1]
     try:
         code = run(words)
     except BrokenPipeError:
         # The reader of our stdout went away (`| head`): nothing more to say.
-        from launchers.cli.output import silence_stdout
-
-        silence_stdout()
-        code = EXIT_OK
+        code = EXIT_INTERRUPTED if on_terminal else EXIT_OK
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except Exception as error:
         if debug:
             raise
         code = report(error)
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from launchers.cli.output import silence_stdout
+
+        silence_stdout()
     sys.exit(code)
 
 
@@ -188,10 +187,6 @@ def _of_usage(error: click.UsageError) -> Problem:
     return Problem(
         verb, error.format_message().rstrip("."), f"what `{verb} --help` shows", rule="usage"
     )
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

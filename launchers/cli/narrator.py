@@ -6,6 +6,7 @@ import sys
 import threading
 
 from launchers.cli.output import say, styled
+from launchers.core.printable import printable
 from launchers.core.provider import Listener
 
 _BAR_WIDTH = 24
@@ -31,7 +32,7 @@ class Narrator(Listener):
 
     def progress(self, label: str, done: int, total: int) -> None:
         """A bar on a terminal, else one line at the end."""
-        whole = f"{self._label}{label}: {total / 1e6:.1f} MB"
+        whole = printable(f"{self._label}{label}: {total / 1e6:.1f} MB")
         with self._lock:
             if not sys.stderr.isatty() or self._label:
                 if done >= total:

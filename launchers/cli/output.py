@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from launchers.core.plan import Plan
+from launchers.core.printable import printable, printable_json, printable_message
 from launchers.core.problems import Problem
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -44,8 +44,12 @@ def clear_bar() -> None:
     """Take the bar away, if there is one."""
     while _bar:
         stream = _bar.pop()
-        stream.write("\r\x1b[K")
-        stream.flush()
+        try:
+            stream.write("\r\x1b[K")
+            stream.flush()
+        except BrokenPipeError:
+            # The terminal is gone; whoever has to know hears it at the next line.
+            silence_stdout()
 
 
 # The stream whose last line is a bar.
@@ -53,14 +57,20 @@ _bar: list[IO[str]] = []
 
 
 def say(text: str = "") -> None:
-    """One line for a person, on stderr."""
+    """One line for a person, on stderr. Of foreign text in it, only what is printable."""
     clear_bar()
-    print(text, file=sys.stderr, flush=True)
+    print(printable_message(text), file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """One line of what was asked for, on stdout; as :func:`say` in all else."""
+    clear_bar()
+    print(printable_message(text), flush=True)
 
 
 def answer(value: Any) -> None:
     """The ``--json`` answer, on stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=str), flush=True)
+    print(printable_json(value, indent=2), flush=True)
 
 
 def silence_stdout() -> None:
@@ -114,13 +124,15 @@ def say_answers(answers: Sequence[Problem]) -> None:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on stdout: drawn by rich on a terminal, aligned text in a pipe."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.table import Table
+        from rich.text import Text
 
         drawn = Table(*columns, header_style="bold")
         for row in rows:
-            drawn.add_row(*row)
+            drawn.add_row(*map(Text, row))  # rich reads "[x]" in a str as its own markup
         Console(no_color=not colours(sys.stdout)).print(drawn)
         return
     lines = [list(columns), *[list(row) for row in rows]]

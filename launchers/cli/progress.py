@@ -9,6 +9,7 @@ import time
 from types import TracebackType
 from typing import IO
 
+from launchers.core.printable import printable, printable_message
 from launchers.rehearsal.progress import clock
 
 # How often elapsed time is shown, in seconds.
@@ -81,7 +82,7 @@ class LiveProgress:
                     self._draw()
 
     def _draw(self) -> None:
-        line = f"  {self._title}  {clock(time.monotonic() - self._began)}  {self._note}"
+        line = f"  {self._title}  {clock(time.monotonic() - self._began)}  {printable(self._note)}"
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\x1b[K{line[:width]}", end="", file=self._stream, flush=True)
@@ -89,4 +90,5 @@ class LiveProgress:
             print(line[:160].rstrip(), file=self._stream, flush=True)
 
     def _print(self, text: str) -> None:
+        text = printable_message(text)
         print(f"\r\x1b[K{text}" if self._terminal else text, file=self._stream, flush=True)

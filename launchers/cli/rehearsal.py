@@ -130,10 +130,12 @@ def rehearse_and_say(
     screen = RehearsalScreen(as_json)
     try:
         result = rehearse(provider, definition, bundle, options, screen)
-    except KeyboardInterrupt:
-        screen.end()
-        from launchers.cli.output import say
+    except (KeyboardInterrupt, BrokenPipeError) as error:
+        from launchers.cli.output import say, silence_stdout
 
+        if isinstance(error, BrokenPipeError):  # the terminal, or whoever read the lines
+            silence_stdout()
+        screen.end()
         say("interrupted: nothing of the rehearsal is left")
         return EXIT_INTERRUPTED
     screen.end()

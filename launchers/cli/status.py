@@ -6,7 +6,7 @@ import click
 
 from launchers.cli.follow import say_end, summary
 from launchers.cli.jobs import found_job, region_flag
-from launchers.cli.output import answer
+from launchers.cli.output import answer, tell
 from launchers.core.plan import counted
 
 
@@ -22,12 +22,12 @@ def command(job: str, region: str | None, as_json: bool) -> int:
         answer(summary(entry.handle, status))
         return 0
     if status.final:
-        print(f"{status.state}  {entry.name}", flush=True)
+        tell(f"{status.state}  {entry.name}")
         say_end(chosen, entry.handle, status)
     else:
         proof = status.proof or "not proven yet"
         ranks = counted(status.details.get("world_size") or entry.world_size, "rank")
-        print(f"{status.state}  {entry.name}  {ranks}, {proof}")
+        tell(f"{status.state}  {entry.name}  {ranks}, {proof}")
         for text in filter(None, (status.reason, status.details.get("doing"))):
-            print(f"  {text}")
+            tell(f"  {text}")
     return 0

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from launchers.cli.interrupts import held_back
 from launchers.cli.output import answer, say, say_answers, say_problems
-from launchers.core import pipeline
+from launchers.core import pipeline, standard_input
 from launchers.core.ledger import INTENT, Entry, Ledger
-from launchers.core.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError
+from launchers.core.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError, errors
 from launchers.core.provider import JobDefinition, JobHandle, Provider
+from launchers.core.source import locate
 
 
 def submission_flags(chosen: Provider) -> list[click.Option]:
@@ -54,6 +56,9 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
 
         chosen.listener = Narrator()
     standing = prepared.run.standing
+    if standing is None:
+        _look_at_standard_input(chosen, prepared)
+    told: list[int] = []
     if standing is not None and standing.final:
         return _show(chosen, standing, values["as_json"])
     if standing is not None:
@@ -62,24 +67,43 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
         handle = standing.handle
     else:
         try:
-            handle = pipeline.submit(
-                chosen,
-                prepared,
-                tuple(values.get("ignore_sdk") or ()),
-                warn=lambda problem: say_problems([problem]),
-                answered=say_answers,
-            )
+            # A job of this machine starts at once, and is then known and can be ended.
+            with held_back(not chosen.once) as told:
+                handle = pipeline.submit(
+                    chosen,
+                    prepared,
+                    tuple(values.get("ignore_sdk") or ()),
+                    warn=lambda problem: say_problems([problem]),
+                    answered=say_answers,
+                )
+            if handle.name != prepared.definition.name:
+                taken = prepared.definition.name
+                say(f"{taken} was started by another command just now: this is {handle.name}")
         except KeyboardInterrupt:
             if not chosen.once:
                 raise
             return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
-    if values["detach"]:
+    if values["detach"] and not told:
         return _leave(chosen, handle, prepared, standing is None, values["as_json"])
     from launchers.cli.follow import follow_to_end
 
     # A job on a cloud outlives the command that follows it.
     owner = not chosen.once or bool(values.get("cancel_on_interrupt"))
-    return follow_to_end(chosen, handle, as_json=values["as_json"], owner=owner)
+    return follow_to_end(
+        chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(told)
+    )
+
+
+def _look_at_standard_input(chosen: Provider, prepared: pipeline.Prepared) -> None:
+    ranks = prepared.definition.world_size
+    if not chosen.once and ranks == 1:
+        return  # handed on
+    source, _ = locate(prepared.job)
+    where = f"a job of {chosen.title}" if chosen.once else f"{ranks} ranks"
+    found = standard_input.problems(source.folder / source.script, where)
+    if errors(found):
+        raise LaunchError(found)
+    say_problems(found)
 
 
 def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> int:

@@ -19,6 +19,7 @@ from launchers.cli.output import answer, say, say_plan, say_problems, table
 from launchers.core import pipeline
 from launchers.core.kinds import Count
 from launchers.core.plan import counted
+from launchers.core.printable import printable
 from launchers.core.problems import (
     EXIT_BAD_REQUEST,
     EXIT_INTERRUPTED,
@@ -177,10 +178,11 @@ class _Screen:
         if self._live is None:
             return
         from rich.table import Table
+        from rich.text import Text
 
         drawn = Table(*_COLUMNS, header_style="bold")
         for row in self._rows:
-            drawn.add_row(*row.cells())
+            drawn.add_row(*(Text(printable(cell)) for cell in row.cells()))
         self._live.update(drawn)
 
     def end(self) -> None:

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from launchers.core.problems import LaunchError, Problem, did_you_mean
+from launchers.core.printable import printable
+from launchers.core.problems import LaunchError, NameTakenError, Problem, did_you_mean
 from launchers.core.provider import FINAL_STATES, SUCCEEDED, JobHandle
 
 INTENT = "intent"
@@ -122,7 +123,8 @@ class Ledger:
         """Write a new job, before it is sent.
 
         Raises:
-            LaunchError: The name is taken, or the file cannot be written.
+            NameTakenError: The ledger holds the name.
+            LaunchError: The file cannot be written.
         """
         try:
             with self._connection() as connection:
@@ -136,8 +138,8 @@ class Ledger:
                         entry.base,
                         entry.run,
                         entry.state,
-                        entry.reason,
-                        entry.proof,
+                        printable(entry.reason),
+                        printable(entry.proof),
                         entry.world_size,
                         entry.created or time.time(),
                         entry.checkpoint,
@@ -147,7 +149,7 @@ class Ledger:
                     ),
                 )
         except sqlite3.IntegrityError:
-            raise LaunchError(
+            raise NameTakenError(
                 Problem(
                     "name",
                     entry.name,
@@ -159,6 +161,9 @@ class Ledger:
 
     def update(self, entry: Entry, **changes: Any) -> None:
         """Set columns of a job. A state that is final stays, whoever comes second."""
+        for column in ("reason", "proof"):
+            if column in changes:
+                changes[column] = printable(changes[column])
         if "details" in changes:
             changes["details"] = json.dumps(dict(changes["details"]))
         if changes.get("state") in FINAL_STATES:
@@ -173,11 +178,11 @@ class Ledger:
             )
 
     def forget(self, entry: Entry) -> None:
-        """Take an intent back of which nothing came; any other job stays."""
+        """Take an entry back of which nothing came; one that has gone on meanwhile stays."""
         with self._connection() as connection:
             connection.execute(
                 "DELETE FROM jobs WHERE provider = ? AND name = ? AND state = ?",
-                (entry.provider, entry.name, INTENT),
+                (entry.provider, entry.name, entry.state),
             )
 
     def get(self, provider: str, name: str) -> Entry | None:

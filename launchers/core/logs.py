@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from launchers.core.printable import printable, printable_value
 from launchers.core.provider import LogLine
+from launchers.core.tensorflow_noise import is_noise
 
 if TYPE_CHECKING:
     from launchers.core.evidence import Gathering
@@ -106,19 +108,23 @@ def proof_of(line: LogLine, stamp: str = "") -> str:
     return match[1]
 
 
-def shown(line: LogLine) -> LogLine | None:
-    """A line as a person sees it: without the job's stamp; None for one that is for the launcher
-    alone."""
+def shown(line: LogLine, without_gpus: bool = False) -> LogLine | None:
+    """A line as a person sees it: printable, without the job's stamp; None for one that is for the
+    launcher alone, or that TensorFlow prints at every start.
+
+    Args:
+        without_gpus: The job's ranks have no GPU, so that TensorFlow's finding none is no news.
+    """
     text = line.text
-    if not text.startswith("launch: "):
-        return line
-    if text.startswith(_EVIDENCE):
+    if text.startswith(_EVIDENCE) or is_noise(text, without_gpus):
         return None
+    text, host = printable(text), printable(line.host)
     if text.startswith("launch: proof: "):
         text = _STAMP_BEHIND.sub("", text)
     elif text.startswith("launch: failure: "):
         text = _STAMP_INSIDE.sub("", text)
-    return line if text == line.text else replace(line, text=text)
+    unchanged = text == line.text and host == line.host
+    return line if unchanged else replace(line, host=host, text=text)
 
 
 @dataclass
@@ -134,6 +140,7 @@ class JobWatch:
         failure: The first ``launch: failure`` object, or None.
         result: The training script's last ``result:`` line, or "".
         tails: The last 20 lines of each (host, rank), as they are shown.
+        without_gpus: The ranks have no GPU; see :func:`shown`.
     """
 
     stamp: str = field(default="", repr=False)
@@ -144,11 +151,12 @@ class JobWatch:
     progress: Progress | None = None
     result: str = ""
     tails: dict[tuple[str, int | None], deque[str]] = field(default_factory=dict)
+    without_gpus: bool = False
     _gathering: Gathering | None = field(default=None, repr=False)
 
     def see(self, line: LogLine) -> None:
         """Take one line into account."""
-        visible = shown(line)
+        visible = shown(line, self.without_gpus)
         if visible is not None:
             key = (line.host, line.rank)
             self.tails.setdefault(key, deque(maxlen=TAIL_LINES)).append(visible.text)
@@ -157,9 +165,9 @@ class JobWatch:
         elif match := _PROGRESS.match(line.text):
             epoch, epochs, step, steps = (int(match[index]) for index in range(1, 5))
             rate = float(match[5].replace(",", ""))
-            self.progress = Progress(epoch, epochs, step, steps, rate, match[6])
+            self.progress = Progress(epoch, epochs, step, steps, rate, printable(match[6]))
         elif match := _RESULT.match(line.text):
-            self.result = match[1]
+            self.result = printable(match[1])
 
     def tail(self, rank: int | None) -> list[str]:
         """The last lines of one rank."""
@@ -178,7 +186,7 @@ class JobWatch:
         elif proof := proof_of(line, self.stamp):
             expected = self.world_size and proven(self.proof, self.world_size)
             if not expected or proven(proof, self.world_size):
-                self.proof = proof
+                self.proof = printable(proof)
         elif _PROOF.fullmatch(line.text):
             self.foreign += 1
         elif match := _FAILURE.match(line.text):
@@ -186,7 +194,7 @@ class JobWatch:
 
     def _see_failure(self, line: LogLine, text: str) -> None:
         try:
-            failure = json.loads(text)
+            failure = printable_value(json.loads(text))
         except ValueError:
             return
         if failure.pop("stamp", "") != self.stamp and self.stamp:

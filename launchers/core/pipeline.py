@@ -122,6 +122,9 @@ def submit(
         warn: Takes what does not stop the job.
         answered: Takes all answers of the preflight; without it ``warn`` takes them.
 
+    A job that nobody charges for gets another run number than was planned where a second launcher
+    starts the same job at the same moment; the handle has its name.
+
     Raises:
         LaunchError: A rule is broken, an SDK does not serve, preflight or the provider refused.
         InDoubtError: It is not known whether the provider took the job; the intent stays open.
@@ -143,7 +146,7 @@ def submit(
     if errors(answers):
         raise LaunchError(errors(answers), provider.preflight_exit)
     ledger = Ledger()
-    entry = _intended(provider, prepared, ledger, ignored_sdks)
+    prepared, entry = _entered(provider, prepared, ledger, ignored_sdks)
     try:
         handle = _sent(provider, prepared, entry.nonce)
     except (InDoubtError, PassingError):
@@ -152,7 +155,10 @@ def submit(
     except NameTakenError:
         # Not a run of ours that failed: the same command must not take the next number by itself.
         ledger.forget(entry)
-        raise
+        if provider.once:
+            raise
+        renumbered = _renumbered(provider, prepared)
+        return submit(provider, renumbered, ignored_sdks, warn, answered)
     except LaunchError as error:
         ledger.update(entry, state="failed", reason=str(error).splitlines()[0])
         raise
@@ -177,6 +183,30 @@ def _gate(plan: Plan, ignored: tuple[str, ...]) -> Iterable[Problem]:
     from launchers.core.sdk_gate import require
 
     return [finding.as_problem() for finding in require(plan.features, ignore=ignored)]
+
+
+def _entered(
+    provider: Provider, prepared: Prepared, ledger: Ledger, ignored_sdks: tuple[str, ...]
+) -> tuple[Prepared, Entry]:
+    """The entry of :func:`_intended`, under the next free name where another launcher has taken
+    this one since the plan was made."""
+    while True:
+        try:
+            return prepared, _intended(provider, prepared, ledger, ignored_sdks)
+        except NameTakenError:
+            # Where a job is paid for, it is one job, which both see through.
+            if provider.once:
+                raise
+            prepared = _renumbered(provider, prepared)
+
+
+def _renumbered(provider: Provider, prepared: Prepared) -> Prepared:
+    """The same request as the next run."""
+    base = prepared.definition.name.rpartition("-")[0]
+    unnamed = replace(prepared.job, full_name="", run=1, checkpoint_of="", checkpoint_folder="")
+    named, run = numbered(provider, unnamed, base, again=False, online=False)
+    plan = provider.plan(named)
+    return replace(prepared, job=plan.job, plan=plan, definition=provider.render(plan), run=run)
 
 
 def _intended(

@@ -231,6 +231,10 @@ class Provider(ABC):
         """Whether the provider already has a job of that name. May block; safe to repeat."""
         return False
 
+    def without_gpus(self, handle: JobHandle) -> bool:
+        """Whether it is known that no rank of the job has a GPU."""
+        return False
+
     def from_elsewhere(self, name: str, region: str | None) -> JobHandle:
         """The handle of a job that this ledger does not know.
 

@@ -41,7 +41,9 @@ def numbered(
     """
     runs = _as_they_stand(provider, Ledger().runs(provider.name, base), online)
     run = _choose(runs, again) if provider.once else Run(next_run(runs))
-    if again and online and run.standing is None and not _is_intent(runs, run):
+    # Where nothing is charged for, a number that is free costs no question.
+    asked = (again and online) or not provider.once
+    if asked and run.standing is None and not _is_intent(runs, run):
         run = _first_free(provider, job, base, run)
     before = [entry for entry in runs if entry.run < run.number]
     previous = inherited_checkpoint(before)

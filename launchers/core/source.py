@@ -21,7 +21,8 @@ class Source:
     Attributes:
         folder: Absolute.
         script: The file that runs, relative to ``folder``, with forward slashes.
-        shared: Whether it is the training script that comes with the launcher.
+        shared: Whether it is the training script that comes with the launcher, by default or
+            because its path was given.
         module: The name by which ``python -m`` runs it in ``folder``, or "" for a script.
     """
 
@@ -97,7 +98,11 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
             )
         )
         relative = script.name
-    return Source(folder, relative), problems
+    return Source(folder, relative, shared=_is_shared(folder, relative)), problems
+
+
+def _is_shared(folder: Path, script: str) -> bool:
+    return script == SHARED_SCRIPT and folder.resolve() == entrypoints_folder().resolve()
 
 
 def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -14,11 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from launchers.core import standard_input
 from launchers.core.job import JobSpec
 from launchers.core.ledger import Ledger, data_folder
 from launchers.core.logs import parse_tagged
 from launchers.core.plan import Plan
-from launchers.core.problems import EXIT_BAD_REQUEST, LaunchError, Problem
+from launchers.core.problems import EXIT_BAD_REQUEST, LaunchError, NameTakenError, Problem
 from launchers.core.provider import (
     LOST,
     STOPPED,
@@ -34,7 +36,7 @@ from launchers.core.render import render
 from launchers.local import processes
 from launchers.local.job_folder import JobFolder, read_json, write_private
 from launchers.local.options import LocalOptions
-from launchers.local.plan import make_plan
+from launchers.local.plan import make_plan, output_root
 from launchers.local.rules import check
 from launchers.local.script_mode import MADE_FOLDERS
 
@@ -111,11 +113,22 @@ class LocalProvider(Provider):
         Unless :meth:`detach` was called with the handle, the job ends with this process.
 
         Raises:
+            NameTakenError: The job's folder is there already, and another job's.
             LaunchError: The job's folder cannot be written, or the supervisor did not start.
         """
         folder = JobFolder(Path(definition.document["folder"]))
         try:
-            folder.logs.mkdir(parents=True)
+            folder.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LaunchError(_unwritable(folder.path, error)) from None
+        try:
+            folder.path.mkdir()
+        except FileExistsError as error:
+            raise NameTakenError(_unwritable(folder.path, error)) from None
+        except OSError as error:
+            raise LaunchError(_unwritable(folder.path, error)) from None
+        try:
+            folder.logs.mkdir()
             folder.model.mkdir()
             for place in _places_below(folder.path, definition.document["environment"]):
                 place.mkdir(parents=True, exist_ok=True)
@@ -124,16 +137,21 @@ class LocalProvider(Provider):
         except OSError as error:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise LaunchError(_unwritable(folder.path, error)) from None
-        return self._start(definition.name, folder)
+        only_rank = definition.document["world_size"] == 1
+        return self._start(definition.name, folder, only_rank and standard_input.is_given())
 
-    def _start(self, name: str, folder: JobFolder) -> JobHandle:
+    def _start(self, name: str, folder: JobFolder, hand_on: bool) -> JobHandle:
+        # A rank that gets it reads it itself: nothing is copied, and nothing here waits for it.
         read_end, write_end = os.pipe()
+        if not self._lifelines:
+            atexit.register(self._let_go)
+        self._lifelines[name] = write_end
         package_root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
         with folder.supervisor_log.open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "launchers.local.supervisor", str(folder.path)],
-                stdin=subprocess.DEVNULL,
+                stdin=None if hand_on else subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -142,12 +160,12 @@ class LocalProvider(Provider):
                 env={
                     **os.environ,
                     "LAUNCH_LIFELINE_FD": str(read_end),
+                    "LAUNCH_STDIN": "inherit" if hand_on else "",
                     "PYTHONPATH": path,
                     "LAUNCH_HOME": str(data_folder()),
                 },
             )
         os.close(read_end)
-        self._lifelines[name] = write_end
         details = {"folder": str(folder.path), "supervisor": processes.identity(process.pid)}
         handle = JobHandle(self.name, name, details)
         entry = Ledger().get(self.name, name)
@@ -161,6 +179,25 @@ class LocalProvider(Provider):
         if write_end is not None:
             os.write(write_end, b"detach\n")
             os.close(write_end)
+
+    def is_taken(self, job: JobSpec, name: str) -> bool:
+        """Whether the folder that the job would have is there already."""
+        return os.path.lexists(output_root(job) / name)
+
+    def _let_go(self) -> None:
+        """This process ends in order: what it owns and has not been told to end yet, does now."""
+        for write_end in self._lifelines.values():
+            with contextlib.suppress(OSError):  # it has ended
+                os.write(write_end, b"stop\n")
+
+    def without_gpus(self, handle: JobHandle) -> bool:
+        """See :meth:`Provider.without_gpus`."""
+        folder = handle.details.get("folder")
+        document = read_json(JobFolder(Path(folder)).definition) if folder else None
+        hosts = (document or {}).get("hosts", [])
+        return bool(hosts) and not any(
+            host["environment"].get("CUDA_VISIBLE_DEVICES") for host in hosts
+        )
 
     def describe(self, handle: JobHandle) -> JobStatus:
         """What the ledger says, after a look at whether the supervisor still lives."""
@@ -203,7 +240,10 @@ class LocalProvider(Provider):
     def logs(
         self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
     ) -> Iterator[LogLine]:
-        """The job's lines. Of one rank: everything it printed, from its own file."""
+        """The job's lines. Of one rank: everything it printed, from its own file.
+
+        A byte that is no UTF-8 is a lone surrogate in the text (PEP 383).
+        """
         folder = JobFolder(Path(handle.details["folder"]))
         if rank is None:
             for text in self._lines(folder.job_log, handle, follow):
@@ -223,7 +263,7 @@ class LocalProvider(Provider):
                 )
             )
         for text in self._lines(folder.rank_log(rank), handle, follow):
-            yield LogLine(0.0, host, rank, text.rpartition("\r")[2])
+            yield LogLine(0.0, host, rank, text)
 
     def _lines(self, path: Path, handle: JobHandle, follow: bool) -> Iterator[str]:
         ended = not follow
@@ -232,13 +272,13 @@ class LocalProvider(Provider):
                 return
             ended = self.describe(handle).final
             time.sleep(_POLL_SECONDS)
-        with path.open("r", encoding="utf-8", errors="replace", newline="\n") as stream:
+        with path.open("r", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
             partial = ""
             checked = time.monotonic()
             while True:
                 text = stream.readline()
                 if text.endswith("\n"):
-                    yield (partial + text).rstrip("\n").rstrip("\r")
+                    yield (partial + text).removesuffix("\n")
                     partial = ""
                     continue
                 partial += text

@@ -52,6 +52,8 @@ def make_plan(job: JobSpec) -> LocalPlan:
     """Every default decided. Reads the source folder and asks the ranks' Python for its versions;
     starts nothing else and changes nothing."""
     source, problems = locate(job)
+    if source.shared and job.script is None:
+        problems.append(_no_script(job, source))
     requirements, more = requirements_file(job)
     problems += more
     python, more = inspect(job.options.python)
@@ -64,7 +66,7 @@ def make_plan(job: JobSpec) -> LocalPlan:
         job.environment, free=lambda name: name.startswith(PREFIX) and name != RESERVED
     )
     pin = pinning(job, gpus, "the ranks see no GPU")
-    folder = JobFolder(_output_root(job) / (job.full_name or "NAME"))
+    folder = JobFolder(output_root(job) / (job.full_name or "NAME"))
     checkpoints = job.checkpoint or job.checkpoint_folder or str(folder.checkpoints)
     if not more:
         problems += _horovod_problems(python, source, job.instances * processes)
@@ -109,7 +111,27 @@ def make_plan(job: JobSpec) -> LocalPlan:
     )
 
 
-def _output_root(job: JobSpec) -> Path:
+def _no_script(job: JobSpec, shared: Source) -> Problem:
+    """In the clouds the shared script is the default; here nobody means to train on digits who
+    only left a word out."""
+    in_file = ", or put `script: train.py` into the file" if job.origins else ""
+    return Problem(
+        "SCRIPT",
+        "none",
+        "the training script to run",
+        f"`launch local train.py` runs yours{in_file}; `launch init` writes one to begin with; "
+        f"the shared classifier is {_shortest(shared.folder / shared.script)}",
+        rule="script-missing",
+    )
+
+
+def _shortest(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def output_root(job: JobSpec) -> Path:
+    """The folder in which the job's own folder is made."""
     if job.output_path:
         return Path(os.path.abspath(os.path.expanduser(job.output_path)))
     return data_folder() / "jobs"

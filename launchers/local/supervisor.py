@@ -4,7 +4,8 @@ it ended. It outlives the command that started it only where that was asked for.
     python -m launchers.local.supervisor JOB_FOLDER
 
 It ends the job when the pipe LAUNCH_LIFELINE_FD closes without the word ``detach`` (the launcher
-was killed), on SIGTERM, at the time limit, and when an agent fails.
+was killed) or says ``stop`` (it ended before the job), on SIGTERM, at the time limit, and when an
+agent fails.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ class Supervisor:
         self._listen()
         self._record(RUNNING)
         try:
-            self._log = self.folder.job_log.open("a", encoding="utf-8", buffering=1)
+            self._log = self.folder.job_log.open(
+                "a", encoding="utf-8", errors="surrogateescape", buffering=1
+            )
             self._install_requirements()
             self._start_agents()
             self._loop()
@@ -150,6 +153,7 @@ class Supervisor:
         if self.ending is not None:
             return
         port = self.document["port"] or _free_port()
+        hand_on = os.environ.get("LAUNCH_STDIN") == "inherit"
         names = [host["name"] for host in self.document["hosts"]]
         cluster = [{"name": name, "address": "127.0.0.1"} for name in names]
         agent = str(entrypoints_folder() / "agent.py")
@@ -162,6 +166,7 @@ class Supervisor:
                 "LAUNCH_SOURCE_DIR": self.document["source"],
                 "LAUNCH_LOG_DIR": str(self.folder.logs),
                 "LAUNCH_JOIN_TIMEOUT": _JOIN_SECONDS,
+                "LAUNCH_STDIN": "inherit" if hand_on else "",
             }
             read_end, write_end = os.pipe()
             process = subprocess.Popen(
@@ -171,7 +176,7 @@ class Supervisor:
                     *_program(self.document),
                     *self.document["arguments"],
                 ],
-                stdin=subprocess.DEVNULL,
+                stdin=None if hand_on else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env={**environment, "LAUNCH_LIFELINE_FD": str(read_end)},
@@ -246,7 +251,7 @@ class Supervisor:
             rest = self._partial.pop(descriptor)
             lines += [rest] if rest else []
         for line in lines:
-            take(line.decode("utf-8", "replace"))
+            take(line.decode("utf-8", "surrogateescape"))
 
     def _agent_line(self, text: str) -> None:
         now = time.time()
@@ -269,7 +274,9 @@ class Supervisor:
         word = os.read(descriptor, 64)
         self._selector.unregister(descriptor)
         os.close(descriptor)
-        if not word:
+        if word.startswith(b"stop"):
+            self.end(STOPPED, "the command that started it was interrupted")
+        elif not word:
             self.end(LOST, "the command that started it was killed")
 
     def _drain(self, descriptor: int) -> None:

@@ -96,7 +96,9 @@ class Act:
             (pause.what, re.compile(pause.begin), re.compile(pause.end)) for pause in conduct.pauses
         ]
         self._pause_began: dict[str, float] = {}
-        self.seen = Seen(watch or JobWatch(), Causes(conduct.causes))
+        watch = watch or JobWatch()
+        watch.without_gpus = not any(item.gpus for item in containers)
+        self.seen = Seen(watch, Causes(conduct.causes))
 
     def run(self) -> ActEnd:
         """Listen until the end. Blocks; every rule about when it ends is here or in the verdict."""

@@ -71,6 +71,7 @@ def _by_launch(folder: Path, ranks: int, arguments: list[str]) -> float:
             "-m",
             "launchers.cli.main",
             "local",
+            str(ROOT / "entrypoints" / "train_image_classifier.py"),
             "--instances",
             str(ranks),
             "--json",

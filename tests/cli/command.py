@@ -12,6 +12,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 240
+# A test run in the background ignores these, and so would whatever it starts.
+HEARING = ("env", "--default-signal=INT,HUP")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Launch:
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         """Start it and return; the caller ends it."""
         return subprocess.Popen(
-            self.command(*words),
+            [*HEARING, *self.command(*words)],
             cwd=self.folder,
             env=self.environment(environment),
             text=True,

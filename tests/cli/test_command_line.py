@@ -64,9 +64,35 @@ def test_a_dry_run_imports_no_cloud_sdk_no_pydantic_and_no_rich(launch: Launch, 
 
 
 def test_what_follows_the_separator_is_never_the_script(launch: Launch):
-    found = launch("local", "--instances", "2", "--dry-run", "--", "--epochs", "3", "x.py").json
-    assert found["script"] == "train_image_classifier.py"
+    launch.write("train.py", PLAIN)
+    words = ("--dry-run", "--", "--epochs", "3", "x.py")
+    found = launch("local", "train.py", *words).json
+    assert found["script"] == "train.py"
     assert found["arguments"] == ["--epochs", "3", "x.py"]
+    assert launch("local", *words).code == 2
+
+
+SHARED = "entrypoints/train_image_classifier.py"
+
+
+@pytest.mark.parametrize("text", ["", "instances: 2\n"], ids=["no launch.yaml", "no script in it"])
+def test_a_local_job_without_a_script_names_what_to_write(launch: Launch, text: str):
+    if text:
+        launch.write("launch.yaml", text)
+    answer = launch("local", "--gpus", "0")
+    assert answer.code == 2
+    for part in ("launch local train.py", "launch init", str(ROOT / SHARED)):
+        assert part in answer.err
+    assert ("script: train.py" in answer.err) == bool(text)
+    assert not (launch.home / "jobs").exists()
+
+
+def test_the_shared_script_runs_by_its_path_here_and_by_default_in_the_clouds(launch: Launch):
+    by_path = launch("local", str(ROOT / SHARED), "--dry-run")
+    assert by_path.json["script"] == "train_image_classifier.py"
+    assert "the shared script" in by_path.err
+    cloud = launch("sagemaker", "--gpus", "1", "--dry-run")
+    assert (cloud.code, "the shared script" in cloud.err) == (0, True)
 
 
 def test_a_dry_run_does_not_swallow_the_script(launch: Launch):

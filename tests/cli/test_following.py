@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 import sys
 
 import pytest
 
 from launchers.cli.follow import Screen
-from launchers.cli.output import colours, say
+from launchers.cli.output import answer, colours, say, say_problems, table, tell
 from launchers.core.logs import JobWatch, parse_tagged
+from launchers.core.problems import Problem
+from launchers.core.provider import LogLine
 
 LINES = [
     "[host-1/0] hello",
@@ -96,3 +100,33 @@ def test_colours_are_for_terminals_that_want_them(
         monkeypatch.setenv(name, value)
     assert colours(Terminal()) is expected
     assert colours(io.StringIO()) is False
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal], ids=["pipe", "terminal"])
+def test_a_line_is_shown_without_what_a_terminal_would_obey(
+    stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = stream()
+    monkeypatch.setattr(sys, "stdout", text)
+    screen, watch = Screen(), JobWatch()
+    hostile = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x1b[0m \u202eback\x9b1A 10%\r\x1b[Kred 20%"
+    screen.show(LogLine(0.0, "host\x1b[1m-1", 0, hostile), watch)
+    screen.show(LogLine(0.0, "host-1", 0, "\x1b[31mTraceback\x1b[0m 東京 🚀\tend"), watch)
+    screen.end()
+    assert text.getvalue() == "[host-1/0] red 20%\n[host-1/0] Traceback 東京 🚀\tend\n"
+
+
+def test_messages_tables_and_answers_quote_nothing_that_a_terminal_would_obey(
+    capsys: pytest.CaptureFixture[str],
+):
+    hostile = "a\x1b[2J\x9b1A\x1b]52;c;eA==\x07\u202eb\r\bc\x00 [red]d[/red]"
+    say(f"  {hostile}")
+    say_problems([Problem(hostile, hostile, hostile, hostile)])
+    table(("JOB", "REASON"), [("job-1", hostile)])
+    tell(hostile)
+    answer({"reason": hostile})
+    out, err = capsys.readouterr()
+    assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", out + err) is None
+    assert err.startswith("  ab c [red]d[/red]\nerror: ab c")
+    assert json.loads(out[out.index("{") :]) == {"reason": hostile}

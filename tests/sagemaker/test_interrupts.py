@@ -13,6 +13,7 @@ import pytest
 
 from launchers.core.ledger import INTENT, Ledger
 from tests.cli.command import Launch
+from tests.cli.terminal import on_terminal
 from tests.fakes.faults import HANDLED, READ, Call, ConnectionLostError, Refuse
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.wire import ServiceError
@@ -177,3 +178,20 @@ def test_a_sweep_tells_every_job_to_stop_that_can_be_told(tried: Bench):
     assert "2 jobs told to stop" in err
     assert "1 job goes on" in err
     assert len(tried.aws.received("StopTrainingJob")) == 3
+
+
+@pytest.mark.parametrize("words", [(), ("logs", "--follow")], ids=["submitting", "logs"])
+def test_a_closed_terminal_ends_the_following_alone(tried: Bench, words: tuple[str, ...]):
+    if words:
+        assert tried.submit("--detach").code == 0
+    (first, *rest) = words or tried.words()
+    name = [job.name for job in tried.aws.jobs]
+    with on_terminal(tried.launch, first, *name, *rest, **tried.environment()) as terminal:
+        terminal.wait_for(b"launch: proof: ")
+        (before,) = Ledger(tried.launch.home).jobs()
+        terminal.close()
+        assert terminal.code() == 130
+    (entry,) = Ledger(tried.launch.home).jobs()
+    assert (entry.state, entry.reason) == (before.state, before.reason)
+    assert not entry.final
+    assert not tried.aws.received("StopTrainingJob")

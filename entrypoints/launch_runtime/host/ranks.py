@@ -70,7 +70,7 @@ class Rank:
         )
         self._process = subprocess.Popen(
             [sys.executable, *command],
-            stdin=subprocess.DEVNULL,
+            stdin=self._standard_input(),
             stdout=output_write,
             stderr=subprocess.STDOUT,
             env={
@@ -86,6 +86,12 @@ class Rank:
         for descriptor in (output_write, status_write, lifeline):
             os.close(descriptor)
         self._output.start()
+
+    def _standard_input(self) -> int | None:
+        """The only rank of a job gets the agent's own where a launcher on this machine hands its
+        own on; no rank gets one that others would have to share."""
+        handed_on = os.environ.get("LAUNCH_STDIN") == "inherit" and self._world_size == 1
+        return None if handed_on else subprocess.DEVNULL
 
     @property
     def started(self) -> bool:

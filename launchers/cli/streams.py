@@ -1,0 +1,65 @@
+"""stdout and stderr that a closed terminal does not turn into a crash.
+
+Once its terminal is gone every write to it fails with EIO (tty(4), after a hang-up); a pipe whose
+reader ended gives EPIPE. What is said to a person is then said to nobody; what was asked for, on
+stdout, ends as for a reader that went away: BrokenPipeError, which every verb handles.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import sys
+from typing import Any, TextIO
+
+from launchers.cli import interrupts
+
+_GONE = {errno.EIO, errno.EPIPE, errno.ENXIO}
+
+
+class _ForPeople(io.FileIO):
+    """A message that nobody can read any more is no reason to fail."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
+            return memoryview(data).nbytes
+
+
+class _Answer(io.FileIO):
+    """A terminal that is gone is a reader that is gone."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError as error:
+            if error.errno in _GONE:
+                if error.errno != errno.EPIPE:
+                    interrupts.terminal_is_gone()
+                raise BrokenPipeError(errno.EPIPE, "the reader is gone") from None
+            raise
+
+
+def make_steady() -> None:
+    """Replace sys.stdout and sys.stderr, for the whole process.
+
+    What a stream's encoding cannot show is written as an escape: a rank may print anything.
+    """
+    sys.stdout = _steady(sys.stdout, _Answer)
+    sys.stderr = _steady(sys.stderr, _ForPeople)
+
+
+def _steady(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):  # closed, or somebody's own
+        return stream
+    stream.flush()
+    raw = kind(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering,
+    )
