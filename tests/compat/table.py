@@ -1,0 +1,86 @@
+"""What came of all runs: the table, the two numbers, and what nobody expected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.benchmarks.measure import machine, print_table
+from tests.compat.jobs import Outcome
+from tests.compat.manifest import VARIANTS, Script
+
+
+@dataclass
+class Results:
+    """Script -> variant -> outcome, and the scripts that were left out, with the reason."""
+
+    scripts: dict[str, Script] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def add(self, script: Script, variant: str, outcome: Outcome) -> None:
+        """Takes down one run."""
+        self.scripts[script.name] = script
+        self.outcomes.setdefault(script.name, {})[variant] = outcome
+
+    def surprises(self) -> list[str]:
+        """Lines on runs that ended otherwise than a reader of the script expects."""
+        return [
+            f"{name}, {variant}: {outcome.state}, expected {self.scripts[name].expect[variant]}: "
+            f"{outcome.words}"
+            for name, found in self.outcomes.items()
+            for variant, outcome in found.items()
+            if outcome.state != self.scripts[name].expect[variant]
+        ]
+
+    def count(self, expected: str) -> tuple[int, int]:
+        """How many runs of which ``expected`` must come did so, and how many there were."""
+        states = [
+            outcome.state == expected
+            for name, found in self.outcomes.items()
+            for variant, outcome in found.items()
+            if self.scripts[name].expect[variant] == expected
+        ]
+        return sum(states), len(states)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a file: script -> variant -> state, words and seconds."""
+        return {
+            name: {
+                variant: [outcome.state, outcome.words, round(outcome.seconds, 1)]
+                for variant, outcome in found.items()
+            }
+            for name, found in self.outcomes.items()
+        }
+
+
+def print_results(results: Results) -> None:
+    """The table as docs/compatibility.md has it, and the two numbers."""
+    rows = [
+        [
+            f"{results.scripts[name].repository} @{results.scripts[name].commit[:7]}",
+            f"{results.scripts[name].path.strip()}",
+            *(_cell(found.get(variant)) for variant in VARIANTS),
+            results.scripts[name].note,
+        ]
+        for name, found in results.outcomes.items()
+    ]
+    print_table(
+        f"Public scripts under `launch local --instances 2 --processes 1`, on {machine()}",
+        ["repository", "script", *VARIANTS, "note"],
+        rows,
+    )
+    passed, good = results.count("succeeded")
+    caught, apart = results.count("failed")
+    print(f"\ngood ones passed: {passed} of {good}\napart ones caught: {caught} of {apart}")
+    for name, reason in results.left_out.items():
+        print(f"not run: {name}: {reason}")
+    for line in results.surprises():
+        print(f"not as expected: {line}")
+
+
+def _cell(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "-"
+    words = outcome.words.partition("; ")[2] if outcome.state == "succeeded" else outcome.words
+    return f"{outcome.state}: {words}" if words else outcome.state
