@@ -9,7 +9,6 @@ taken out. A good one must succeed, one whose ranks train apart must fail.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -24,7 +23,7 @@ def main() -> int:
     """Print the table; 0 when everything came as a reader of the scripts expects."""
     asked = _arguments()
     results = Results()
-    work = []
+    work: list[tuple[Script, dict[str, str], str]] = []
     for script in load():
         if asked.names and not any(part in script.name for part in asked.names):
             continue
@@ -36,9 +35,12 @@ def main() -> int:
         except NotThereError as reason:
             results.left_out[script.name] = str(reason)
             continue
-        work += [
-            (script, sources, variant) for variant in script.expect if variant in asked.variants
-        ]
+        for variant in script.expect:
+            known = results.recorded(asked.record, script, variant)
+            if known:
+                results.add(script, variant, known)
+            elif variant in asked.variants:
+                work.append((script, sources, variant))
 
     def one(task: tuple[Script, dict[str, str], str]) -> tuple[Script, str, Outcome]:
         script, sources, variant = task
@@ -48,10 +50,10 @@ def main() -> int:
     with ThreadPoolExecutor(asked.jobs) as pool:
         for script, variant, outcome in pool.map(one, work):
             results.add(script, variant, outcome)
+            if asked.record:
+                results.keep(asked.record)
             _say(script, variant, outcome, asked.logs)
     print_results(results)
-    if asked.record:
-        asked.record.write_text(json.dumps(results.as_json(), indent=1))
     return 1 if results.surprises() else 0
 
 
@@ -64,7 +66,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--images", type=int, default=512, help="made-up images of a data set")
     parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time")
     parser.add_argument("--logs", type=Path, help="keep what each job printed in this folder")
-    parser.add_argument("--record", type=Path, help="write what came of each to this file")
+    parser.add_argument(
+        "--record", type=Path, help="keep what came of each in this file; what it has is not rerun"
+    )
     return parser.parse_args()
 
 

@@ -18,7 +18,7 @@ from tests.compat.manifest import NOT_BROADCAST, UNWRAPPED, Script
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIM = Path(__file__).with_name("shim")
-_MAX_RUNTIME_S = 400
+_MAX_RUNTIME_S = 600
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def edited(script: Script, sources: dict[str, str], variant: str) -> dict[str, s
 
 
 def run(script: Script, texts: dict[str, str], python: str | None, images: int) -> Outcome:
-    """Two hosts of one rank each. Blocks until the job has ended (400 s at most)."""
+    """Two hosts of one rank each. Blocks until the job has ended (600 s at most)."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = folder / "source"
@@ -101,11 +101,10 @@ def _command(script: Script, source: Path, python: str | None) -> list[str]:
         words += ["--requirements", wanted.name]
     if python:
         words += ["--python", python]
-    return [*words, "--", *script.arguments]
+    return [*words, *script.flags, "--", *script.arguments]
 
 
 def _environment(script: Script, folder: Path, images: int) -> dict[str, str]:
-    own = {name: value.replace("SOURCE", str(folder)) for name, value in script.environment.items()}
     return quiet_environment(
         LAUNCH_HOME=str(folder / "home"),
         PYTHONPATH=os.pathsep.join([str(ROOT), str(SHIM)]),
@@ -114,7 +113,7 @@ def _environment(script: Script, folder: Path, images: int) -> dict[str, str]:
         COMPAT_IMAGES=str(images),
         CUDA_VISIBLE_DEVICES="",
         TF_CPP_MIN_LOG_LEVEL="2",
-        **own,
+        **script.environment,
     )
 
 

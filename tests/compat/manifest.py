@@ -31,6 +31,7 @@ class Script:
         path: The script in that commit.
         files: Other files of that commit that it imports, laid beside it.
         framework: ``tensorflow`` or ``torch``: which Python runs it.
+        flags: More flags of `launch local`.
         arguments: The script's own arguments.
         environment: Variables for the ranks.
         requirements: Packages that `launch local` installs for the job.
@@ -49,6 +50,7 @@ class Script:
     path: str
     files: tuple[str, ...] = ()
     framework: str = "tensorflow"
+    flags: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     requirements: tuple[str, ...] = ()
@@ -88,4 +90,4 @@ def _script(entry: dict, commits: dict[str, str]) -> Script:
     return script
 
 
-_LISTS: Iterable[str] = ("files", "arguments", "requirements", "drop")
+_LISTS: Iterable[str] = ("files", "flags", "arguments", "requirements", "drop")

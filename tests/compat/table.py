@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.measure import machine, print_table
@@ -17,11 +19,20 @@ class Results:
     scripts: dict[str, Script] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    _earlier: dict[str, Any] = field(default_factory=dict)
 
     def add(self, script: Script, variant: str, outcome: Outcome) -> None:
         """Takes down one run."""
         self.scripts[script.name] = script
         self.outcomes.setdefault(script.name, {})[variant] = outcome
+
+    def recorded(self, record: Path | None, script: Script, variant: str) -> Outcome | None:
+        """What an earlier run took down in ``record``, if it did."""
+        if record is None or not record.exists():
+            return None
+        found = self._earlier.setdefault(str(record), json.loads(record.read_text()))
+        line = found.get(script.name, {}).get(variant)
+        return Outcome(line[0], line[1], line[2], "") if line else None
 
     def surprises(self) -> list[str]:
         """Lines on runs that ended otherwise than a reader of the script expects."""
@@ -43,15 +54,14 @@ class Results:
         ]
         return sum(states), len(states)
 
-    def as_json(self) -> dict[str, Any]:
-        """For a file: script -> variant -> state, words and seconds."""
-        return {
-            name: {
-                variant: [outcome.state, outcome.words, round(outcome.seconds, 1)]
-                for variant, outcome in found.items()
-            }
-            for name, found in self.outcomes.items()
-        }
+    def keep(self, record: Path) -> None:
+        """Writes script -> variant -> state, words and seconds; what else is there stays."""
+        kept = json.loads(record.read_text()) if record.exists() else {}
+        for name, found in self.outcomes.items():
+            for variant, outcome in found.items():
+                line = [outcome.state, outcome.words, round(outcome.seconds, 1)]
+                kept.setdefault(name, {})[variant] = line
+        record.write_text(json.dumps(kept, indent=1))
 
 
 def print_results(results: Results) -> None:
