@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from tests.compat.jobs import Outcome, edited, run
 from tests.compat.manifest import VARIANTS, Script, load
 from tests.compat.repositories import NotThereError, text_of
-from tests.compat.table import Results, print_results
+from tests.compat.table import Results, as_expected, print_results
 
 
 def main() -> int:
@@ -80,9 +80,8 @@ def _sources(script: Script, copies: Path | None) -> dict[str, str]:
 
 
 def _say(script: Script, variant: str, outcome: Outcome, logs: Path | None) -> None:
-    mark = (
-        "" if outcome.state == script.expect[variant] else f"  (expected {script.expect[variant]})"
-    )
+    expected = script.expect[variant]
+    mark = "" if as_expected(expected, outcome) else f"  (expected {expected})"
     print(
         f"{script.name}, {variant}: {outcome.state}{mark}, {outcome.seconds:.0f} s: "
         f"{outcome.words[:300]}",
