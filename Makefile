@@ -16,7 +16,7 @@ WITHOUT_DOCKER := echo "make test: without the tests that start containers; DOCK
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo environment tools test lint format types benchmark clean python
+.PHONY: help check demo environment tools test lint format types benchmark compat clean python
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ types: tools  ## mypy
 
 benchmark: tools  ## the table of measurements that the README quotes
 	@$(VENV)/python -m tests.benchmarks $(ARGS)
+
+compat: tools  ## public Horovod scripts as they are and without their care; SCRIPTS=DIR of copies, TORCH=PYTHON
+	@$(VENV)/python -m tests.compat $(if $(SCRIPTS),--scripts $(SCRIPTS)) $(if $(TORCH),--torch $(TORCH)) $(ARGS)
 
 clean:  ## remove .venv and what builds leave; compiled wheels stay in the user's cache folder
 	@rm -rf .venv .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache
