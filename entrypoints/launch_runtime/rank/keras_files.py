@@ -5,12 +5,23 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import tempfile
 from typing import Any, Callable
 
 from launch_runtime import keras_source, lines
 from launch_runtime.rank import after_import
 
 Say = Callable[[str], None]  # prints a line
+
+# What writes a model, below the package, and the format that it writes. They lie below the
+# functions that warn of old formats, so that a warning still names the script's line.
+_WRITERS = (
+    ("tf_keras", "src.saving.saving_lib", "save_model", ".keras"),
+    ("tf_keras", "src.saving.legacy.hdf5_format", "save_model_to_hdf5", "HDF5"),
+    ("tf_keras", "src.saving.legacy.saved_model.save", "save", "a SavedModel"),
+    ("keras", "src.saving.saving_lib", "save_model", ".keras"),
+    ("keras", "src.legacy.saving.legacy_h5_format", "save_model_to_hdf5", "HDF5"),
+)
 
 
 def watch(say: Say | None) -> None:
@@ -20,27 +31,45 @@ def watch(say: Say | None) -> None:
     Args:
         say: None for a rank that is silent.
     """
-    after_import.call(
-        {
-            f"{package}.src.saving.saving_api": functools.partial(_wrap, package, say)
-            for package in ("keras", "tf_keras")
-        }
-    )
+    watchers: dict[str, after_import.Watcher] = {
+        f"{package}.src.saving.saving_api": functools.partial(_wrap_reader, package)
+        for package in ("keras", "tf_keras")
+    }
+    if say is not None:
+        for package, module, name, kind in _WRITERS:
+            watcher = functools.partial(_wrap_writer, package, name, kind, say)
+            watchers[f"{package}.{module}"] = watcher
+    after_import.call(watchers)
 
 
-def _wrap(package: str, say: Say | None, module: Any) -> None:
-    save, load = module.save_model, module.load_model
-    told: set[str] = set()
+def _wrap_writer(package: str, name: str, kind: str, say: Say, module: Any) -> None:
+    write = getattr(module, name, None)
+    if write is None:
+        return
+    told = False
 
-    @functools.wraps(save)
-    def save_model(model: Any, filepath: Any, *rest: Any, **named: Any) -> Any:
-        result = save(model, filepath, *rest, **named)
-        kind = _kind(filepath, named)
-        if say is not None and kind not in told:
-            told.add(kind)
-            name = os.path.basename(str(filepath).rstrip("/"))
-            say(lines.message(f"{name} was saved by {_written_by(package)}, as {kind}"))
+    @functools.wraps(write)
+    def writer(model: Any, filepath: Any, *rest: Any, **named: Any) -> Any:
+        nonlocal told
+        result = write(model, filepath, *rest, **named)
+        if not told and not _is_passing(filepath):
+            told = True
+            file = os.path.basename(str(filepath).rstrip("/"))
+            say(lines.message(f"{file} was saved by {_written_by(package)}, as {kind}"))
         return result
+
+    setattr(module, name, writer)
+
+
+def _is_passing(filepath: Any) -> bool:
+    """Whether a file lies in a temporary folder of its own, as where a model is pickled."""
+    folder = os.path.dirname(str(filepath))
+    temporary = os.path.dirname(folder) == tempfile.gettempdir()
+    return temporary and os.path.basename(folder).startswith(tempfile.gettempprefix())
+
+
+def _wrap_reader(package: str, module: Any) -> None:
+    load = module.load_model
 
     @functools.wraps(load)
     def load_model(filepath: Any, *rest: Any, **named: Any) -> Any:
@@ -52,15 +81,7 @@ def _wrap(package: str, say: Say | None, module: Any) -> None:
                 raise ValueError(text) from error
             raise
 
-    module.save_model, module.load_model = save_model, load_model
-
-
-def _kind(filepath: Any, named: Any) -> str:
-    format_of_flag = {"keras": ".keras", "h5": "HDF5", "tf": "a SavedModel"}
-    if named.get("save_format") in format_of_flag:
-        return format_of_flag[named["save_format"]]
-    ending = os.path.splitext(str(filepath))[1]
-    return {".keras": ".keras", ".h5": "HDF5", ".hdf5": "HDF5"}.get(ending, "a SavedModel")
+    module.load_model = load_model
 
 
 def _written_by(package: str) -> str:
