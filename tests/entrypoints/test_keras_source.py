@@ -53,7 +53,7 @@ def test_what_only_keras_3_has_is_found(tmp_path: Path, text: str, found: str):
     [
         "import keras\nfrom keras import layers, backend as K\nK.get_value(1)\n",
         "import numpy as np\nimport keras\nnp.random.normal()\nops = 1\n",
-        "import tensorflow as tf\ntf.random.normal((1,))\ntf.Variable(1)\ntf.keras.layers.Layer()\n",
+        "import tensorflow as tf\ntf.random.normal((1,))\ntf.keras.layers.Layer()\n",
         "import keras\n# keras.ops.add\nhelp = 'keras.ops'\n",
         "try:\n    from keras import ops\nexcept ImportError:\n    ops = None\n",
         "import keras\nif keras.__version__ >= '3':\n    keras.ops.add(1, 1)\n",
