@@ -75,6 +75,7 @@ class Use(NamedTuple):
 
 def scan(folder: str, script: str) -> Use:
     """Reads the files of the tree ``folder`` that ``script``, relative to it, reaches."""
+    script = script.replace(os.sep, "/")
     found: dict[str, Place | None] = dict.fromkeys(Use._fields)
     for path, text in _reached(folder, script):
         name = os.path.relpath(path, folder).replace(os.sep, "/")
@@ -149,7 +150,13 @@ def _reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
     """The script and the files of the tree that its imports lead to, each with its text."""
     start = os.path.join(folder, script)
     roots = [os.path.dirname(start), folder]
-    waiting, seen, left = [start], {start}, BYTES
+    # Run as a module it imports its packages first.
+    parts = script.split("/")[:-1]
+    packages = [
+        os.path.join(folder, *parts[:count], "__init__.py") for count in range(1, len(parts) + 1)
+    ]
+    waiting, left = [start, *filter(os.path.isfile, packages)], BYTES
+    seen = set(waiting)
     while waiting and left > 0 and len(seen) <= FILES:
         path = waiting.pop(0)
         try:

@@ -14,7 +14,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from typing import Any, Callable, Mapping, Sequence
 
-from launch_runtime.rank import after_import
+from launch_runtime.rank.import_hook import OnImport, find_behind, when_imported
 
 NEW, OLD = "keras", "tf_keras"
 # Where TensorFlow finds ``tensorflow.keras`` when it is Keras 2.
@@ -28,7 +28,7 @@ def install(new_names: Mapping[str, Sequence[str]]) -> None:
         new_names: What only Keras 3 has, by the module below ``keras`` that has it. Asking for it
             is an error as in any Keras 2, and says what to do.
     """
-    watchers: dict[str, after_import.Watcher] = {}
+    watchers: dict[str, OnImport] = {}
     missing: dict[str, str] = {}
     for parent, names in new_names.items():
         for place in _PLACES:
@@ -37,7 +37,7 @@ def install(new_names: Mapping[str, Sequence[str]]) -> None:
             missing.update((f"{module}.{name}", f"{NEW}.{parent}.{name}") for name in names)
         alias = f"{NEW}.{parent}".rstrip(".")
         missing.update((f"{alias}.{name}", f"{NEW}.{parent}.{name}") for name in names)
-    after_import.call(watchers)
+    when_imported(watchers)
     shown = {name: told.replace("..", ".") for name, told in missing.items()}
     sys.meta_path.insert(0, _Finder(shown))
 
@@ -57,12 +57,12 @@ class _Finder:
         self._missing = dict(missing)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name in self._missing and after_import.find_behind(self, name, path) is None:
+        if name in self._missing and find_behind(self, name, path) is None:
             raise ImportError(missing_text(self._missing[name]), name=name)
         if name != NEW and not name.startswith(NEW + "."):
             return None
         real = OLD + name[len(NEW) :]
-        found = after_import.find_behind(self, real, path)
+        found = find_behind(self, real, path)
         if found is None:
             if name == NEW:
                 return None  # no tf_keras after all
@@ -97,7 +97,7 @@ class _Loader:
         return loader.get_code(self._real) if hasattr(loader, "get_code") else None
 
 
-def _teller(parent: str, names: frozenset[str]) -> after_import.Watcher:
+def _teller(parent: str, names: frozenset[str]) -> OnImport:
     """Lets a module say why it lacks a name of Keras 3, where it would say only that."""
 
     def tell(module: Any) -> None:

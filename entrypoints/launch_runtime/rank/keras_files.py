@@ -9,7 +9,7 @@ import tempfile
 from typing import Any, Callable
 
 from launch_runtime import keras_source, lines
-from launch_runtime.rank import after_import
+from launch_runtime.rank.import_hook import OnImport, when_imported
 
 Say = Callable[[str], None]  # prints a line
 
@@ -31,7 +31,7 @@ def watch(say: Say | None) -> None:
     Args:
         say: None for a rank that is silent.
     """
-    watchers: dict[str, after_import.Watcher] = {
+    watchers: dict[str, OnImport] = {
         f"{package}.src.saving.saving_api": functools.partial(_wrap_reader, package)
         for package in ("keras", "tf_keras")
     }
@@ -39,7 +39,7 @@ def watch(say: Say | None) -> None:
         for package, module, name, kind in _WRITERS:
             watcher = functools.partial(_wrap_writer, package, name, kind, say)
             watchers[f"{package}.{module}"] = watcher
-    after_import.call(watchers)
+    when_imported(watchers)
 
 
 def _wrap_writer(package: str, name: str, kind: str, say: Say, module: Any) -> None:

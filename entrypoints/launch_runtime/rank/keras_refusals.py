@@ -12,7 +12,8 @@ import sys
 from typing import Any, Callable, Sequence
 
 from launch_runtime import lines
-from launch_runtime.rank import after_import
+from launch_runtime.rank.exchange.tensorflow_hooks import plain
+from launch_runtime.rank.import_hook import when_imported
 from launch_runtime.rank.refusal import RefusalError
 
 Refuse = Callable[[RefusalError], None]  # does not return
@@ -77,7 +78,7 @@ class KerasRefusalError(RefusalError):
 
 def install(refuse: Refuse) -> None:
     """Watches Horovod's Keras parts; ``refuse`` ends the rank."""
-    after_import.call(
+    when_imported(
         {
             "horovod._keras": functools.partial(_watch_optimizers, refuse),
             "horovod._keras.callbacks": functools.partial(_watch_callbacks, refuse),
@@ -171,7 +172,7 @@ def _watch_tape(refuse: Refuse, module: Any) -> None:
             )
         return original(self, target, sources, *rest, **named)
 
-    tape.gradient = gradient
+    tape.gradient = plain(gradient)
 
 
 def _watch_broadcast(refuse: Refuse, module: Any) -> None:
@@ -189,7 +190,7 @@ def _watch_broadcast(refuse: Refuse, module: Any) -> None:
             )
         return original(variables, *rest, **named)
 
-    module.broadcast_variables = broadcast_variables
+    module.broadcast_variables = plain(broadcast_variables)
 
 
 def _before_init(kind: Any, before: Callable[..., None]) -> None:
