@@ -24,24 +24,22 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^#\n]*)|import[ \t]+([^#\n]+))",
     re.MULTILINE,
 )
-_KERAS = re.compile(
-    rb"^[ \t]*(?:from|import)\b[^#\n]*?\bkeras\b|^[^#\n\"']*?\b(?:tf|tensorflow)\.keras\.\w",
-    re.MULTILINE,
-)
-_HOROVOD = re.compile(rb"^[^#\n]*?\bhorovod\b", re.MULTILINE)
+# Each begins with a literal or a word, so that the search is quick; _first() looks at the line.
+_KERAS = re.compile(rb"\b(?:from|import)[ \t][\w., \t]*?\bkeras\b|\b(?:tf|tensorflow)\.keras\.\w")
+_HOROVOD = re.compile(rb"horovod\b")
 _WRAPPER = re.compile(
-    rb"^[^#\n]*?\b(Distributed(?:Optimizer|GradientTape)|BroadcastGlobalVariablesCallback"
-    rb"|MetricAverageCallback|LearningRate(?:Warmup|Schedule)Callback)\s*\(",
-    re.MULTILINE,
+    rb"\b(Distributed(?:Optimizer|GradientTape)|BroadcastGlobalVariablesCallback"
+    rb"|MetricAverageCallback|LearningRate(?:Warmup|Schedule)Callback)\s*\("
 )
 # What is directly in keras has everyday names (random, tree, Variable); these are their two forms.
 _AT_THE_ROOT = (
     r"\bkeras\.(?:{names})\b|\bkeras[ \t]+as\b"
     r"|from[ \t]+[\w.]*\bkeras[ \t]+import[ \t]*(?:\([^)]*|[^\n]*)\b(?:{names})\b"
 )
-_OTHER_SIGNS = re.compile(
-    rb"KERAS_BACKEND|TF_USE_LEGACY_KERAS|\.keras[\"']|\b(?:%s)\b" % "|".join(_NEW_PACKAGES).encode()
-)
+_MODEL_FILES = (b".keras'", b'.keras"')
+_VARIABLES = (b"KERAS_BACKEND", b"TF_USE_LEGACY_KERAS")
+_WORDS = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128))
+_WORDS += b" " * 128
 
 
 class Place(NamedTuple):
@@ -80,7 +78,7 @@ def scan(folder: str, script: str) -> Use:
     for path, text in _reached(folder, script):
         name = os.path.relpath(path, folder).replace(os.sep, "/")
         for key, pattern in (("keras", _KERAS), ("horovod", _HOROVOD), ("wrapper", _WRAPPER)):
-            match = None if found[key] else pattern.search(text)
+            match = None if found[key] else _first(pattern, text)
             if match:
                 line = text.count(b"\n", 0, match.end()) + 1
                 found[key] = Place(name, line, match.group(match.lastindex or 0).decode().strip())
@@ -90,6 +88,14 @@ def scan(folder: str, script: str) -> Use:
             found["new"] = reader.new
             found["legacy"] = found["legacy"] or reader.legacy
     return Use(**found)
+
+
+def _first(pattern: re.Pattern[bytes], text: bytes) -> re.Match[bytes] | None:
+    """The first match that stands in no comment."""
+    for match in pattern.finditer(text):
+        if b"#" not in text[text.rfind(b"\n", 0, match.start()) + 1 : match.start()]:
+            return match
+    return None
 
 
 def only_in_keras_3(name: str) -> str:
@@ -125,12 +131,22 @@ def _names() -> frozenset[str]:
     )
 
 
+class _Signs(NamedTuple):
+    """Words of which a file that needs Keras 3 has at least one."""
+
+    below: frozenset[bytes]  # of names below keras.layers and the like
+    root: frozenset[bytes]  # of those directly in keras
+    form: re.Pattern[bytes]  # of their use
+    other: frozenset[bytes]
+
+
 @functools.lru_cache(maxsize=None)
-def _signs() -> tuple[frozenset[bytes], re.Pattern[bytes]]:
-    """The words of which a use of a name below the root has one, and the forms of those in it."""
-    below = [name.rpartition(".")[2].encode() for name in _names() if "." in name]
-    root = "|".join(sorted(name for name in _names() if "." not in name))
-    return frozenset(below), re.compile(_AT_THE_ROOT.replace("{names}", root).encode())
+def _signs() -> _Signs:
+    below = frozenset(name.rpartition(".")[2].encode() for name in _names() if "." in name)
+    root = sorted(name for name in _names() if "." not in name)
+    form = re.compile(_AT_THE_ROOT.replace("{names}", "|".join(root)).encode())
+    other = frozenset([*_VARIABLES, *(name.encode() for name in _NEW_PACKAGES)])
+    return _Signs(below, frozenset(name.encode() for name in root), form, other)
 
 
 def _may_be_new(text: bytes) -> bool:
@@ -138,9 +154,11 @@ def _may_be_new(text: bytes) -> bool:
     that is written in the usual way."""
     if b"keras" not in text and b"KERAS" not in text:
         return False
-    below, root = _signs()
-    words = frozenset(re.findall(rb"\w+", text))
-    return bool(words & below or root.search(text) or _OTHER_SIGNS.search(text))
+    signs = _signs()
+    words = frozenset(text.translate(_WORDS).split())
+    if words & signs.below or words & signs.other or any(end in text for end in _MODEL_FILES):
+        return True
+    return bool(words & signs.root and signs.form.search(text))
 
 
 # --- which files ---------------------------------------------------------------------------------
