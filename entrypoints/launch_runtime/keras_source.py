@@ -25,7 +25,10 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 # Each begins with a literal or a word, so that the search is quick; _first() looks at the line.
-_KERAS = re.compile(rb"\b(?:from|import)[ \t][\w., \t]*?\bkeras\b|\b(?:tf|tensorflow)\.keras\.\w")
+_KERAS = re.compile(
+    rb"\b(?:from|import)[ \t][\w., \t]*?\bkeras\b"
+    rb"|\b(?:tf|tensorflow)(?:\.compat\.v[12])?\.keras\.\w"
+)
 _HOROVOD = re.compile(rb"horovod\b")
 _WRAPPER = re.compile(
     rb"\b(Distributed(?:Optimizer|GradientTape)|BroadcastGlobalVariablesCallback"

@@ -139,7 +139,8 @@ def test_horovods_wrapper_on_keras_3_ends_the_job_before_its_first_step(launch: 
     assert "warning: train.py:6: DistributedOptimizer of Horovod with Keras 3" in said
     assert "found hvd.DistributedOptimizer around SGD of Keras 3." in said
     assert "launch: fix: --keras 2 runs the script on Keras 2" in said
-    assert "launch:         grads = [g if g is None else hvd.allreduce(g) for g in grads]" in said
+    for line in keras_refusals._OPTIMIZER:
+        assert f"launch:     {line}\n" in said
 
 
 # Everything else of Horovod that cannot be right on Keras 3, in one process.
