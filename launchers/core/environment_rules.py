@@ -114,6 +114,7 @@ _INSTEAD = {
     "CUDA_VISIBLE_DEVICES": "use --gpus and --pin-gpu",
     "HOROVOD_SIZE": "use --instances and --processes",
     "LAUNCH_WORLD_SIZE": "use --instances and --processes",
+    "LAUNCH_KERAS": "use --keras",
     "LAUNCH_PIN_GPU": "use --pin-gpu",
     "LAUNCH_PROOF": "use --proof",
     "LAUNCH_CHECKPOINT_DIR": "use --checkpoint",

@@ -142,6 +142,12 @@ class JobSpec:
         help="What makes the ranks train together. Default: read from the source.",
         metavar="auto|horovod",
     )
+    keras: Annotated[str, Choice(("auto", "2", "3"))] = option(
+        "--keras",
+        help="The Keras of the script and of Horovod. Default: read from the source.",
+        metavar="auto|2|3",
+        default="auto",
+    )
     max_runtime: Annotated[int | None, Duration()] = option(
         "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"
     )

@@ -176,7 +176,7 @@ class Switch(Kind):
 
 @dataclass(frozen=True)
 class Choice(Kind):
-    """One of a few words."""
+    """One of a few words. YAML makes a number of a word such as ``2``."""
 
     words: tuple[str, ...]
 
@@ -186,9 +186,11 @@ class Choice(Kind):
 
     @property
     def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
-        return {"enum": list(self.words)}
+        return {"enum": [*self.words, *(int(word) for word in self.words if word.isdigit())]}
 
     def parse(self, value: Any) -> str:
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
         if value not in self.words:
             raise ValueError
         return str(value)

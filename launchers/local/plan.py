@@ -11,6 +11,7 @@ from launchers.core import nonce
 from launchers.core.environment_rules import problems_in_names
 from launchers.core.gpu_pinning import pinning
 from launchers.core.job import JobSpec
+from launchers.core.keras_choice import Stack, choose_keras
 from launchers.core.kinds import format_duration
 from launchers.core.ledger import data_folder
 from launchers.core.machine_choice import rank_problems
@@ -91,13 +92,15 @@ def make_plan(job: JobSpec) -> LocalPlan:
         "LAUNCH_MODEL_DIR": str(folder.model),
     }
     problems += problems_in_secrets(job.secrets, HERE, AWS, environment=job.environment)
+    keras = choose_keras(job, source, _stack(python), job.instances * processes, os.environ)
+    problems += keras.problems
     return LocalPlan(
         job=job,
         name=job.full_name or "NAME",
         instances=job.instances,
         processes=processes,
         gpus=gpus,
-        environment=environment,
+        environment={**environment, **keras.variables},
         python=python.path,
         source=str(source.folder),
         script=source.script,
@@ -107,8 +110,16 @@ def make_plan(job: JobSpec) -> LocalPlan:
         hosts=_hosts(job.instances, processes, devices, gpus, sagemaker),
         problems=tuple(problems),
         placeholders=(nonce.placeholder("$.environment.LAUNCH_NONCE"),),
-        rows=_rows(job, source, python, processes, gpus, pin, folder, environment, sagemaker),
+        rows=keras.shown(
+            _rows(job, source, python, processes, gpus, pin, folder, environment, sagemaker)
+        ),
     )
+
+
+def _stack(python: PythonEnvironment) -> Stack:
+    if not python.tensorflow:
+        return Stack()  # it may have TensorFlow under the name of another package
+    return Stack(python.tensorflow, python.keras or "", python.tf_keras or "")
 
 
 def _no_script(job: JobSpec, shared: Source) -> Problem:

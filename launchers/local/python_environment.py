@@ -12,7 +12,14 @@ from typing import Any
 
 from launchers.core.problems import Problem
 
-_PACKAGES = ("tensorflow", "torch", "horovod")
+# By the names of PythonEnvironment's fields.
+_PACKAGES = {
+    "tensorflow": "tensorflow",
+    "torch": "torch",
+    "horovod": "horovod",
+    "keras": "keras",
+    "tf_keras": "tf-keras",
+}
 _QUESTION = """
 import json, platform
 try:
@@ -24,7 +31,8 @@ def version(name):
         return metadata.version(name)
     except Exception:
         return None
-print(json.dumps({"python": platform.python_version(), **{n: version(n) for n in %r}}))
+versions = {field: version(package) for field, package in %r.items()}
+print(json.dumps({"python": platform.python_version(), **versions}))
 """
 
 
@@ -44,6 +52,8 @@ class PythonEnvironment:
     tensorflow: str | None = None
     torch: str | None = None
     horovod: str | None = None
+    keras: str | None = None
+    tf_keras: str | None = None
 
     def described(self) -> str:
         """``Python 3.11.7, TensorFlow 2.18.1, Horovod 0.28.1``."""
@@ -111,9 +121,9 @@ def _own_versions() -> dict[str, Any]:
     from importlib import metadata
 
     versions: dict[str, Any] = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    for name, package in _PACKAGES.items():
         try:
-            versions[package] = metadata.version(package)
+            versions[name] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            versions[package] = None
+            versions[name] = None
     return versions

@@ -113,7 +113,7 @@ NEEDS = (
         PROVIDERS,
         _package("tf-keras"),
         lambda facts: bool(facts["versions"].get("tf-keras")),
-        "pip install tf-keras of TensorFlow's own minor version; scripts set TF_USE_LEGACY_KERAS=1",
+        "pip install tf-keras of TensorFlow's minor version: the Keras 2 that Horovod needs",
         applies=lambda facts: version(facts["versions"].get("tensorflow") or "") >= KERAS_3,
     ),
     Need(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from launchers.core.job import JobSpec
+from launchers.core.keras_choice import Stack, stack_of_image
 from launchers.core.problems import LaunchError, Problem
 from launchers.sagemaker import images
 from launchers.sagemaker.account import Account
@@ -30,6 +31,14 @@ class ImageChoice:
             return "an image of yours; `launch image check` looks into it"
         parts = [self.found.horovod_text, self.found.end_of_patch_text]
         return "; ".join(part for part in parts if part)
+
+    def stack(self) -> Stack:
+        """What is known of its TensorFlow; nothing says whether AWS's newer ones have tf-keras."""
+        if self.found is None:
+            return stack_of_image(self.uri)
+        if self.found.framework == "tensorflow":
+            return Stack(self.found.version or None)
+        return Stack("", "", "") if self.found.framework == "pytorch" else Stack()
 
 
 def choose_image(job: JobSpec, machine: MachineChoice, account: Account) -> ImageChoice:

@@ -12,6 +12,7 @@ from launchers.core.credentials import problems_in_arguments
 from launchers.core.environment_rules import problems_in_names
 from launchers.core.gpu_pinning import pinning
 from launchers.core.job import JobSpec
+from launchers.core.keras_choice import choose_keras
 from launchers.core.machine_choice import rank_problems
 from launchers.core.plan import Placeholder, Plan
 from launchers.core.problems import Problem
@@ -68,8 +69,10 @@ def make_plan(job: JobSpec) -> SageMakerPlan:
     bundle = bundle_of(job)
     pin = pinning(job, machine.gpus, "the machine has no GPU")
     places = _places(job, account, bundle.sha256)
-    environment = rank_environment(job, processes, pin[0], CHECKPOINT_PATH)
-    problems += [*machine.problems, *image.problems, *_problems(job, processes, machine)]
+    keras = choose_keras(job, source, image.stack(), job.instances * processes)
+    environment = rank_environment(job, processes, pin[0], CHECKPOINT_PATH) | keras.variables
+    problems += [*machine.problems, *image.problems, *keras.problems]
+    problems += _problems(job, processes, machine)
     return SageMakerPlan(
         job=job,
         name=job.full_name or "NAME",
@@ -97,7 +100,7 @@ def make_plan(job: JobSpec) -> SageMakerPlan:
         problems=tuple(problems),
         placeholders=_placeholders(account, places),
         features=features(job),
-        rows=rows(job, source, machine, image, account, processes, pin, places),
+        rows=keras.shown(rows(job, source, machine, image, account, processes, pin, places)),
     )
 
 

@@ -12,6 +12,7 @@ from launchers.core.credentials import problems_in_arguments
 from launchers.core.environment_rules import problems_in_names
 from launchers.core.gpu_pinning import pinning
 from launchers.core.job import JobSpec
+from launchers.core.keras_choice import choose_keras, stack_of_image
 from launchers.core.machine_choice import rank_problems
 from launchers.core.plan import Placeholder, Plan
 from launchers.core.problems import Problem
@@ -74,8 +75,11 @@ def make_plan(job: JobSpec) -> VertexPlan:
     sha256 = bundle_of(job).sha256
     pin = pinning(job, machine.gpus, "the machine has no GPU")
     places = _places(job, account, sha256)
+    keras = choose_keras(job, source, stack_of_image(image.uri), job.instances * processes)
     environment = rank_environment(job, processes, pin[0], mounted(places["checkpoints"]))
+    environment |= keras.variables
     scheduling = _scheduling(job)
+    problems += keras.problems
     problems += [*machine.problems, *image.problems, *_problems(job, processes, machine, account)]
     container = {
         "imageUri": image.uri,
@@ -99,7 +103,9 @@ def make_plan(job: JobSpec) -> VertexPlan:
         problems=tuple(problems),
         placeholders=_placeholders(account, image),
         features=features(job, machine),
-        rows=rows(job, source, machine, image, account, processes, pin, places, scheduling),
+        rows=keras.shown(
+            rows(job, source, machine, image, account, processes, pin, places, scheduling)
+        ),
     )
 
 

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import MutableMapping
 
-from launch_runtime.rank import exit_hook, init_check
+from launch_runtime.rank import exit_hook, init_check, keras_choice
 from launch_runtime.rank.identity import AGENT, Place, Promise
 from launch_runtime.rank.init_check import Given
 from launch_runtime.rank.reporter import Reporter
@@ -71,7 +71,8 @@ def watch() -> None:
     )
     reporter.script_runs = True
     training = TrainingWatch(reporter, fields["evidence"], given.guard)
-    init_check.watch(given, reporter, training)
+    check = init_check.watch(given, reporter, training)
+    keras_choice.in_child(os.environ, reporter, check.end if given.promise.size > 1 else None)
     if not fields["evidence"]:
         return
 

@@ -16,6 +16,7 @@ from launch_runtime.rank import (
     gpu_pinning,
     identity,
     init_check,
+    keras_choice,
     lifeline,
     secret_values,
     tracebacks,
@@ -82,10 +83,12 @@ class Guard:
         given = init_check.Given(self._promise, place, init_check.variables(os.environ), self._pid)
         evidence = training_watch.is_wanted(os.environ, self._promise.size)
         self._training = TrainingWatch(reporter, evidence, self._pid)
-        init_check.watch(given, reporter, self._training)
+        check = init_check.watch(given, reporter, self._training)
         if self._promise.size > 1:
             exit_hook.install(self._before_exit)
         user_script.prepare(self._script, entrypoints)
+        refuse = check.end if self._promise.size > 1 else None
+        keras_choice.settle(os.environ, self._script.source, self._script.path, reporter, refuse)
         child.hand_down(os.environ, given, reporter, evidence, entrypoints)
         if not reporter.has_agent:
             self._warn_later()

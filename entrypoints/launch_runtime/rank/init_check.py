@@ -88,6 +88,10 @@ class InitCheck:
             self._reporter.proof(lines.world(found[0], hosts, found[2], controller))
         self._reporter.note_initialised()
 
+    def end(self, refusal: RefusalError) -> None:
+        """Ends the rank for what another watcher has found."""
+        self._end(refusal)
+
     def _why(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, str]:
         """Likely cause and fix of a world that is not the promised one."""
         changed = self._changed()
@@ -160,7 +164,7 @@ class InitCheck:
         exit_hook.at_once(1)
 
 
-def watch(given: Given, reporter: Reporter, training: TrainingWatch) -> None:
+def watch(given: Given, reporter: Reporter, training: TrainingWatch) -> InitCheck:
     """From now on every ``hvd.init()`` and ``hvd.shutdown()`` of this process is noticed."""
     check = InitCheck(given, reporter)
 
@@ -169,6 +173,7 @@ def watch(given: Given, reporter: Reporter, training: TrainingWatch) -> None:
         training.initialised(basics, args, kwargs)
 
     horovod_hook.install(check.before, after, training.shutting_down)
+    return check
 
 
 def variables(environment: Mapping[str, str]) -> dict[str, str]:
