@@ -181,7 +181,7 @@ def tracked(collector: Collector, found: Any) -> Variable | None:
     if known is not None:
         return known
     handle = getattr(found, "handle", None)
-    # A variable of a TensorFlow 1 graph may have no handle, and nobody can read it without a session.
+    # A variable of a TensorFlow 1 graph may have no handle: nobody reads it without a session.
     if not hasattr(found, "assign") or (handle is None and not hasattr(found, "_ref")):
         return None
     try:
