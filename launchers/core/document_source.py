@@ -15,8 +15,8 @@ from launchers.core.source_texts import SourceTexts
 from launchers.core.source_tree import read_tree
 from launchers.core.strategy_reader import read
 
-# Of an archive, the files of which so much is read at once.
-_LARGEST_BYTES = 4_000_000
+# Of an archive's files that are no Python, so much is read.
+_OTHERS_BYTES = 1_000_000
 _OURS = "src/"
 
 
@@ -66,7 +66,8 @@ def _texts_in(source: Path) -> tuple[SourceTexts, frozenset[str]]:
             if member.isfile():
                 stream = archive.extractfile(member)
                 path = member.name.removeprefix("./")
-                contents[path] = stream.read(_LARGEST_BYTES) if stream is not None else b""
+                at_most = -1 if path.endswith(".py") else _OTHERS_BYTES
+                contents[path] = stream.read(at_most) if stream is not None else b""
     if "guard.py" in contents and any(path.startswith(_OURS) for path in contents):
         # A bundle of ours: the user's tree lies below src/.
         contents = {

@@ -20,6 +20,10 @@ _PYTHON_2 = re.compile(
     r"\s*print\s+[^=(\s]|\s*exec\s+[\"'\w]|\s*raise\s+[\w.]+\s*,|.*<>|\s*except\s+[\w.]+\s*,\s*"
     r"(?:e|ex|exc|err|error)\s*:"
 )
+# What depends on the Python that reads: its codecs, its limits, the features that it knows.
+_OTHERS_MAY_READ = re.compile(
+    r"unknown encoding|encoding problem|future feature|too many|too complex|Exceeds the limit"
+)
 # Syntax that came with a version -> what a line with it looks like. docs.python.org, What's New.
 _NEWER = {
     (3, 11): r"\s*except\s*\*|.*\[[^\]]*\*\s*\w|.*\*\w+\s*:\s*\*",
@@ -81,7 +85,7 @@ def fault_of_error(content: bytes, error: SyntaxError) -> Fault:
     said = str(error.msg)
     if _MAGIC.match(text):
         return Fault("magic", line, text.strip()[:60])
-    if ("encoding" in said and "unknown" in said) or "future feature" in said:
+    if _OTHERS_MAY_READ.search(said):
         return Fault("syntax", line, said, certain=False)
     # What a newer Python reads is often found wrong a line before or after it.
     near = lines[max(0, line - 3) : line + 2]

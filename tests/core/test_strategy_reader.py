@@ -91,6 +91,14 @@ def test_syntax_of_a_newer_python_is_no_error(name: str):
         assert (problem.severity, problem.rule) == ("warning", "script-syntax")
 
 
+@pytest.mark.parametrize(
+    "text", ["# -*- coding: future_fstrings -*-\n", "from __future__ import lazy\n", "(" * 300]
+)
+def test_what_another_python_may_read_is_no_error(text: str):
+    (problem,) = judge(text + HVD + ")" * text.count("(")).problems
+    assert (problem.severity, problem.rule) == ("warning", "script-syntax")
+
+
 def test_a_notebook_is_told_how_to_become_a_script():
     (problem,) = judge(NOTEBOOK, "train.ipynb").problems
     assert problem.rule == "script-notebook"
