@@ -36,6 +36,16 @@ def job_of(launch: Launch) -> dict[str, str]:
     return dict(launch("list", "--json").json[0])
 
 
+def raw_log(launch: Launch, *words: str) -> bytes:
+    done = subprocess.run(
+        launch.command("logs", *words, "--raw"),
+        env=launch.environment({}),
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout
+
+
 @pytest.mark.parametrize("round_", range(2))
 @pytest.mark.parametrize("script", [SILENT, TALKATIVE, PROGRESS], ids=["quiet", "busy", "bar"])
 def test_a_closed_terminal_stops_the_job(launch: Launch, script: str, round_: int):
@@ -112,16 +122,13 @@ def test_what_ranks_print_reaches_the_terminal_without_its_escape_sequences(laun
     listed = launch("list").out
     assert "ValueError: " in job["reason"]
     assert "\x1b" not in job["reason"] + listed
-    raw = subprocess.run(
-        launch.command("logs", job["name"], "--rank", "0", "--raw"),
-        env=launch.environment({}),
-        capture_output=True,
-        check=True,
-    ).stdout
+    raw = raw_log(launch, job["name"], "--rank", "0")
     assert raw == (launch.home / "jobs" / job["name"] / "logs" / "rank-0.log").read_bytes()
     assert b"\xff\x9b2J byte\n" in raw
     assert "launch: evidence: " not in shown
-    assert 'launch: evidence: {"rank": 0}' in launch("logs", job["name"], "--raw").out
+    tagged = raw_log(launch, job["name"])
+    assert b'[host-1/0] launch: evidence: {"rank": 0}\n' in tagged
+    assert b"[host-1/0] \xff\x9b2J byte\n" in tagged
     assert "\x1b" not in launch("logs", job["name"], "--rank", "0").out
     assert "\x1b" not in launch("logs", job["name"]).out
     assert "\u202e" not in launch("logs", job["name"], "--json").out

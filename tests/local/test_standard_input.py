@@ -13,6 +13,8 @@ from tests.cli.command import Launch
 
 READS = "import sys\nprint('got', sys.stdin.read().split(), flush=True)\n"
 PLAIN = "print('plain', flush=True)\n"
+# Above world size 1 the source must use it.
+HOROVOD = "import horovod\n"
 TWO = ("--instances", "2")
 
 
@@ -50,7 +52,7 @@ def test_a_pipe_and_a_file_reach_the_only_rank(launch: Launch, tmp_path: Path):
 
 
 def test_data_for_several_ranks_that_would_read_it_is_refused(launch: Launch, tmp_path: Path):
-    launch.write("train.py", READS)
+    launch.write("train.py", HOROVOD + READS)
     (tmp_path / "data").write_text("three\n")
     read_end = piped(b"one two\n")
     with (tmp_path / "data").open() as stream:
@@ -89,8 +91,8 @@ def test_no_job_is_refused_or_held_up_for_a_standard_input_that_nobody_means(
 
 @pytest.mark.parametrize("text", [PLAIN, READS], ids=["reads nothing", "reads it"])
 def test_several_ranks_are_not_refused_without_data(launch: Launch, text: str):
-    """They fail for want of Horovod, which is not what this is about: they were started."""
-    launch.write("train.py", text)
+    """They fail for want of hvd.init(), which is not what this is about: they were started."""
+    launch.write("train.py", HOROVOD + text)
     silent, held_open = os.pipe()
     done = run(launch, silent, *TWO)
     os.close(silent)
