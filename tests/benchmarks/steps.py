@@ -89,9 +89,9 @@ def rate(steps, times):
 
 
 rates = {
-    "fit": rate(100, by_fit(100, 7)),
-    "function": rate(100, by_loop(100, 7, tf.function)),
-    "eager": rate(40, by_loop(40, 7, lambda step: step)),
+    "fit": rate(50, by_fit(50, 7)),
+    "function": rate(50, by_loop(50, 7, tf.function)),
+    "eager": rate(20, by_loop(20, 7, lambda step: step)),
 }
 if hvd.rank() == 0:
     moments["ended"] = time.time()
