@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import MutableMapping
+from typing import Mapping, MutableMapping, Sequence
 
 from launch_runtime import lines
 from launch_runtime.rank.refusal import RefusalError
@@ -34,6 +34,16 @@ def pin(environment: MutableMapping[str, str], local_rank: int) -> None:
             "use fewer --processes, or --pin-gpu none",
         )
     environment[VARIABLE] = devices[local_rank]
+
+
+def sees_devices(environment: Mapping[str, str], on_host: Sequence[str]) -> bool:
+    """Whether a rank has a GPU.
+
+    Args:
+        environment: Of the rank.
+        on_host: The host's own, such as ``/dev/nvidia0``.
+    """
+    return bool(on_host) and (VARIABLE not in environment or bool(_devices(environment[VARIABLE])))
 
 
 def _devices(text: str) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 from typing import Any, Mapping, NamedTuple, NoReturn, Sequence
 
 from launch_runtime import lines
-from launch_runtime.rank import exit_hook, horovod_hook
+from launch_runtime.rank import exit_hook, gpu_pinning, horovod_hook
 from launch_runtime.rank.identity import (
     AGENT,
     MPIRUN,
@@ -83,9 +84,10 @@ class InitCheck:
                 )
             )
         if not self._reporter.initialised and place.rank == 0:
-            controller = "MPI" if basics.mpi_enabled() else "Gloo"
             hosts = self._given.promise.hosts or found[0] // found[2]
-            self._reporter.proof(lines.world(found[0], hosts, found[2], controller))
+            gpus = gpu_pinning.sees_devices(os.environ, glob.glob("/dev/nvidia[0-9]*"))
+            carrier = carried_by(basics, gpus)
+            self._reporter.proof(lines.world(found[0], hosts, found[2], carrier))
         self._reporter.note_initialised()
 
     def end(self, refusal: RefusalError) -> None:
@@ -174,6 +176,15 @@ def watch(given: Given, reporter: Reporter, training: TrainingWatch) -> InitChec
 
     horovod_hook.install(check.before, after, training.shutting_down)
     return check
+
+
+def carried_by(basics: Any, gpus: bool) -> str:
+    """What carries gradients between ranks: NCCL where Horovod has it and the ranks have GPUs, else
+    its controller, MPI or Gloo."""
+    built = getattr(basics, "nccl_built", None)
+    if gpus and built is not None and built():
+        return "NCCL"
+    return "MPI" if basics.mpi_enabled() else "Gloo"
 
 
 def variables(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
-from launch_runtime.rank.gpu_pinning import pin
+from launch_runtime.rank.gpu_pinning import pin, sees_devices
+from launch_runtime.rank.init_check import carried_by
 from launch_runtime.rank.refusal import RefusalError
 
 # LAUNCH_PIN_GPU, CUDA_VISIBLE_DEVICES (None: unset), local rank; what the rank gets
@@ -37,3 +40,40 @@ def test_fewer_devices_than_ranks_are_refused(devices: str) -> None:
     environment = {"LAUNCH_PIN_GPU": "guard", "CUDA_VISIBLE_DEVICES": devices}
     with pytest.raises(RefusalError, match="2 GPUs in CUDA_VISIBLE_DEVICES"):
         pin(environment, 2)
+
+
+@pytest.mark.parametrize(
+    ("visible", "on_host", "expected"),
+    [
+        (None, ["/dev/nvidia0"], True),
+        ("0,1", ["/dev/nvidia0", "/dev/nvidia1"], True),
+        ("", ["/dev/nvidia0"], False),
+        ("-1", ["/dev/nvidia0"], False),
+        (None, [], False),
+    ],
+)
+def test_a_rank_has_a_gpu_where_its_host_has_one_and_leaves_it_visible(
+    visible: str | None, on_host: list[str], expected: bool
+) -> None:
+    environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+
+    assert sees_devices(environment, on_host) is expected
+
+
+@pytest.mark.parametrize(
+    ("nccl", "mpi", "gpus", "expected"),
+    [
+        (21805, True, True, "NCCL"),
+        (21805, True, False, "MPI"),
+        (0, False, True, "Gloo"),
+        (None, True, True, "MPI"),  # a Horovod too old to say
+    ],
+)
+def test_the_proof_names_what_carries_the_gradients(
+    nccl: int | None, mpi: bool, gpus: bool, expected: str
+) -> None:
+    basics = SimpleNamespace(mpi_enabled=lambda: mpi)
+    if nccl is not None:
+        basics.nccl_built = lambda: nccl
+
+    assert carried_by(basics, gpus) == expected
