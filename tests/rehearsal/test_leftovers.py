@@ -24,11 +24,9 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base")]
 
 # A launcher of its own, so that it can be killed.
 REHEARSE = """
-import signal
-from launchers.cli import main
+from launchers.cli import interrupts
 from tests.rehearsal.boxes import run
-for number in (signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, main._interrupt)
+interrupts.listen()
 try:
     run("sleep 1000", "sleep 1000", name="left-behind")
 except KeyboardInterrupt:
