@@ -95,8 +95,8 @@ def test_packages_are_installed_once_a_host_for_its_ranks_alone(
     assert len(places) == 2, "a folder a host"
     assert all(place.startswith(str(two.temporary)) for place in places)
     assert not list(two.temporary.iterdir()), "gone with the job"
-    proof = "launch: proof: world size 4: 2 hosts x 2 ranks, Gloo"
-    assert two.job.said("proof") == [f"[workerpool0-0/0] {proof}"]
+    proof = "[workerpool0-0/0] launch: proof: world size 4: 2 hosts x 2 ranks, Gloo"
+    assert two.job.said("proof") == [proof, f"{proof}; no training seen"]
 
 
 def test_what_the_image_has_is_not_installed_a_second_time(
