@@ -121,7 +121,7 @@ def ours(code: SourceBundle, *arguments: str) -> dict[str, Any]:
     place = f"/gcs/my-bucket/launch/code/{code.sha256}/sourcedir.tar.gz"
     return {
         "command": ["python3", "-c", bootstrap()],
-        "args": [place, code.sha256, words("train.py", arguments)],
+        "args": [place, code.sha256, words(["train.py"], arguments)],
     }
 
 
