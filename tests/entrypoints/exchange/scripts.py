@@ -215,7 +215,8 @@ mine = sets[hvd.rank() // 2]
     + _NETWORK
 )
 _SET_TAPE = "tape = hvd.DistributedGradientTape(tape, process_set={})"
-_TOGETHER = "; hvd.allreduce(tf.constant(1.0))"  # so that nobody leaves before the others
+# Whoever leaves takes Horovod away from ranks that are still at it.
+_LEAVE_TOGETHER = "hvd.allreduce(tf.constant(1.0))\n"
 
 EXCHANGED, EQUAL = "gradients exchanged", "gradients exchanged, weights equal"
 SHUTDOWN = _START + "hvd.init()\nhvd.shutdown()\n" + _NETWORK
@@ -315,8 +316,7 @@ APART = {
     "after shutdown": (_steps(head=SHUTDOWN), "while Horovod was not running"),
     "init in a child": (_steps(head=_CHILD_INITIALISES), "in a process that never called it"),
     "process sets of one": (
-        _steps(head=_SETS_OF_ONE, tape=_SET_TAPE.format("sets[hvd.rank()]")
-               + _TOGETHER),
+        _steps(head=_SETS_OF_ONE, tape=_SET_TAPE.format("sets[hvd.rank()]")) + _LEAVE_TOGETHER,
         "process sets of one rank",
     ),
     "rank 0 leaves": (
@@ -330,7 +330,9 @@ APART = {
 }  # fmt: skip
 
 # Four ranks in two pairs.
-PAIRS_APART = _steps(head=_PAIRS, tape=_SET_TAPE.format("mine") + _TOGETHER, seed="hvd.rank() // 2")
+PAIRS_APART = (
+    _steps(head=_PAIRS, tape=_SET_TAPE.format("mine"), seed="hvd.rank() // 2") + _LEAVE_TOGETHER
+)
 PAIRS_TOGETHER = _steps(
     head=_PAIRS,
     tape=_SET_TAPE.format("mine"),
