@@ -8,9 +8,9 @@ module is imported.
 from __future__ import annotations
 
 import functools
-import sys
-from importlib.machinery import ModuleSpec
 from typing import Any, Callable, Sequence
+
+from launch_runtime.rank.import_hook import when_imported
 
 MODULE = "horovod.common.basics"
 
@@ -21,36 +21,7 @@ Watcher = Callable[[Any, Sequence[Any], "dict[str, Any]"], None]
 def install(before: Watcher, after: Watcher, leaving: Watcher | None = None) -> None:
     """From now on ``before`` is called ahead of every ``hvd.init()``, ``after`` behind it, and
     ``leaving`` ahead of every ``hvd.shutdown()``, Horovod's own at the end of the process too."""
-    watchers = (before, after, leaving)
-    if MODULE in sys.modules:
-        _wrap(sys.modules[MODULE].HorovodBasics, *watchers)
-    else:
-        sys.meta_path.insert(0, _Finder(*watchers))
-
-
-class _Finder:
-    def __init__(self, *watchers: Any):
-        self._watchers = watchers
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != MODULE:
-            return None
-        others = (finder for finder in sys.meta_path if finder is not self)
-        found = (finder.find_spec(name, path, target) for finder in others)
-        spec = next((spec for spec in found if spec is not None), None)
-        if spec is not None and spec.loader is not None:
-            self._wrap_loading(spec.loader)
-        return spec
-
-    def _wrap_loading(self, loader: Any) -> None:
-        # On the instance: everything else about the loader stays as it is.
-        load = loader.exec_module
-
-        def exec_module(module: Any) -> None:
-            load(module)
-            _wrap(module.HorovodBasics, *self._watchers)
-
-        loader.exec_module = exec_module
+    when_imported({MODULE: lambda module: _wrap(module.HorovodBasics, before, after, leaving)})
 
 
 def _wrap(basics: Any, before: Watcher, after: Watcher, leaving: Watcher | None) -> None:
