@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from launchers.rehearsal.engine import engine
-from launchers.rehearsal.image import GPU_LABEL, REPOSITORY
+from launchers.docker.engine import engine
+from launchers.image.names import GPU_LABEL, REPOSITORY
 
 # Rank 1 fails in the middle of a step that the others are in.
 BROKEN = """\

@@ -17,9 +17,9 @@ from queue import Queue
 from typing import Any
 
 from launchers.core import pipeline
-from launchers.core.job import JobSpec
-from launchers.core.problems import LaunchError
+from launchers.core.model.problems import LaunchError
 from launchers.core.provider import Provider
+from launchers.core.spec.job import JobSpec
 from tests.fakes.faults import ANSWERED, ARRIVED, HANDLED, READ, Call
 
 

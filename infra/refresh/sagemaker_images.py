@@ -1,4 +1,4 @@
-"""Makes launchers/sagemaker/images.json: AWS's training images, their Horovod and their registries.
+"""Makes launchers/sagemaker/tables/images.json: AWS's training images, their Horovod, registries.
 
 Versions, their short names and the registry of each region are those of the installed sagemaker
 SDK 2.x; what is inside each image comes from sagemaker_dockerfiles.json; a region's domain is

@@ -1,4 +1,4 @@
-"""Makes launchers/sagemaker/machines.json: every training instance type and its hardware.
+"""Makes launchers/sagemaker/tables/machines.json: every training instance type and its hardware.
 
 Names are those of botocore's TrainingInstanceType; hardware is what EC2's DescribeInstanceTypes
 says of the type without its `ml.`, which moto ships. moto drops a type when EC2 does: rows that no

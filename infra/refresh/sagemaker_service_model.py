@@ -1,4 +1,4 @@
-"""Makes launchers/sagemaker/service_model.json from the installed botocore.
+"""Makes launchers/sagemaker/rules/service_model.json from the installed botocore.
 
 botocore's model of SageMaker is two megabytes; what CreateTrainingJob accepts is a hundredth of it.
 """

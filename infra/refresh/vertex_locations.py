@@ -1,4 +1,4 @@
-"""Makes launchers/vertex/locations.json: where Vertex AI is, by the client's own list.
+"""Makes launchers/vertex/tables/locations.json: where Vertex AI is, by the client's own list.
 
 The client refuses any other location before it asks the service, and a new one comes with a new
 client.

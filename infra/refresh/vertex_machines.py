@@ -1,4 +1,4 @@
-"""Makes launchers/vertex/machines.json: Vertex AI's training machines and accelerators.
+"""Makes launchers/vertex/tables/machines.json: Vertex AI's training machines and accelerators.
 
 Names of accelerators are those of the installed google-cloud-aiplatform's AcceleratorType; what
 each is, and every machine, stands in vertex_hardware.json, since Google publishes its table in

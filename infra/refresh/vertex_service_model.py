@@ -1,4 +1,4 @@
-"""Makes launchers/vertex/service_model.json from the installed google-cloud-aiplatform.
+"""Makes launchers/vertex/rules/service_model.json from the installed google-cloud-aiplatform.
 
 Names, types, lists, maps, enumerations and what excludes what come from the client's protobuf
 descriptors. Which fields a request must have, and which only the service sets, the descriptors

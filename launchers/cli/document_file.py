@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 
-from launchers.core.job import SHARED_SCRIPT, STRATEGIES
+from launchers.core.model.jobs import Examined
+from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.paths import entrypoints_folder
-from launchers.core.problems import LaunchError, Problem
-from launchers.core.provider import Examined, Provider, having, provider
+from launchers.core.provider import Provider
+from launchers.core.registry import having, provider
+from launchers.core.spec.job import SHARED_SCRIPT, STRATEGIES
 
 
 def strategy_option() -> click.Option:
@@ -40,7 +42,7 @@ def problems_of_source(found: Examined, source: str | None, strategy: str | None
     where = source_of(found, source)
     if where is None:
         return []
-    from launchers.core.document_source import source_problems
+    from launchers.core.analysis.document_source import source_problems
 
     return source_problems(found, where, strategy)
 

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import click
 
 from launchers.cli import interrupts
-from launchers.cli.streams import make_steady
-from launchers.core.problems import (
+from launchers.cli.show.streams import make_steady
+from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -53,7 +53,9 @@ class Verbs(click.Group):
         """The verb's command, its module imported now."""
         if name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"launchers.cli.{VERBS[name][0]}").command
+        command: click.Command = importlib.import_module(
+            f"launchers.cli.verbs.{VERBS[name][0]}"
+        ).command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -113,7 +115,7 @@ def main() -> NoReturn:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        from launchers.cli.output import silence_stdout
+        from launchers.cli.show.output import silence_stdout
 
         silence_stdout()
     sys.exit(code)
@@ -146,7 +148,7 @@ def split(words: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
 
 def report(error: Exception) -> int:
     """Print an error for a person, one line a problem, and give the exit code it earns."""
-    from launchers.cli.output import say_problems
+    from launchers.cli.show.output import say_problems
 
     if isinstance(error, LaunchError):
         say_problems(error.problems)

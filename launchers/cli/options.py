@@ -15,10 +15,10 @@ from typing import Any
 
 import click
 
-from launchers.core.job import JobSpec, merged, option_fields
-from launchers.core.kinds import Kind, Pairs, Switch, Words
-from launchers.core.problems import LaunchError, Problem, did_you_mean
+from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
+from launchers.core.spec.job import JobSpec, merged, option_fields
+from launchers.core.spec.value_types import Kind, Pairs, Switch, Words
 
 _PATHS = ("script", "source", "requirements")
 
@@ -147,13 +147,13 @@ def _parsed(
 
 
 def _from_file(file: str | None, no_file: bool) -> tuple[dict[str, Any], str]:
-    from launchers.core.job_file import DEFAULT_FILE
+    from launchers.core.reading.job_file import DEFAULT_FILE
 
     path = Path(file or DEFAULT_FILE)
     if no_file or (file is None and not path.is_file()):
         return {}, "from flags"
-    from launchers.core.job_file import read
-    from launchers.core.provider import PROVIDERS
+    from launchers.core.reading.job_file import read
+    from launchers.core.registry import PROVIDERS
 
     values = read(path)
     folder = path.parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from launchers.core.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError, Problem
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

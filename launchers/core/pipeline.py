@@ -12,13 +12,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from launchers.core.job import JobSpec
-from launchers.core.later_problems import later_problems
-from launchers.core.ledger import INTENT, Entry, Ledger
-from launchers.core.naming import job_base
-from launchers.core.nonce import filled, new_nonce, without_nonce
-from launchers.core.plan import Plan, Row
-from launchers.core.problems import (
+from launchers.core.model.jobs import PENDING, JobDefinition, JobHandle
+from launchers.core.model.problems import (
     InDoubtError,
     LaunchError,
     NameTakenError,
@@ -26,10 +21,16 @@ from launchers.core.problems import (
     Problem,
     errors,
 )
-from launchers.core.provider import PENDING, JobDefinition, JobHandle, Provider
+from launchers.core.planning.plan import Plan, Row
+from launchers.core.provider import Provider
+from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.naming import job_base
+from launchers.core.records.nonce import filled, new_nonce, without_nonce
+from launchers.core.rules.consequences import later_problems
 from launchers.core.runs import Run, numbered
-from launchers.core.source import bundle_of
-from launchers.core.source_bundle import SourceBundle
+from launchers.core.source.bundle import SourceBundle
+from launchers.core.source.script import bundle_of
+from launchers.core.spec.job import JobSpec
 
 # Of an intent's details, what says where its request goes.
 _WHERE = ("account", "project", "region")
@@ -103,7 +104,7 @@ def _planned(provider: Provider, job: JobSpec) -> Plan:
     plan = provider.plan(job)
     if plan.world_size == 1:
         return plan
-    from launchers.core.strategy_reader import with_reading
+    from launchers.core.analysis.strategy_reader import with_reading
 
     return with_reading(plan)
 
@@ -180,7 +181,7 @@ def _gate(plan: Plan, ignored: tuple[str, ...]) -> Iterable[Problem]:
     """What ``--ignore-sdk`` lets pass."""
     if not plan.features:
         return ()
-    from launchers.core.sdk_gate import require
+    from launchers.core.sdk.gate import require
 
     return [finding.as_problem() for finding in require(plan.features, ignore=ignored)]
 

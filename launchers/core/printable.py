@@ -32,7 +32,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNUSUAL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Harmless in JSON's own escapes; what json.dumps leaves as it is must not reach a terminal.
 _NOT_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-# The only sequences that are ours: launchers.cli.output's styles and their end.
+# The only sequences that are ours: launchers.cli.show.output's styles and their end.
 _OUR_STYLE = re.compile("(\x1b\\[(?:0|1|2|3[1-6])m)")
 
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from launchers.core import nonce as nonces
-from launchers.core.document import whole_number
-from launchers.core.job import EXCHANGE, INIT, PROOF_MODES, STRICT
-from launchers.core.logs import JobWatch, proven
-from launchers.core.plan import counted
-from launchers.core.provider import FAILED, NOT_PROVEN, SUCCEEDED
+from launchers.core.model.document import whole_number
+from launchers.core.model.jobs import FAILED, NOT_PROVEN, SUCCEEDED
+from launchers.core.output.lines import JobWatch, proven
+from launchers.core.planning.plan import counted
+from launchers.core.records import nonce as nonces
+from launchers.core.spec.job import EXCHANGE, INIT, PROOF_MODES, STRICT
 
 NO_NONCE = "its document carries no nonce: the verdict rests on the job's own log lines"
 # The agent that judged the evidence says so behind the controller; under mpirun we do.
@@ -76,7 +76,7 @@ class Said:
     """What the provider says of a job that has ended.
 
     Attributes:
-        state: One of the final words of :mod:`launchers.core.provider`.
+        state: One of the final words of :mod:`launchers.core.model.jobs`.
         reason: Why, in its own words; empty for a success.
         words: How it said success: ``SageMaker says Completed``.
         explained: Whether ``reason`` tells the first failure already.
@@ -146,7 +146,7 @@ def _of_success(
     words, failure, fix = "", "", ""
     missing: tuple[int, ...] = ()
     if expected.asks_for_evidence(proof):
-        from launchers.core.evidence import judge
+        from launchers.core.output.evidence import judge
 
         words, failure, fix, missing = judge(watch.evidence(), expected.world_size, expected.mode)
     # Strict mode's failure for ranks that said nothing is no training apart.

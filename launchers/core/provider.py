@@ -1,137 +1,27 @@
-"""What a provider is: its methods, and the table that finds one by its name.
+"""What a provider is.
 
 A provider is a folder under ``launchers/`` with the same rooms as the others. Adding one takes
-that folder, its templates and one line of :data:`PROVIDERS`.
+that folder, its templates and one line of the registry.
 """
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from launchers.core.containers import Conduct as Conduct
-from launchers.core.containers import Container as Container
-from launchers.core.job import JobSpec, ProviderOptions
-from launchers.core.plan import Placeholder, Plan
-from launchers.core.problems import EXIT_PREFLIGHT, LaunchError, Problem, did_you_mean
-
-# name -> dotted path of its Provider, imported on use
-PROVIDERS = {
-    "local": "launchers.local.launcher:LocalProvider",
-    "sagemaker": "launchers.sagemaker.launcher:SageMakerProvider",
-    "vertex": "launchers.vertex.launcher:VertexProvider",
-}
-
-# States, the same words for every provider. The first three are not final.
-PENDING, RUNNING, STOPPING = "pending", "running", "stopping"
-SUCCEEDED, FAILED, STOPPED = "succeeded", "failed", "stopped"
-NOT_PROVEN, LOST, TIMED_OUT = "not proven", "lost", "timed out"
-FINAL_STATES = frozenset({SUCCEEDED, FAILED, STOPPED, NOT_PROVEN, LOST, TIMED_OUT})
-
-
-@dataclass(frozen=True)
-class JobDefinition:
-    """The provider's request document: printed, rehearsed and sent as these very bytes.
-
-    Attributes:
-        text: The document as JSON text, ending with a newline.
-        document: The same, parsed.
-        destination: Where it is sent, where the document does not say so itself.
-        allowed: Names whose values may look like credentials (``--allow-value``).
-    """
-
-    provider: str
-    name: str
-    world_size: int
-    text: str
-    document: Mapping[str, Any]
-    placeholders: tuple[Placeholder, ...] = ()
-    destination: Mapping[str, str] = field(default_factory=dict)
-    allowed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class JobHandle:
-    """What finds a job again: a provider, the job's name, and what the provider needs besides."""
-
-    provider: str
-    name: str
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class JobStatus:
-    """Where a job stands.
-
-    Attributes:
-        state: One of the words above.
-        reason: One line for a person; empty while all is well.
-        proof: The proof line that was seen in the output, or an empty string.
-        details: What the provider adds (times in ISO 8601, folders, links).
-    """
-
-    state: str
-    reason: str = ""
-    proof: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def final(self) -> bool:
-        """Whether the job has ended."""
-        return self.state in FINAL_STATES
-
-
-@dataclass(frozen=True)
-class LogLine:
-    """One whole line of a job's output.
-
-    Attributes:
-        time: Seconds since the epoch, UTC; 0.0 where the provider does not say.
-        host: The host's name, or an empty string for a line of the job as a whole.
-        rank: The global rank, or None for a line of an agent or a container.
-        text: The line without its end and without the tag.
-    """
-
-    time: float
-    host: str
-    rank: int | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Examined:
-    """A document that something else made, as its provider reads it.
-
-    Attributes:
-        definition: Its job's name, and the document as it would be sent.
-        problems: Every rule that it breaks.
-        started: The world size that it starts; None where it does not say.
-        carried: The world size that it names itself, as ours do, or None.
-        script: The script that our own way of starting runs, or None.
-        program: What each rank runs, as far as the document says: a Python file in its code (or
-            ``-m`` and a module), then its arguments. Empty where it does not say, or starts ranks
-            in a way in which they need no Horovod.
-    """
-
-    definition: JobDefinition
-    problems: tuple[Problem, ...]
-    started: int | None
-    carried: int | None = None
-    script: str | None = None
-    program: tuple[str, ...] = ()
-
-
-class Listener:
-    """What a provider tells while it works; the command line shows it. This one is silent."""
-
-    def say(self, text: str) -> None:
-        """One line for a person."""
-
-    def progress(self, label: str, done: int, total: int) -> None:
-        """So many bytes of ``total`` have arrived."""
+from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.jobs import (
+    Examined,
+    JobDefinition,
+    JobHandle,
+    JobStatus,
+    Listener,
+    LogLine,
+)
+from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
+from launchers.core.planning.plan import Plan
+from launchers.core.spec.job import JobSpec, ProviderOptions
 
 
 class Provider(ABC):
@@ -273,35 +163,3 @@ class Provider(ABC):
     def is_guarded(self, definition: JobDefinition) -> bool:
         """Whether the document itself starts our guard in every rank. Pure."""
         return True
-
-
-def provider(name: str) -> Provider:
-    """The provider of that name, its module imported now.
-
-    Raises:
-        LaunchError: There is none.
-    """
-    if name not in PROVIDERS:
-        raise LaunchError(
-            Problem(
-                "provider",
-                name,
-                "one of " + ", ".join(PROVIDERS),
-                did_you_mean(name, PROVIDERS),
-                rule="provider-unknown",
-            )
-        )
-    module, _, attribute = PROVIDERS[name].partition(":")
-    found: type[Provider] = getattr(importlib.import_module(module), attribute)
-    return found()
-
-
-def having(power: str) -> list[str]:
-    """The names of the providers that declare a capability, or have documents (``documents``)."""
-    found = []
-    for name in PROVIDERS:
-        chosen = provider(name)
-        declared = chosen.document_title if power == "documents" else power in chosen.capabilities
-        if declared:
-            found.append(name)
-    return found

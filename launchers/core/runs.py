@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from launchers.core.job import JobSpec
-from launchers.core.ledger import INTENT, Entry, Ledger, inherited_checkpoint, next_run
-from launchers.core.naming import job_name
-from launchers.core.provider import FINAL_STATES, SUCCEEDED, Provider
+from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED
+from launchers.core.provider import Provider
+from launchers.core.records.ledger import INTENT, Entry, Ledger, inherited_checkpoint, next_run
+from launchers.core.records.naming import job_name
+from launchers.core.spec.job import JobSpec
 
 
 @dataclass(frozen=True)

@@ -15,30 +15,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from launchers.core import standard_input
-from launchers.core.job import JobSpec
-from launchers.core.ledger import Ledger, data_folder
-from launchers.core.logs import parse_tagged
-from launchers.core.plan import Plan
-from launchers.core.problems import EXIT_BAD_REQUEST, LaunchError, NameTakenError, Problem
-from launchers.core.provider import (
+from launchers.core.analysis import standard_input
+from launchers.core.model.containers import Container
+from launchers.core.model.jobs import (
     LOST,
     STOPPED,
     STOPPING,
-    Container,
     JobDefinition,
     JobHandle,
     JobStatus,
     LogLine,
-    Provider,
 )
-from launchers.core.render import render
-from launchers.local import processes
+from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, NameTakenError, Problem
+from launchers.core.output.lines import parse_tagged
+from launchers.core.planning.plan import Plan
+from launchers.core.planning.render import render
+from launchers.core.provider import Provider
+from launchers.core.records.ledger import Ledger, data_folder
+from launchers.core.spec.job import JobSpec
 from launchers.local.job_folder import JobFolder, read_json, write_private
 from launchers.local.options import LocalOptions
 from launchers.local.plan import make_plan, output_root
 from launchers.local.rules import check
 from launchers.local.script_mode import MADE_FOLDERS
+from launchers.machine import processes
 
 # Room that a job's logs, model and checkpoints need at the very least.
 LEAST_FREE_BYTES = 32 * 1024**2

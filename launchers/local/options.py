@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from launchers.core.job import ProviderOptions, option
-from launchers.core.kinds import Count, Pairs, Text
+from launchers.core.spec.job import ProviderOptions, option
+from launchers.core.spec.value_types import Count, Pairs, Text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from launchers.core import nonce
-from launchers.core.environment_rules import problems_in_names
-from launchers.core.gpu_pinning import pinning
-from launchers.core.job import JobSpec
-from launchers.core.keras_choice import Stack, choose_keras
-from launchers.core.kinds import format_duration
-from launchers.core.ledger import data_folder
-from launchers.core.machine_choice import rank_problems
-from launchers.core.plan import Plan, Row, counted, layout
-from launchers.core.plan_rows import proof_row, requirements_rows, source_rows
-from launchers.core.problems import Problem
-from launchers.core.rank_environment import rank_environment
-from launchers.core.secret_rules import AWS, HERE, problems_in_secrets, with_whole_paths
-from launchers.core.source import Source, bundle_of, locate, requirements_file, user_files
-from launchers.local.devices import share_of, visible_gpus
+from launchers.core.analysis.keras_choice import Stack, choose_keras
+from launchers.core.model.problems import Problem
+from launchers.core.planning.gpu_pinning import pinning
+from launchers.core.planning.machine_choice import rank_problems
+from launchers.core.planning.plan import Plan, Row, counted, layout
+from launchers.core.planning.rank_environment import rank_environment
+from launchers.core.planning.rows import proof_row, requirements_rows, source_rows
+from launchers.core.records import nonce
+from launchers.core.records.ledger import data_folder
+from launchers.core.rules.environment import problems_in_names
+from launchers.core.rules.secrets import AWS, HERE, problems_in_secrets, with_whole_paths
+from launchers.core.source.script import Source, bundle_of, locate, requirements_file, user_files
+from launchers.core.spec.job import JobSpec
+from launchers.core.spec.value_types import format_duration
 from launchers.local.job_folder import JobFolder
 from launchers.local.python_environment import PythonEnvironment, inspect
 from launchers.local.script_mode import PREFIX, RESERVED, ScriptMode, Simulated, script_mode
+from launchers.machine.devices import share_of, visible_gpus
 
 
 @dataclass(frozen=True)

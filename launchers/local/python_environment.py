@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from launchers.core.problems import Problem
+from launchers.core.model.problems import Problem
 
 # By the names of PythonEnvironment's fields.
 _PACKAGES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from launchers.core.problems import Problem
-from launchers.core.provider import JobDefinition
+from launchers.core.model.jobs import JobDefinition
+from launchers.core.model.problems import Problem
 
 
 def check(definition: JobDefinition) -> list[Problem]:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from launchers.core.argument_pairs import NUMBER, named
-from launchers.core.gpu_pinning import without_comments
-from launchers.core.plan import Row
-from launchers.core.problems import Problem
-from launchers.core.source import Source
+from launchers.core.analysis.argument_pairs import NUMBER, named
+from launchers.core.model.problems import Problem
+from launchers.core.planning.gpu_pinning import without_comments
+from launchers.core.planning.plan import Row
+from launchers.core.source.script import Source
 from launchers.local.job_folder import JobFolder
 
 PREFIX = "SM_"

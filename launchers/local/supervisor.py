@@ -22,21 +22,14 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from launchers.core.ledger import Ledger
-from launchers.core.logs import parse_tagged
-from launchers.core.nonce import masked
+from launchers.core.model.jobs import FAILED, LOST, RUNNING, STOPPED, SUCCEEDED, TIMED_OUT
+from launchers.core.output.lines import parse_tagged
 from launchers.core.paths import entrypoints_folder
 from launchers.core.proof import Said, Verdict, expected_of, verdict
-from launchers.core.provider import (
-    FAILED,
-    LOST,
-    RUNNING,
-    STOPPED,
-    SUCCEEDED,
-    TIMED_OUT,
-)
-from launchers.local import processes
+from launchers.core.records.ledger import Ledger
+from launchers.core.records.nonce import masked
 from launchers.local.job_folder import JobFolder, write_whole
+from launchers.machine import processes
 
 # An agent gives its ranks 2 s between SIGTERM and SIGKILL; after this the supervisor does it.
 _GRACE_SECONDS = 4.0

@@ -9,19 +9,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from launchers.core.problems import EXIT_PREFLIGHT, LaunchError, Problem
-from launchers.core.provider import JobDefinition
-from launchers.core.source_bundle import SourceBundle
-from launchers.rehearsal import leftovers
-from launchers.rehearsal.engine import engine
-from launchers.rehearsal.labels import Labels
+from launchers.core.model.jobs import JobDefinition
+from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
+from launchers.core.source.bundle import SourceBundle
+from launchers.docker.engine import engine
+from launchers.rehearsal.course.course import Audience, Play
+from launchers.rehearsal.course.outcome import RehearsalResult
+from launchers.rehearsal.course.uninterrupted import uninterrupted
+from launchers.rehearsal.engine import leftovers
+from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.engine.workplace import Workplace, outcome_folder
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.outcome import RehearsalResult
-from launchers.rehearsal.play import Audience, Play
-from launchers.rehearsal.resources import have_image
-from launchers.rehearsal.staging import Rehearsable, stage
-from launchers.rehearsal.uninterrupted import uninterrupted
-from launchers.rehearsal.workplace import Workplace, outcome_folder
+from launchers.rehearsal.staging.resources import have_image
+from launchers.rehearsal.staging.stage import Rehearsable, stage
 
 
 def rehearse(

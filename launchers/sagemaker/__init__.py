@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from launchers.core.job import JobSpec
+    from launchers.core.spec.job import JobSpec
 
 
 def job(script: str | None = None, **fields: Any) -> JobSpec:
@@ -22,13 +22,13 @@ def job(script: str | None = None, **fields: Any) -> JobSpec:
             ``channels``, ...). Values are Python's: a list, a dict, True.
 
     Raises:
-        launchers.core.problems.LaunchError: With every unknown key and every wrong value.
+        launchers.core.model.problems.LaunchError: With every unknown key and every wrong value.
 
     Example:
         >>> job("train.py", instances=2, gpus=4, args=["--epochs", 3]).arguments
         ('--epochs', '3')
     """
-    from launchers.core.job_values import job_from_values
+    from launchers.core.reading.job_values import job_from_values
     from launchers.sagemaker.launcher import SageMakerProvider
 
     return job_from_values(SageMakerProvider(), {"script": script, **fields})
@@ -51,9 +51,9 @@ def estimator(job: JobSpec, **overrides: Any) -> Any:
         A ``sagemaker.tensorflow.TensorFlow``; for a PyTorch image a ``sagemaker.pytorch.PyTorch``.
 
     Raises:
-        launchers.core.problems.LaunchError: The installed SDK will not do; the job breaks a rule
-            or leaves a placeholder; an override is unknown, or is the job's to decide.
+        launchers.core.model.problems.LaunchError: The installed SDK will not do; the job breaks a
+            rule or leaves a placeholder; an override is unknown, or is the job's to decide.
     """
-    from launchers.sagemaker.notebook import make_estimator
+    from launchers.sagemaker.sdk.notebook import make_estimator
 
     return make_estimator(job, overrides)

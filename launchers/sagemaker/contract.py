@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from launchers.core.containers import (
+from launchers.core.model.containers import (
     OBJECT_STORE_URL,
     Cause,
     Channel,
@@ -21,7 +21,7 @@ from launchers.core.containers import (
     Container,
     Pause,
 )
-from launchers.core.document import at, entries, mapping, whole_number
+from launchers.core.model.document import at, entries, mapping, whole_number
 from launchers.sagemaker.document import (
     CHECKPOINT_PATH,
     MPI_PROCESSES_PER_HOST,
@@ -30,7 +30,7 @@ from launchers.sagemaker.document import (
     processes_per_host,
     uses_mpi,
 )
-from launchers.sagemaker.machines import machine
+from launchers.sagemaker.tables.machines import machine
 
 ROOT = "/opt/ml"
 CONFIG = f"{ROOT}/input/config"

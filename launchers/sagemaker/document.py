@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from launchers.core.document import at, entries, mapping, whole_number
+from launchers.core.model.document import at, entries, mapping, whole_number
 
 PROGRAM = "sagemaker_program"
 SUBMIT_DIRECTORY = "sagemaker_submit_directory"

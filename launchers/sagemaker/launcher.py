@@ -6,25 +6,17 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from launchers.core.document import at, entries, mapping, whole_number
-from launchers.core.job import JobSpec
-from launchers.core.ledger import Ledger
-from launchers.core.plan import Plan
-from launchers.core.poll import poll_seconds
-from launchers.core.problems import LaunchError, Problem
-from launchers.core.provider import (
-    Conduct,
-    Container,
-    Examined,
-    JobDefinition,
-    JobHandle,
-    JobStatus,
-    LogLine,
-    Provider,
-)
-from launchers.core.render import document_text, render
-from launchers.core.source_bundle import SourceBundle
-from launchers.sagemaker.account import account_of
+from launchers.core.cloud.poll import poll_seconds
+from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.document import at, document_text, entries, mapping, whole_number
+from launchers.core.model.jobs import Examined, JobDefinition, JobHandle, JobStatus, LogLine
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import Plan
+from launchers.core.planning.render import render
+from launchers.core.provider import Provider
+from launchers.core.records.ledger import Ledger
+from launchers.core.source.bundle import SourceBundle
+from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.document import (
     CODE_CHANNEL,
     GUARD,
@@ -34,11 +26,12 @@ from launchers.sagemaker.document import (
     program,
 )
 from launchers.sagemaker.options import SageMakerOptions
-from launchers.sagemaker.plan import make_plan
-from launchers.sagemaker.rules import FOLLOWS, check
+from launchers.sagemaker.planning.account import account_of
+from launchers.sagemaker.planning.plan import make_plan
+from launchers.sagemaker.rules.document import FOLLOWS, check
 
 if TYPE_CHECKING:
-    from launchers.sagemaker.session import Session
+    from launchers.sagemaker.service.session import Session
 
 # Keys that no other service's documents have.
 _SIGNS = (
@@ -82,13 +75,13 @@ class SageMakerProvider(Provider):
         self.poll_seconds = poll_seconds()
 
     def resolve(self, job: JobSpec) -> JobSpec:
-        """See :mod:`launchers.sagemaker.resolve`. May ask STS and IAM."""
-        from launchers.sagemaker.resolve import resolve
+        """See :mod:`launchers.sagemaker.service.resolve`. May ask STS and IAM."""
+        from launchers.sagemaker.service.resolve import resolve
 
         return resolve(job)
 
     def plan(self, job: JobSpec) -> Plan:
-        """See :func:`launchers.sagemaker.plan.make_plan`."""
+        """See :func:`launchers.sagemaker.planning.plan.make_plan`."""
         return make_plan(job)
 
     def render(self, plan: Plan) -> JobDefinition:
@@ -111,7 +104,7 @@ class SageMakerProvider(Provider):
         return identity
 
     def check(self, definition: JobDefinition) -> list[Problem]:
-        """See :mod:`launchers.sagemaker.rules`."""
+        """See :mod:`launchers.sagemaker.rules.document`."""
         return check(definition.document, allowed_values=frozenset(definition.allowed))
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
@@ -119,8 +112,8 @@ class SageMakerProvider(Provider):
         return any(key in document for key in _SIGNS)
 
     def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
-        """See :mod:`launchers.sagemaker.rules`."""
-        from launchers.sagemaker.rules_world_size import started_world_size
+        """See :mod:`launchers.sagemaker.rules.document`."""
+        from launchers.sagemaker.rules.world_size import started_world_size
 
         started = started_world_size(document)
         carried = whole_number(at(document, "Environment", "LAUNCH_WORLD_SIZE"))
@@ -136,15 +129,15 @@ class SageMakerProvider(Provider):
         return Examined(definition, problems, started, carried, script, program(document))
 
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
-        """See :mod:`launchers.sagemaker.machines`."""
-        from launchers.sagemaker.machines import table_rows
+        """See :mod:`launchers.sagemaker.tables.machines`."""
+        from launchers.sagemaker.tables.machines import table_rows
 
         return table_rows(gpus)
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
-        """See :mod:`launchers.sagemaker.preflight`."""
-        from launchers.sagemaker.preflight import preflight
-        from launchers.sagemaker.session import session_for
+        """See :mod:`launchers.sagemaker.service.preflight`."""
+        from launchers.sagemaker.service.preflight import preflight
+        from launchers.sagemaker.service.session import session_for
 
         return preflight(session_for(_region_of(definition)), definition.document)
 
@@ -157,10 +150,10 @@ class SageMakerProvider(Provider):
             LaunchError: S3 or SageMaker refused.
             InDoubtError: It is not known whether the job was taken.
         """
-        from launchers.core.sending import intended
-        from launchers.sagemaker.session import session_for
-        from launchers.sagemaker.submission import submit_once
-        from launchers.sagemaker.upload import upload
+        from launchers.core.cloud.sending import intended
+        from launchers.sagemaker.service.session import session_for
+        from launchers.sagemaker.service.submission import submit_once
+        from launchers.sagemaker.service.upload import upload
 
         region = _region_of(definition)
         session = session_for(region)
@@ -183,8 +176,8 @@ class SageMakerProvider(Provider):
 
     def is_taken(self, job: JobSpec, name: str) -> bool:
         """Whether the account's region has a training job of that name."""
-        from launchers.sagemaker.session import AWS_ERRORS, session_for
-        from launchers.sagemaker.submission import describe_job
+        from launchers.sagemaker.service.session import AWS_ERRORS, session_for
+        from launchers.sagemaker.service.submission import describe_job
 
         session = session_for(account_of(job).region)
         try:
@@ -208,12 +201,12 @@ class SageMakerProvider(Provider):
         return JobHandle(self.name, name, {"region": where.region})
 
     def describe(self, handle: JobHandle) -> JobStatus:
-        """See :func:`launchers.sagemaker.following.status`. Asks the ledger alone for a job whose
-        end it holds."""
+        """See :func:`launchers.sagemaker.service.following.status`. Asks the ledger alone for a
+        job whose end it holds."""
         entry = Ledger().get(self.name, handle.name)
         if entry is not None and entry.final:
             return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
-        from launchers.sagemaker.following import status
+        from launchers.sagemaker.service.following import status
 
         return status(self._session(handle), handle)
 
@@ -225,7 +218,7 @@ class SageMakerProvider(Provider):
         Raises:
             LaunchError: There is no such job, or its logs may not be read.
         """
-        from launchers.sagemaker.following import follow as following
+        from launchers.sagemaker.service.following import follow as following
 
         lines = following(self._session(handle), handle, self.listener, since, follow)
         return (line for line in lines if rank is None or line.rank == rank)
@@ -236,9 +229,9 @@ class SageMakerProvider(Provider):
         Raises:
             LaunchError: The service refused.
         """
-        from launchers.sagemaker.session import AWS_ERRORS
-        from launchers.sagemaker.states import has_ended
-        from launchers.sagemaker.submission import describe_job
+        from launchers.sagemaker.service.session import AWS_ERRORS
+        from launchers.sagemaker.service.states import has_ended
+        from launchers.sagemaker.service.submission import describe_job
 
         session = self._session(handle)
         try:
@@ -252,7 +245,7 @@ class SageMakerProvider(Provider):
                 raise session.refused(error, f"SageMaker, {handle.name}") from None
 
     def _session(self, handle: JobHandle) -> Session:
-        from launchers.sagemaker.session import session_for
+        from launchers.sagemaker.service.session import session_for
 
         return session_for(handle.details["region"])
 

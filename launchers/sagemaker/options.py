@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from launchers.core.job import ProviderOptions, option
-from launchers.core.kinds import Count, Duration, Pairs, Size, Switch, Text, Words
+from launchers.core.spec.job import ProviderOptions, option
+from launchers.core.spec.value_types import Count, Duration, Pairs, Size, Switch, Text, Words
 
 _ARN_ROLE = r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+"
 

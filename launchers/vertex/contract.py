@@ -16,13 +16,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from launchers.core.containers import Cause, Conduct, Container
-from launchers.core.document import at, whole_number
-from launchers.core.plan import counted
-from launchers.core.problems import LaunchError, Problem
+from launchers.core.model.containers import Cause, Conduct, Container
+from launchers.core.model.document import at, whole_number
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import counted
 from launchers.vertex.document import MOUNT, is_ours, mounted
-from launchers.vertex.rules_pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
-from launchers.vertex.rules_world_size import start_of
+from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
+from launchers.vertex.rules.world_size import start_of
 
 # The service makes up an id for each job; one that stays the same makes rehearsals comparable.
 JOB_NUMBER = "0123456789"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from launchers.core.document import at
+from launchers.core.model.document import at
 from launchers.core.paths import templates_folder
 
 # Where the service mounts every bucket in every replica.

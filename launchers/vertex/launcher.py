@@ -6,29 +6,23 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from launchers.core.job import JobSpec
-from launchers.core.ledger import Ledger
-from launchers.core.plan import Plan
-from launchers.core.poll import poll_seconds
-from launchers.core.problems import LaunchError, Problem
-from launchers.core.provider import (
-    Conduct,
-    Container,
-    Examined,
-    JobDefinition,
-    JobHandle,
-    JobStatus,
-    LogLine,
-    Provider,
-)
-from launchers.core.render import document_text, render
-from launchers.core.source_bundle import SourceBundle
-from launchers.vertex.account import account_of
+from launchers.core.cloud.poll import poll_seconds
+from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.document import document_text
+from launchers.core.model.jobs import Examined, JobDefinition, JobHandle, JobStatus, LogLine
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import Plan
+from launchers.core.planning.render import render
+from launchers.core.provider import Provider
+from launchers.core.records.ledger import Ledger
+from launchers.core.source.bundle import SourceBundle
+from launchers.core.spec.job import JobSpec
 from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, mounted, script_of
-from launchers.vertex.flag_rules import FOLLOWS
-from launchers.vertex.image_choice import choose_image, image_missing
 from launchers.vertex.options import VertexOptions
-from launchers.vertex.plan import make_plan
+from launchers.vertex.planning.account import account_of
+from launchers.vertex.planning.flags import FOLLOWS
+from launchers.vertex.planning.image_choice import choose_image, image_missing
+from launchers.vertex.planning.plan import make_plan
 
 
 class VertexProvider(Provider):
@@ -63,19 +57,19 @@ class VertexProvider(Provider):
         self.poll_seconds = poll_seconds()
 
     def resolve(self, job: JobSpec) -> JobSpec:
-        """See :mod:`launchers.vertex.resolve`. May ask for credentials and for the project.
+        """See :mod:`launchers.vertex.service.resolve`. May ask for credentials and for the project.
 
         Raises:
             LaunchError: There is no image, which no account can say; or as there.
         """
         if choose_image(job).is_placeholder:
             raise LaunchError(image_missing(account_of(job)))
-        from launchers.vertex.resolve import resolve
+        from launchers.vertex.service.resolve import resolve
 
         return resolve(job)
 
     def plan(self, job: JobSpec) -> Plan:
-        """See :func:`launchers.vertex.plan.make_plan`."""
+        """See :func:`launchers.vertex.planning.plan.make_plan`."""
         return make_plan(job)
 
     def render(self, plan: Plan) -> JobDefinition:
@@ -109,23 +103,23 @@ class VertexProvider(Provider):
         return identity
 
     def check(self, definition: JobDefinition) -> list[Problem]:
-        """See :mod:`launchers.vertex.rules`."""
-        from launchers.vertex import rules
+        """See :mod:`launchers.vertex.rules.document`."""
+        from launchers.vertex.rules import document as rules
 
         problems = rules.check(definition.document, allowed_values=frozenset(definition.allowed))
         location = definition.destination.get("location")
         return problems + (rules.check_location(definition.document, location) if location else [])
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
-        """See :func:`launchers.vertex.rules.recognises`."""
-        from launchers.vertex.rules import recognises
+        """See :func:`launchers.vertex.rules.document.recognises`."""
+        from launchers.vertex.rules.document import recognises
 
         return recognises(document)
 
     def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
-        """See :mod:`launchers.vertex.rules`. What gcloud and the client send is read as the
-        CustomJob that it stands for."""
-        from launchers.vertex import rules
+        """See :mod:`launchers.vertex.rules.document`. What gcloud and the client send is read
+        as the CustomJob that it stands for."""
+        from launchers.vertex.rules import document as rules
 
         job = rules.as_custom_job(document)
         started, carried = rules.started_world_size(job), rules.carried_world_size(job)
@@ -141,14 +135,14 @@ class VertexProvider(Provider):
         return Examined(definition, problems, started, carried, script_of(job), program)
 
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
-        """See :mod:`launchers.vertex.machines`."""
-        from launchers.vertex.machines import table_rows
+        """See :mod:`launchers.vertex.tables.machines`."""
+        from launchers.vertex.tables.machines import table_rows
 
         return table_rows(gpus)
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
-        """See :mod:`launchers.vertex.preflight`."""
-        from launchers.vertex.preflight import preflight
+        """See :mod:`launchers.vertex.service.preflight`."""
+        from launchers.vertex.service.preflight import preflight
 
         return preflight(definition)
 
@@ -159,29 +153,29 @@ class VertexProvider(Provider):
             LaunchError: Cloud Storage or Vertex AI refused.
             InDoubtError: It is not known whether the job was taken.
         """
-        from launchers.vertex.submission import submit
+        from launchers.vertex.service.submission import submit
 
         return submit(definition, bundle, self.listener)
 
     def is_taken(self, job: JobSpec, name: str) -> bool:
         """Whether the project's location has a CustomJob of that name."""
-        from launchers.vertex.submission import is_taken
+        from launchers.vertex.service.submission import is_taken
 
         return is_taken(job, name)
 
     def from_elsewhere(self, name: str, region: str | None) -> JobHandle:
         """A job that another machine or another tool submitted."""
-        from launchers.vertex.resolve import from_elsewhere
+        from launchers.vertex.service.resolve import from_elsewhere
 
         return from_elsewhere(name, region)
 
     def describe(self, handle: JobHandle) -> JobStatus:
-        """See :func:`launchers.vertex.following.status`. Asks the ledger alone for a job whose
-        end it holds."""
+        """See :func:`launchers.vertex.service.following.status`. Asks the ledger alone for a job
+        whose end it holds."""
         entry = Ledger().get(self.name, handle.name)
         if entry is not None and entry.final:
             return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
-        from launchers.vertex.following import status
+        from launchers.vertex.service.following import status
 
         return status(handle)
 
@@ -193,7 +187,7 @@ class VertexProvider(Provider):
         Raises:
             LaunchError: There is no such job, or its logs may not be read.
         """
-        from launchers.vertex.following import follow as following
+        from launchers.vertex.service.following import follow as following
 
         lines = following(handle, self.listener, since, follow)
         return (line for line in lines if rank is None or line.rank == rank)
@@ -204,7 +198,7 @@ class VertexProvider(Provider):
         Raises:
             LaunchError: The service refused.
         """
-        from launchers.vertex.submission import cancel
+        from launchers.vertex.service.submission import cancel
 
         cancel(handle)
 

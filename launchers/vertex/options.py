@@ -7,8 +7,8 @@ the rules what stands in the rendered document, so that all mistakes are told at
 from dataclasses import dataclass
 from typing import Annotated
 
-from launchers.core.job import ProviderOptions, option
-from launchers.core.kinds import Count, Switch, Text, Words
+from launchers.core.spec.job import ProviderOptions, option
+from launchers.core.spec.value_types import Count, Switch, Text, Words
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from launchers.cli.follow import Screen
-from launchers.cli.output import answer, colours, say, say_problems, table, tell
-from launchers.core.logs import JobWatch, parse_tagged
-from launchers.core.problems import Problem
-from launchers.core.provider import LogLine
+from launchers.cli.jobs.follow import Screen
+from launchers.cli.show.output import answer, colours, say, say_problems, table, tell
+from launchers.core.model.jobs import LogLine
+from launchers.core.model.problems import Problem
+from launchers.core.output.lines import JobWatch, parse_tagged
 
 LINES = [
     "[host-1/0] hello",
@@ -69,7 +69,7 @@ def test_a_line_for_a_person_takes_the_bars_place(
 
 
 def test_a_bar_is_never_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("launchers.cli.follow.shutil.get_terminal_size", _narrow)
+    monkeypatch.setattr("launchers.cli.jobs.follow.shutil.get_terminal_size", _narrow)
     text = printed(Terminal(), monkeypatch)
     bars = [part for part in text.split("\r") if "█" in part]
     assert bars

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from launchers.core.document_source import source_problems
-from launchers.core.provider import provider
+from launchers.core.analysis.document_source import source_problems
+from launchers.core.registry import provider
 from tests.cli.command import Launch
 
 HVD = "import horovod.tensorflow as hvd\nhvd.init()\n"

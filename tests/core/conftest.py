@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.source_bundle import SourceBundle, scan
-from tests.core.trees import Scanned, plant
+from launchers.core.source.bundle import SourceBundle, scan
+from tests.core.source.trees import Scanned, plant
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from launchers.core.logs import JobWatch
-from launchers.core.nonce import PLACEHOLDER
+from launchers.core.model.jobs import FAILED, LOST, NOT_PROVEN, STOPPED, SUCCEEDED, LogLine
+from launchers.core.output.lines import JobWatch
 from launchers.core.proof import NO_NONCE, Expected, Said, expected_of, verdict
-from launchers.core.provider import FAILED, LOST, NOT_PROVEN, STOPPED, SUCCEEDED, LogLine
-from tests.core.evidences import NONCE, lines_of, record
+from launchers.core.records.nonce import PLACEHOLDER
+from tests.core.output.evidences import NONCE, lines_of, record
 from tests.fakes.stamps import stamp_of
 
 PROOF = "world size 2: 2 hosts x 1 rank, MPI"

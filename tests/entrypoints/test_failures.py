@@ -15,7 +15,7 @@ from launch_runtime.failures import (
     signal_name,
 )
 
-from launchers.core.logs import JobWatch, parse_tagged, proven
+from launchers.core.output.lines import JobWatch, parse_tagged, proven
 
 # exit status as subprocess has it, phase; exit code, signal, the agents' code, consequence
 EXITS = [

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from launchers.sagemaker import machines
+from launchers.sagemaker.tables import machines
 from tests.fakes.aws_signatures import Identity, made_up
 from tests.fakes.wire import Request, ServiceError
 

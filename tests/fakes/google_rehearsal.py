@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from launchers.core.document import at
-from launchers.core.provider import TIMED_OUT, JobDefinition
-from launchers.core.render import document_text
+from launchers.core.model.document import at, document_text
+from launchers.core.model.jobs import TIMED_OUT, JobDefinition
+from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.outcome import RehearsalResult
 from launchers.vertex.document import bundle_place
 from launchers.vertex.launcher import VertexProvider
 from tests.fakes.google_scenarios import VertexVerdict, exit_message

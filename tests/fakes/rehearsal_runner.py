@@ -14,20 +14,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from launchers.core.document import at, entries
-from launchers.core.logs import JobWatch
-from launchers.core.provider import TIMED_OUT, JobDefinition, LogLine
-from launchers.core.render import document_text
-from launchers.rehearsal import leftovers
-from launchers.rehearsal.cluster import Cluster
-from launchers.rehearsal.engine import engine
-from launchers.rehearsal.labels import Labels
+from launchers.core.model.document import at, document_text, entries
+from launchers.core.model.jobs import TIMED_OUT, JobDefinition, LogLine
+from launchers.core.output.lines import JobWatch
+from launchers.docker.engine import engine
+from launchers.rehearsal.course.course import Play
+from launchers.rehearsal.course.outcome import RehearsalResult
+from launchers.rehearsal.engine import leftovers
+from launchers.rehearsal.engine.cluster import Cluster
+from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.engine.output import Event, Exit, Line
+from launchers.rehearsal.engine.workplace import Workplace
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.outcome import RehearsalResult
-from launchers.rehearsal.output import Event, Exit, Line
-from launchers.rehearsal.play import Play
-from launchers.rehearsal.staging import Rehearsable, Stage, stage
-from launchers.rehearsal.workplace import Workplace
+from launchers.rehearsal.staging.stage import Rehearsable, Stage, stage
 from launchers.sagemaker.launcher import SageMakerProvider
 from tests.fakes.job_runs import runner_of
 from tests.fakes.job_scenarios import Runner, Verdict
@@ -139,13 +138,13 @@ class _Nobody:
     """An audience that says nothing: the job's log is heard elsewhere."""
 
     def plan(self, prepared: Stage, labels: Labels) -> None:
-        """See :class:`launchers.rehearsal.play.Audience`."""
+        """See :class:`launchers.rehearsal.course.course.Audience`."""
 
     def note(self, text: str) -> None:
-        """See :class:`launchers.rehearsal.play.Audience`."""
+        """See :class:`launchers.rehearsal.course.course.Audience`."""
 
     def line(self, line: LogLine, watch: JobWatch) -> None:
-        """See :class:`launchers.rehearsal.play.Audience`."""
+        """See :class:`launchers.rehearsal.course.course.Audience`."""
 
 
 def play(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
-from launchers.sagemaker import machines
+from launchers.sagemaker.tables import machines
 from tests.fakes.aws_clients import client
 from tests.fakes.sagemaker_service import SageMakerService
 

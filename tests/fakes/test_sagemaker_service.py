@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from launchers.core.credentials import looks_like_credential
+from launchers.core.credentials.search import looks_like_credential
 from tests.fakes.aws_clients import client, request_for
 from tests.fakes.sagemaker_service import SageMakerService
 from tests.fakes.waiting import until

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from launchers.core.problems import Problem
-from launchers.sagemaker import service_model
+from launchers.core.model.problems import Problem
+from launchers.sagemaker.rules import service_model
 from tests.fakes.aws_account import Account
 from tests.fakes.object_store import ObjectStore
 from tests.fakes.wire import ServiceError

@@ -94,7 +94,7 @@ def test_a_package_without_its_folders_says_how_to_mend_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from launchers.core import paths
-    from launchers.core.problems import LaunchError
+    from launchers.core.model.problems import LaunchError
 
     monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "launchers")
 

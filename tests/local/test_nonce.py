@@ -6,8 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from launchers.core import nonce
-from launchers.core.ledger import Ledger
+from launchers.core.records import nonce
+from launchers.core.records.ledger import Ledger
 from tests.cli.command import Launch
 
 # Says what it can see of the nonce, and forges what it can.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.source import Source
+from launchers.core.source.script import Source
 from launchers.local.job_folder import JobFolder
 from launchers.local.script_mode import ScriptMode, Simulated, script_mode
 from tests.cli.command import Launch

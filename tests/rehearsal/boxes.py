@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from launchers.core.containers import Conduct, Container
-from launchers.core.logs import JobWatch
-from launchers.core.provider import JobDefinition, LogLine
-from launchers.rehearsal.labels import ID
+from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.jobs import JobDefinition, LogLine
+from launchers.core.output.lines import JobWatch
+from launchers.rehearsal.course.outcome import RehearsalResult
+from launchers.rehearsal.engine.labels import ID
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.outcome import RehearsalResult
 from launchers.rehearsal.run import rehearse
 
 # `launch image base` makes it; small, and it has a shell and the GNU tools.

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from launchers.rehearsal.engine import engine
-from launchers.rehearsal.image import GPU_LABEL, REPOSITORY
+from launchers.docker.engine import engine
+from launchers.image.names import GPU_LABEL, REPOSITORY
 from tests.rehearsal.boxes import BASE
 
 

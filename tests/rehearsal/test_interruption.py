@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from launchers.core.containers import Conduct
+from launchers.core.model.containers import Conduct
 from tests.rehearsal.boxes import PROOF, Heard, run
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base", "home")]

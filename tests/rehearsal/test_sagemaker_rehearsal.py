@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from launchers.core.containers import Conduct, Container
+from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.document import document_text
+from launchers.core.model.jobs import JobDefinition
 from launchers.core.proof import NO_NONCE
-from launchers.core.provider import JobDefinition
-from launchers.core.render import document_text
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.run import rehearse as run_rehearsal
 from launchers.sagemaker.launcher import SageMakerProvider

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from launchers.core.containers import Conduct, Container
+from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.document import document_text
+from launchers.core.model.jobs import FAILED, NOT_PROVEN, SUCCEEDED, JobDefinition
+from launchers.core.model.problems import LaunchError
 from launchers.core.paths import entrypoints_folder
-from launchers.core.problems import LaunchError
 from launchers.core.proof import NO_NONCE
-from launchers.core.provider import FAILED, NOT_PROVEN, SUCCEEDED, JobDefinition
-from launchers.core.render import document_text
-from launchers.core.source_bundle import SourceBundle, scan
+from launchers.core.source.bundle import SourceBundle, scan
+from launchers.rehearsal.course.outcome import RehearsalResult
+from launchers.rehearsal.engine.workplace import MEMORY
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.outcome import RehearsalResult
 from launchers.rehearsal.run import rehearse
-from launchers.rehearsal.workplace import MEMORY
 from launchers.vertex.contract import conduct, contract
 from launchers.vertex.document import bootstrap, is_ours, words
 from tests.fakes.vertex_service import VertexService

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from launchers.core.job import JobSpec
 from launchers.core.pipeline import Prepared, prepare
+from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.launcher import SageMakerProvider
 from launchers.sagemaker.options import SageMakerOptions
 

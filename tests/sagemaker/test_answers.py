@@ -6,16 +6,22 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from launchers.core.ledger import Ledger
-from launchers.sagemaker.session import AWS_ERRORS, Session, is_expired, is_passing, message_of
-from launchers.sagemaker.states import reason_of
+from launchers.core.records.ledger import Ledger
+from launchers.sagemaker.service.session import (
+    AWS_ERRORS,
+    Session,
+    is_expired,
+    is_passing,
+    message_of,
+)
+from launchers.sagemaker.service.states import reason_of
 from tests.cli.command import Launch
 from tests.fakes.faults import HALF_BODY, HALF_BODY_RESET, HANDLED, Drop, Refuse
 from tests.fakes.job_scenarios import Scenario
 from tests.fakes.log_lines import Generated
 from tests.fakes.sagemaker_service import SageMakerService
 from tests.fakes.wire import ServiceError
-from tests.sagemaker.submitting import PROOF, Bench, bench, contents
+from tests.sagemaker.service.submitting import PROOF, Bench, bench, contents
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.command import Answer, Launch
 from tests.fakes.faults import HANDLED, Call
 from tests.fakes.job_scenarios import Scenario
-from tests.sagemaker.submitting import Bench, bench, proven_job
+from tests.sagemaker.service.submitting import Bench, bench, proven_job
 from tests.scanning import PASSWORD, SECRET_KEY, TOKEN, Scan, plant, submit, watched
 
 REFERENCE = "arn:aws:secretsmanager:us-east-1:111122223333:secret:team/wandb-AbCdEf"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from launchers.core.containers import OBJECT_STORE_URL, Container
+from launchers.core.model.containers import OBJECT_STORE_URL, Container
 from launchers.sagemaker.contract import conduct, contract
 from tests.sagemaker.documents import captured, plain, rendered
 

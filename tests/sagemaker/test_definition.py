@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from launchers.core import nonce
-from launchers.core.problems import LaunchError, errors
+from launchers.core.model.problems import LaunchError, errors
+from launchers.core.records import nonce
 from tests.cli.command import Launch
 from tests.sagemaker.documents import captured, plain, prepared, rendered
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.nonce import filled_text
+from launchers.core.records.nonce import filled_text
 from tests.cli.command import Answer, Launch
 from tests.fakes.job_descriptions import model_uri
 from tests.fakes.job_scenarios import Scenario

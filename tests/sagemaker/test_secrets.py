@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import ROOT, Launch
-from tests.sagemaker.submitting import Bench, bench, contents
+from tests.sagemaker.service.submitting import Bench, bench, contents
 
 VALUE = "the-value-that-nobody-sees"
 ARN = "arn:aws:secretsmanager:us-east-1:111122223333:secret:team/wandb-AbCdEf"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from launchers.core.sweep import expand
+from launchers.core.reading.sweep import expand
 from tests.cli.command import Launch
 from tests.fakes.job_scenarios import BY_HAND, Scenario
-from tests.sagemaker.submitting import Bench, bench, proven_job
+from tests.sagemaker.service.submitting import Bench, bench, proven_job
 
 BASE = {"args": {"lr": "1", "epochs": "3"}, "env": {"A": "1"}, "sagemaker": {"retries": 2}}
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from launchers.core.pipeline import Prepared
-from launchers.sagemaker import machines
 from launchers.sagemaker.document import MPI_OPTIONS
-from launchers.sagemaker.mpi_options import problems_in
+from launchers.sagemaker.rules.mpi_options import problems_in
+from launchers.sagemaker.tables import machines
 from tests.sagemaker import toolkit
 from tests.sagemaker.documents import prepared
 

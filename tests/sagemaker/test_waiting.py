@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from launchers.sagemaker.log_streams import LogStreams
-from launchers.sagemaker.session import Session
+from launchers.sagemaker.service.log_streams import LogStreams
+from launchers.sagemaker.service.session import Session
 from tests.cli.command import Launch
 from tests.fakes.faults import INTERNAL, THROTTLED, Call, Refuse
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.wire import ServiceError
-from tests.sagemaker.submitting import Bench, bench, proven_job
+from tests.sagemaker.service.submitting import Bench, bench, proven_job
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from launchers.core.job import JobSpec
 from launchers.core.pipeline import Prepared, prepare
+from launchers.core.spec.job import JobSpec
 from launchers.vertex.launcher import VertexProvider
 from launchers.vertex.options import VertexOptions
 

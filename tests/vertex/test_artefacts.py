@@ -12,7 +12,7 @@ from tests.cli.command import Answer, Launch
 from tests.fakes.faults import Call
 from tests.fakes.google_scenarios import VertexScenario
 from tests.scanning import PASSWORD, SECRET_KEY, TOKEN, Scan, plant, submit, watched
-from tests.vertex.submitting import Bench, bench, proven_job
+from tests.vertex.service.submitting import Bench, bench, proven_job
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from launchers.core.job import default_of, key_of, option_fields
-from launchers.core.job_file import schema
+from launchers.core.reading.job_file import schema
+from launchers.core.spec.job import default_of, key_of, option_fields
 from launchers.vertex.options import VertexOptions
 from tests.cli.command import Launch
 from tests.vertex.documents import IMAGE, captured, through_the_client

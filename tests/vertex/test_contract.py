@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from launch_runtime.host.cluster import read
 
-from launchers.core.containers import Container
-from launchers.core.problems import LaunchError
+from launchers.core.model.containers import Container
+from launchers.core.model.problems import LaunchError
 from launchers.vertex.contract import conduct, contract, expanded
 from launchers.vertex.document import bootstrap, escaped
 from tests.vertex.documents import rendered

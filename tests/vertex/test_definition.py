@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from launchers.core import nonce
-from launchers.core.pushed_image import remember_pushed
+from launchers.core.records import nonce
+from launchers.core.records.pushed_image import remember_pushed
 from launchers.vertex.document import bootstrap, escaped, script_of, unescaped, words_of
 from launchers.vertex.launcher import VertexProvider
 from tests.cli.command import Launch

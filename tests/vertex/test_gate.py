@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from launchers.core import sdk_gate
+from launchers.core.sdk import gate as sdk_gate
 from launchers.vertex.launcher import VertexProvider
 from tests.cli.command import Launch
 from tests.sagemaker import released

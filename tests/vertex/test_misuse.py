@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from launchers.core.problems import LaunchError, Problem, errors
+from launchers.core.model.problems import LaunchError, Problem, errors
 from tests.cli.command import Launch
 from tests.vertex.documents import prepared
 

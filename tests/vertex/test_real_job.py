@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from google.cloud.aiplatform_v1 import CustomJob
 
-from launchers.core.nonce import filled_text
+from launchers.core.records.nonce import filled_text
 from tests.cli.command import Answer, Launch
 from tests.fakes.google_rehearsal import rehearsed
 from tests.fakes.google_scenarios import VertexScenario

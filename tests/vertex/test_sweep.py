@@ -12,7 +12,7 @@ from tests.cli.command import Launch
 from tests.fakes.google_scenarios import VertexScenario
 from tests.fakes.google_wire import TOO_MANY_REQUESTS
 from tests.fakes.vertex_service import LOCATION
-from tests.vertex.submitting import GPUS, Bench, bench, proven_job
+from tests.vertex.service.submitting import GPUS, Bench, bench, proven_job
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from launchers.core.logs import parse_tagged
+from launchers.core.output.lines import parse_tagged
 from tests.cli.command import Answer, Launch
 from tests.fakes.google_scenarios import VertexScenario
 from tests.fakes.job_scenarios import BY_HAND, Scenario
-from tests.sagemaker import submitting as sagemaker
+from tests.sagemaker.service import submitting as sagemaker
 from tests.submitting import CloudBench
-from tests.vertex import submitting as vertex
+from tests.vertex.service import submitting as vertex
 
 FAILURE = 'launch: failure: {"rank": 5, "host": "host-2", "reason": "KeyError: \'x\'"}'
 # What only one of the clouds can say.

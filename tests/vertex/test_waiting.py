@@ -12,7 +12,7 @@ from tests.cli.command import Launch
 from tests.fakes.faults import Call, Refuse
 from tests.fakes.google_wire import TOO_MANY_READS
 from tests.fakes.job_scenarios import BY_HAND
-from tests.vertex.submitting import Bench, bench, proven_job
+from tests.vertex.service.submitting import Bench, bench, proven_job
 
 
 @pytest.fixture

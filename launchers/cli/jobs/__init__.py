@@ -1,0 +1,1 @@
+"""From a command to a job: submit, follow, sweep, look up, rehearse."""

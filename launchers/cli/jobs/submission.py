@@ -1,0 +1,170 @@
+"""From a prepared job to a started and followed one, on every provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from launchers.cli.interrupts import held_back
+from launchers.cli.show.output import answer, say, say_answers, say_problems
+from launchers.core import pipeline
+from launchers.core.analysis import standard_input
+from launchers.core.model.jobs import JobDefinition, JobHandle
+from launchers.core.model.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError, errors
+from launchers.core.provider import Provider
+from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.source.script import locate
+
+
+def submission_flags(chosen: Provider) -> list[click.Option]:
+    """What only a submission to a cloud has: it costs money and outlives the command."""
+    if not chosen.once:
+        return []
+    return [
+        click.Option(
+            ["--ignore-sdk"],
+            metavar="NAME",
+            multiple=True,
+            help="Go on although this SDK is too old or too new (repeatable).",
+        ),
+        click.Option(
+            ["--again"],
+            is_flag=True,
+            help="Run once more although the same job is in progress or has succeeded.",
+        ),
+        click.Option(
+            ["--cancel-on-interrupt"],
+            is_flag=True,
+            help="End the job when this command is interrupted. Default: it goes on.",
+        ),
+        click.Option(
+            ["--max-parallel"],
+            metavar="N",
+            help="Of the jobs of a sweep, so many at once. Default: all.",
+        ),
+    ]
+
+
+def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, Any]) -> int:
+    """Start the job unless an earlier run stands for it, then follow it.
+
+    Returns:
+        The exit code of the command.
+    """
+    if chosen.once:
+        from launchers.cli.show.narrator import Narrator
+
+        chosen.listener = Narrator()
+    standing = prepared.run.standing
+    if standing is None:
+        _look_at_standard_input(chosen, prepared)
+    told: list[int] = []
+    if standing is not None and standing.final:
+        return _show(chosen, standing, values["as_json"])
+    if standing is not None:
+        follows = "" if values["detach"] else ", this follows it"
+        say(f"{standing.name} is in progress: nothing is sent{follows}")
+        handle = standing.handle
+    else:
+        try:
+            # A job of this machine starts at once, and is then known and can be ended.
+            with held_back(not chosen.once) as told:
+                handle = pipeline.submit(
+                    chosen,
+                    prepared,
+                    tuple(values.get("ignore_sdk") or ()),
+                    warn=lambda problem: say_problems([problem]),
+                    answered=say_answers,
+                )
+            if handle.name != prepared.definition.name:
+                taken = prepared.definition.name
+                say(f"{taken} was started by another command just now: this is {handle.name}")
+        except KeyboardInterrupt:
+            if not chosen.once:
+                raise
+            return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
+    if values["detach"] and not told:
+        return _leave(chosen, handle, prepared, standing is None, values["as_json"])
+    from launchers.cli.jobs.follow import follow_to_end
+
+    # A job on a cloud outlives the command that follows it.
+    owner = not chosen.once or bool(values.get("cancel_on_interrupt"))
+    return follow_to_end(
+        chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(told)
+    )
+
+
+def _look_at_standard_input(chosen: Provider, prepared: pipeline.Prepared) -> None:
+    ranks = prepared.definition.world_size
+    if not chosen.once and ranks == 1:
+        return  # handed on
+    source, _ = locate(prepared.job)
+    where = f"a job of {chosen.title}" if chosen.once else f"{ranks} ranks"
+    found = standard_input.problems(source.folder / source.script, where)
+    if errors(found):
+        raise LaunchError(found)
+    say_problems(found)
+
+
+def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> int:
+    """Interrupted before the job was known to be there: says whether there is one to pay for."""
+    name = definition.name
+    entry = Ledger().get(chosen.name, name)
+    if entry is None or "sent" not in entry.details:
+        say(f"interrupted: nothing was sent; {name} costs nothing")
+        return EXIT_INTERRUPTED
+    try:
+        there = chosen.describe(entry.handle).state != INTENT
+        if there and cancel:
+            chosen.cancel(entry.handle)
+    except (LaunchError, KeyboardInterrupt) as error:
+        # A second interrupt: the answer is not waited for.
+        if isinstance(error, LaunchError):
+            say_problems(error.problems)
+        there = cancel = False
+    if there and cancel:
+        say(f"interrupted: {name} had been sent, and is told to stop")
+        return EXIT_INTERRUPTED
+    if there:
+        say(f"interrupted: {name} was sent and goes on, and is paid for until it ends")
+    else:
+        say(f"interrupted: {name} may have been sent; `launch status {name}` asks for it")
+    say("  to follow it, or to send it where it was not: the same command again")
+    say(f"  to stop it: launch cancel {name}")
+    return EXIT_INTERRUPTED
+
+
+def _leave(
+    chosen: Provider, handle: JobHandle, prepared: pipeline.Prepared, started: bool, as_json: bool
+) -> int:
+    """``--detach``: the job goes on without this command."""
+    detach = getattr(chosen, "detach", None)
+    if detach is not None:
+        detach(handle)
+    what = f"started {handle.name}; " if started else ""
+    say(f"{what}follow it with: launch logs {handle.name} --follow")
+    if as_json:
+        answer(
+            {
+                "name": handle.name,
+                "provider": chosen.name,
+                "state": "running",
+                "world_size": prepared.definition.world_size,
+                **handle.details,
+            }
+        )
+    return EXIT_OK
+
+
+def _show(chosen: Provider, entry: Entry, as_json: bool) -> int:
+    """The run that has succeeded already stands for this request."""
+    from launchers.cli.jobs.follow import say_end, summary
+
+    status = chosen.describe(entry.handle)
+    say(f"{entry.name} has run already: nothing is sent; --again runs it once more")
+    say_end(chosen, entry.handle, status)
+    if as_json:
+        answer(summary(entry.handle, status))
+    return EXIT_OK

@@ -1,0 +1,269 @@
+"""Many jobs of one file: all checked first, then so many at once, and a table of them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from launchers.cli.jobs.follow import wait_for_end
+from launchers.cli.options import Given
+from launchers.cli.show.output import answer, say, say_plan, say_problems, table
+from launchers.core import pipeline
+from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    EXIT_INTERRUPTED,
+    EXIT_JOB_DID_NOT_SUCCEED,
+    EXIT_OK,
+    InDoubtError,
+    LaunchError,
+    Problem,
+    errors,
+)
+from launchers.core.planning.plan import counted
+from launchers.core.printable import printable
+from launchers.core.provider import Provider
+from launchers.core.spec.value_types import Count
+
+# A row whose job needs nobody to end it.
+_ENDS = FINAL_STATES | {"waiting", "not started"}
+# More threads than this would only wait for each other.
+_MOST_AT_ONCE = 64
+# What an interrupt waits for requests that are on their way.
+_SENDING_SECONDS = 10.0
+_COLUMNS = ("JOB", "STATE", "RANKS", "ARGUMENTS", "PROOF OR REASON")
+
+
+@dataclass
+class _Row:
+    """One job of the sweep, as the table shows it."""
+
+    prepared: pipeline.Prepared
+    state: str = "waiting"
+    text: str = ""
+    handle: JobHandle | None = None
+
+    def cells(self) -> tuple[str, ...]:
+        """The table's line."""
+        definition, job = self.prepared.definition, self.prepared.job
+        words = " ".join(job.arguments)
+        return (definition.name, self.state, str(definition.world_size), words, self.text)
+
+
+def run_sweep(chosen: Provider, given: Given, values: Mapping[str, Any], mode: str) -> int:
+    """Every job of the sweep; nothing is sent unless all of them are right.
+
+    Returns:
+        0 where every job succeeded and was proven.
+    """
+    if not chosen.once or mode == "docker":
+        raise LaunchError(_refused(chosen, mode))
+    at_once = _at_once(values.get("max_parallel"), len(given.sweep))
+    ignored, again = tuple(values.get("ignore_sdk") or ()), bool(values.get("again"))
+    online = mode == "run"
+    rows = []
+    for job in given.sweep:
+        resolved = pipeline.resolve(chosen, job, ignored) if online else job
+        rows.append(_Row(pipeline.prepare(chosen, resolved, again, online)))
+    problems = [problem for row in rows for problem in row.prepared.problems]
+    _same_name(rows, problems)
+    first_of = f"{given.read_from}, the first of {len(rows)}"
+    say_plan(rows[0].prepared.plan, chosen.title, first_of, sends=online)
+    say_problems(dict.fromkeys(problems))
+    if errors(problems):
+        return EXIT_BAD_REQUEST
+    if mode == "print":
+        for row in rows:
+            click.echo(row.prepared.definition.text, nl=False)
+        return EXIT_OK
+    say(f"{counted(len(rows), 'job')}, at most {at_once} at once")
+    return _run_all(chosen, rows, at_once, values)
+
+
+def _run_all(chosen: Provider, rows: list[_Row], at_once: int, values: Mapping[str, Any]) -> int:
+    screen = _Screen(rows)
+    waiting, stopped = deque(rows), threading.Event()
+    ignored = tuple(values.get("ignore_sdk") or ())
+
+    def work() -> None:
+        while not stopped.is_set():
+            try:
+                row = waiting.popleft()
+            except IndexError:
+                return
+            _run_one(chosen, row, ignored, screen, bool(values["detach"]))
+
+    # Daemons: an interrupt ends the command, and the jobs go on.
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.2)
+                screen.draw()
+    except KeyboardInterrupt:
+        stopped.set()
+        screen.end()
+        return _interrupted(chosen, rows, bool(values.get("cancel_on_interrupt")))
+    screen.end()
+    if values["as_json"]:
+        answer([dict(zip(("name", "state", "text"), _told(row), strict=True)) for row in rows])
+    else:
+        table(_COLUMNS, [row.cells() for row in rows])
+    if values["detach"]:
+        return EXIT_OK if all(row.handle for row in rows) else EXIT_JOB_DID_NOT_SUCCEED
+    succeeded = all(row.state == SUCCEEDED for row in rows)
+    return EXIT_OK if succeeded else EXIT_JOB_DID_NOT_SUCCEED
+
+
+def _run_one(
+    chosen: Provider, row: _Row, ignored: tuple[str, ...], screen: _Screen, detach: bool
+) -> None:
+    """One job to its end; what goes wrong is its row's reason, and no other job's."""
+
+    def tell(text: str) -> None:
+        row.text = text
+        screen.changed(row)
+
+    try:
+        standing = row.prepared.run.standing
+        if standing is not None:
+            row.handle, row.state, row.text = standing.handle, standing.state, standing.proof
+        else:
+            row.state = "submitting"
+            screen.changed(row)
+            row.handle = pipeline.submit(chosen, row.prepared, ignored)
+            row.state = "running"
+        screen.changed(row)
+        if detach:
+            return
+        status = wait_for_end(chosen, row.handle, known=True, tell=tell)
+        row.state, row.text = status.state, status.proof or status.reason
+    except InDoubtError as error:
+        row.state, row.text = "in doubt", str(error).splitlines()[0]
+    except LaunchError as error:
+        row.state, row.text = "not started", str(error).splitlines()[0]
+        if row.handle is not None:
+            row.state = "unknown"
+    screen.changed(row)
+
+
+class _Screen:
+    """A live table on a terminal, a line a change in a pipe."""
+
+    def __init__(self, rows: list[_Row]):
+        self._rows, self._live = rows, None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
+            self._live.start()
+
+    def changed(self, row: _Row) -> None:
+        """A job has another state."""
+        if self._live is None:
+            say(f"  {row.prepared.definition.name}  {row.state}  {row.text}".rstrip())
+
+    def draw(self) -> None:
+        """Show the table as it stands now."""
+        if self._live is None:
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        drawn = Table(*_COLUMNS, header_style="bold")
+        for row in self._rows:
+            drawn.add_row(*(Text(printable(cell)) for cell in row.cells()))
+        self._live.update(drawn)
+
+    def end(self) -> None:
+        """Leave the terminal clean."""
+        if self._live is not None:
+            self._live.stop()
+
+
+def _interrupted(chosen: Provider, rows: list[_Row], cancel: bool) -> int:
+    # What is being sent now will be a job that somebody pays for: a moment, to know which.
+    deadline = time.monotonic() + _SENDING_SECONDS
+    with suppress(KeyboardInterrupt):  # a second one: not even that moment
+        while any(row.state == "submitting" for row in rows) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    started = [row.handle for row in rows if row.handle and row.state not in _ENDS]
+    if cancel:
+        told = [handle for handle in started if _is_told_to_stop(chosen, handle)]
+        names = " ".join(handle.name for handle in told)
+        say(f"interrupted: {counted(len(told), 'job')} told to stop: {names}")
+        started = [handle for handle in started if handle not in told]
+    if started or not cancel:
+        go_on = "goes on" if len(started) == 1 else "go on"
+        names = " ".join(handle.name for handle in started)
+        say(f"interrupted: {counted(len(started), 'job')} {go_on}: {names}")
+    for row in rows:
+        if row.state in ("submitting", "in doubt"):
+            say(f"  {row.prepared.definition.name} may have been sent")
+    if started or not cancel:
+        say("  to stop one: launch cancel JOB; to see all: launch list")
+    return EXIT_INTERRUPTED
+
+
+def _is_told_to_stop(chosen: Provider, handle: JobHandle) -> bool:
+    """One that cannot be told does not keep the others from it."""
+    try:
+        chosen.cancel(handle)
+    except LaunchError as error:
+        say_problems(error.problems)
+        return False
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _told(row: _Row) -> tuple[str, str, str]:
+    return row.prepared.definition.name, row.state, row.text
+
+
+def _same_name(rows: list[_Row], problems: list[Problem]) -> None:
+    """Entries that are written differently may still be the same job."""
+    seen: dict[str, int] = {}
+    for index, row in enumerate(rows):
+        before = seen.setdefault(row.prepared.definition.name, index)
+        if before != index:
+            problems.append(
+                Problem(
+                    f"sweep[{index}]",
+                    f"the same job as [{before}]",
+                    "jobs that differ",
+                    "remove one of the two",
+                    rule="sweep-twice",
+                )
+            )
+
+
+def _at_once(given: str | None, count: int) -> int:
+    if given is None:
+        return min(count, _MOST_AT_ONCE)
+    kind = Count(1, _MOST_AT_ONCE)
+    try:
+        return min(count, int(kind.parse(given)))
+    except ValueError:
+        raise LaunchError(
+            Problem("--max-parallel", given, kind.expected, rule="flag-value")
+        ) from None
+
+
+def _refused(chosen: Provider, mode: str) -> Problem:
+    if mode == "docker":
+        fix = "rehearse one of the jobs by its own flags, with --no-file"
+        return Problem("--dry-run=docker", "a sweep", "one job", fix, rule="sweep-rehearsal")
+    found = f"launch {chosen.name}"
+    return Problem("sweep", found, "a provider on a cloud", "launch sagemaker", rule="sweep-local")

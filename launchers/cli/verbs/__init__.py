@@ -1,0 +1,1 @@
+"""One module a verb; only the one that was asked for is imported."""

@@ -1,0 +1,36 @@
+"""`launch cancel JOB`."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from launchers.cli.jobs.follow import summary, wait_for_end
+from launchers.cli.jobs.lookup import found_job, region_flag
+from launchers.cli.show.output import answer, say
+from launchers.core.records.ledger import INTENT
+
+_WAIT_SECONDS = 15.0
+
+
+@click.command("cancel", help="End a job and all its processes.")
+@click.argument("job", metavar="JOB")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+@region_flag
+def command(job: str, region: str | None, as_json: bool) -> int:
+    """Ask for the end and wait shortly for it; a job that has ended stays as it is."""
+    chosen, entry = found_job(job, region)
+    before = chosen.describe(entry.handle)
+    status = before
+    if before.final:
+        say(f"{entry.name} had already ended: {before.state}")
+    elif before.state == INTENT:
+        say(f"{entry.name} was begun and not sent: there is nothing to stop")
+    else:
+        chosen.cancel(entry.handle)
+        status = wait_for_end(chosen, entry.handle, time.monotonic() + _WAIT_SECONDS)
+        say(f"{entry.name}: {status.state}")
+    if as_json:
+        answer(summary(entry.handle, status))
+    return 0

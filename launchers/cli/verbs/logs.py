@@ -1,0 +1,97 @@
+"""`launch logs JOB`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import click
+
+from launchers.cli.jobs.follow import Screen, goes_on
+from launchers.cli.jobs.lookup import found_job, region_flag
+from launchers.cli.show.output import say
+from launchers.core.model.jobs import LogLine
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.output.lines import JobWatch, shown, tag
+from launchers.core.printable import printable_json
+
+
+@click.command("logs", help="Print a job's lines, of all ranks or of one.")
+@click.argument("job", metavar="JOB")
+@click.option("--rank", metavar="R", help="The lines that this rank printed.")
+@click.option("--follow", "-f", is_flag=True, help="Go on until the job ends.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Every line as it was printed, escape sequences, TensorFlow's start-up lines and the "
+    "launcher's own lines included.",
+)
+@region_flag
+def command(
+    job: str, region: str | None, rank: str | None, follow: bool, as_json: bool, raw: bool
+) -> int:
+    """Print to stdout; 0 when the lines could be read."""
+    if rank is not None and not rank.isdecimal():
+        raise LaunchError(Problem("--rank", rank, "a rank's number, from 0", rule="flag-value"))
+    chosen, entry = found_job(job, region)
+    number = int(rank) if rank is not None else None
+    lines = chosen.logs(entry.handle, follow=follow, rank=number)
+    bare = number is not None
+    try:
+        if raw:
+            count = _print_raw(lines, as_json, bare, follow)
+        else:
+            watch = JobWatch(without_gpus=chosen.without_gpus(entry.handle))
+            count = _print(lines, watch, as_json, bare, follow)
+    except KeyboardInterrupt:
+        if not follow or not chosen.once or entry.final:
+            raise
+        return goes_on(entry.handle)
+    if not count:
+        whose = f"of rank {rank}" if rank is not None else "of the job"
+        more = "" if follow or entry.final else " yet; --follow waits for more"
+        say(f"no line {whose} is there{more}")
+    return 0
+
+
+def _print(
+    lines: Iterator[LogLine], watch: JobWatch, as_json: bool, bare: bool, flush: bool
+) -> int:
+    """Gives how many there were."""
+    screen, count = Screen(), 0
+    try:
+        for count, line in enumerate(lines, 1):  # noqa: B007 - asked for at the end
+            if not as_json and not bare:
+                watch.see(line)
+                screen.show(line, watch)
+            elif (visible := shown(line, watch.without_gpus)) is not None:
+                text = printable_json(asdict(visible)) if as_json else visible.text
+                print(text, flush=flush)
+    finally:
+        screen.end()
+    return count
+
+
+def _print_raw(lines: Iterator[LogLine], as_json: bool, bare: bool, flush: bool) -> int:
+    """As they are, byte by byte where the provider has the bytes."""
+    count = 0
+    for count, line in enumerate(lines, 1):  # noqa: B007 - asked for at the end
+        if as_json:
+            text = json.dumps(asdict(line))
+        else:
+            label = "" if bare else tag(line)
+            text = f"{label} {line.text}" if label else line.text
+        sys.stdout.buffer.write(_bytes(text) + b"\n")
+        if flush:
+            sys.stdout.buffer.flush()
+    return count
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, which a service's JSON may hold
+        return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,66 @@
+"""`launch machines`: what each provider's machines have."""
+
+from __future__ import annotations
+
+import click
+
+from launchers.cli.show.output import answer, say, table
+from launchers.core.model.problems import LaunchError, Problem, did_you_mean
+from launchers.core.registry import having, provider
+from launchers.core.spec.value_types import Count
+
+
+@click.command("machines", help="Show the machine types: GPUs, memory, vCPU, EFA.")
+@click.option(
+    "--provider",
+    "name",
+    default="sagemaker",
+    metavar="NAME",
+    help="sagemaker (the default) or vertex.",
+)
+@click.option("--gpus", metavar="G", help="Only those with exactly so many GPUs.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def command(name: str, gpus: str | None, as_json: bool) -> int:
+    """Print the table; the default for a GPU count is marked."""
+    known = having("machines")
+    if name not in known:
+        raise LaunchError(
+            Problem(
+                "--provider",
+                name,
+                "one of " + ", ".join(known),
+                did_you_mean(name, known),
+                rule="provider-unknown",
+            )
+        )
+    count = _count(gpus)
+    rows = provider(name).machine_rows(count)
+    if as_json:
+        answer(rows)
+    elif rows:
+        table(
+            [
+                column.upper().replace("_GIB", " GiB").replace("_GB", " GB").replace("_", " ")
+                for column in rows[0]
+            ],
+            [[_cell(value) for value in row.values()] for row in rows],
+        )
+    else:
+        say(f"no machine has exactly {count} GPUs")
+    return 0
+
+
+def _cell(value: str | int | float | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _count(gpus: str | None) -> int | None:
+    if gpus is None:
+        return None
+    kind = Count(0, 128)
+    try:
+        return kind.parse(gpus)
+    except ValueError:
+        raise LaunchError(Problem("--gpus", gpus, kind.expected, rule="flag-value")) from None

@@ -1,0 +1,80 @@
+"""`launch rehearsals`: what rehearsals have in Docker and on this machine, and removing it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from launchers.cli.show.output import answer, say, table
+from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
+
+
+@click.command(
+    "rehearsals",
+    help="List the containers, networks and folders of rehearsals. What is left over is of a "
+    "launcher that was killed; the next rehearsal removes it, and so does --clean.",
+)
+@click.option("--clean", is_flag=True, help="Remove what is left over; running ones stay.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="With --clean: also what launchers of other machines started in this engine.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def command(clean: bool, everything: bool, as_json: bool) -> int:
+    """List, or remove what is left over."""
+    from launchers.docker.engine import engine
+    from launchers.rehearsal.engine import leftovers
+
+    client = engine()
+    try:
+        found = leftovers.rehearsals(client)
+        states = ("left over", "unknown") if everything else ("left over",)
+        chosen = [item for item in found if item.state in states]
+        failed = leftovers.clean(client, chosen) if clean else []
+    finally:
+        client.close()
+    if as_json:
+        answer([_fields(item) for item in (chosen if clean else found)])
+    elif clean:
+        say(f"removed {len(chosen)}" if chosen else "nothing is left over")
+    else:
+        _say(found)
+    for text in failed:
+        say(f"could not remove {text}")
+    return EXIT_JOB_DID_NOT_SUCCEED if failed else EXIT_OK
+
+
+def _say(found: list[Any]) -> None:
+    if not found:
+        say("no rehearsal runs, and nothing of one is left")
+        return
+    rows = [
+        [
+            item.labels.id,
+            item.state,
+            item.labels.job,
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(item.labels.started)),
+            (
+                f"{len(item.containers)} containers, {len(item.networks)} networks, "
+                f"{len(item.folders)} folders"
+            ),
+        ]
+        for item in found
+    ]
+    table(["ID", "STATE", "JOB", "STARTED", "HAS"], rows)
+
+
+def _fields(item: Any) -> dict[str, object]:
+    return {
+        "id": item.labels.id,
+        "state": item.state,
+        "job": item.labels.job,
+        "started": item.labels.started,
+        "containers": sorted(item.containers.values()),
+        "networks": sorted(item.networks.values()),
+        "folders": [str(folder) for folder in item.folders],
+    }

@@ -1,0 +1,72 @@
+"""`launch rehearse FILE`: a document that something else made, in containers on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from launchers.cli.document_file import (
+    problems_of_source,
+    read_document,
+    source_of,
+    strategy_option,
+)
+from launchers.cli.jobs.rehearse import given_options, rehearsal_flags, rehearse_and_say
+from launchers.cli.show.output import say, say_problems
+from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, Problem, errors
+
+
+def _command(**values: Any) -> int:
+    chosen, document = read_document(values["file"])
+    options = given_options(values)
+    found = chosen.examine(document, options.world_size)
+    if not found.definition.world_size:
+        raise LaunchError(_no_world_size())
+    options = replace(options, source=source_of(found, options.source))
+    problems = [
+        *found.problems,
+        *problems_of_source(found, options.source, values["strategy"]),
+    ]
+    say_problems(problems)
+    failed = errors(problems)
+    if failed and not values["despite_problems"]:
+        say(f"{len(failed)} rules fail; --despite-problems rehearses it all the same")
+        return EXIT_BAD_REQUEST
+    return rehearse_and_say(chosen, found.definition, None, options, values["as_json"])
+
+
+command = click.Command(
+    "rehearse",
+    callback=_command,
+    params=[
+        click.Argument(["file"], metavar="FILE"),
+        click.Option(
+            ["--source"], metavar="DIR|TAR", help="Where the document's code is on this machine."
+        ),
+        click.Option(
+            ["--world-size", "world_size"],
+            metavar="N",
+            help="The world size that is meant, where the document does not say.",
+        ),
+        strategy_option(),
+        click.Option(["--despite-problems"], is_flag=True, help="Rehearse although rules fail."),
+        *rehearsal_flags(),
+        click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
+    ],
+    help="Run a document (JSON or YAML) that something else made, a SageMaker CreateTrainingJob "
+    "request or a Vertex AI CustomJob, in containers on this machine as the service would, and "
+    "prove its world size. FILE may be - for standard input.",
+    context_settings={"max_content_width": 100},
+)
+
+
+def _no_world_size() -> Problem:
+    return Problem(
+        "--world-size",
+        "missing",
+        "the world size that is meant",
+        "the document does not say how many ranks it starts",
+        rule="world-size",
+    )

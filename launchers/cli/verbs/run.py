@@ -1,0 +1,143 @@
+"""The verb of a provider, `launch local` and its like: one command line to one followed job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from launchers.cli.jobs.rehearse import (
+    given_options,
+    refuse_without_docker,
+    rehearsal_flags,
+    rehearse_and_say,
+)
+from launchers.cli.jobs.submission import start, submission_flags
+from launchers.cli.options import given_job, job_flags
+from launchers.cli.show.output import say, say_plan, say_problems
+from launchers.core import pipeline
+from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
+from launchers.core.provider import Provider
+from launchers.core.registry import provider
+
+_EPILOG = "What follows `--` reaches the script verbatim and in order."
+
+
+def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - click's word
+    """The click command that starts jobs on the provider ``name``."""
+    chosen = provider(name)
+    parameters: list[click.Parameter] = [
+        click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT]"),
+        *job_flags(chosen),
+        click.Option(["-f", "--file", "file"], metavar="FILE", help="Read this launch.yaml."),
+        click.Option(["--no-file"], is_flag=True, help="Read no launch.yaml."),
+        click.Option(["--dry-run"], metavar="[=docker]", help=_dry_run_help(chosen)),
+        click.Option(
+            ["--format", "form"],
+            type=click.Choice(["json", "yaml"]),
+            default="json",
+            help="The document's form in a dry run.",
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
+        *submission_flags(chosen),
+        *(rehearsal_flags() if "rehearsal" in chosen.capabilities else []),
+        click.Option(["--detach"], is_flag=True, help="Start the job and return."),
+    ]
+
+    def callback(**values: Any) -> int:
+        context = click.get_current_context()
+        return _run(chosen, values, context.obj["arguments"])
+
+    return click.Command(
+        name,
+        callback=callback,
+        params=parameters,
+        help=help,
+        epilog=_EPILOG,
+        options_metavar="[OPTIONS]",
+        context_settings={"ignore_unknown_options": True, "max_content_width": 100},
+    )
+
+
+def _dry_run_help(chosen: Provider) -> str:
+    printed = "Print the job definition and stop"
+    if "rehearsal" not in chosen.capabilities:
+        return f"{printed}."
+    return f"{printed}; =docker runs it in containers on this machine."
+
+
+def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | None) -> int:
+    given = given_job(chosen, values, arguments, _own_flags())
+    mode = _mode(values["dry_run"])
+    if mode != "docker":
+        refuse_without_docker(values)
+    again, ignored = bool(values.get("again")), tuple(values.get("ignore_sdk") or ())
+    if given.sweep:
+        from launchers.cli.jobs.sweep import run_sweep
+
+        return run_sweep(chosen, given, values, mode)
+    if values.get("max_parallel"):
+        expected = "a launch.yaml with `sweep:`"
+        raise LaunchError(
+            Problem("--max-parallel", "one job", expected, "leave it out", rule="flag-sweep")
+        )
+    job, online = given.job, mode == "run" and chosen.once
+    if online:
+        job = pipeline.resolve(chosen, job, ignored)
+    prepared = pipeline.prepare(chosen, job, again, online)
+    say_plan(prepared.plan, chosen.title, given.read_from, sends=mode == "run")
+    if "bundle" in chosen.capabilities:
+        for line in prepared.bundle.left_out_summary():
+            say(f"  left out  {line}")
+    say_problems(p for p in prepared.problems if p not in prepared.plan.problems)
+    if errors(prepared.problems):
+        return EXIT_BAD_REQUEST
+    if mode == "print":
+        if "bundle" in chosen.capabilities:
+            size = f"{len(prepared.bundle.files)} files, {prepared.bundle.size / 1e6:.1f} MB"
+            say(f"  not uploaded  the bundle ({size}): a dry run uploads nothing")
+        _say_gate(prepared.plan.features, ignored)
+        _print_document(prepared, values["form"])
+        return EXIT_OK
+    if mode == "docker":
+        options = given_options(values)
+        return rehearse_and_say(
+            chosen, prepared.definition, prepared.bundle, options, values["as_json"]
+        )
+    return start(chosen, prepared, values)
+
+
+def _own_flags() -> list[str]:
+    """Every flag of the command that runs, for a "did you mean"."""
+    return [flag for item in click.get_current_context().command.params for flag in item.opts]
+
+
+def _say_gate(features: frozenset[str], ignored: tuple[str, ...]) -> None:
+    """What a submission would say of the installed SDKs; nothing stops a dry run."""
+    if features:
+        from launchers.core.sdk.gate import check
+
+        findings = check(features, ignore=ignored, for_submission=False)
+        say_problems(finding.as_problem() for finding in findings)
+
+
+def _mode(dry_run: str | None) -> str:
+    if dry_run is None:
+        return "run"
+    if dry_run in ("print", "docker"):
+        return dry_run
+    raise LaunchError(
+        Problem("--dry-run", dry_run, "--dry-run or --dry-run=docker", rule="flag-value")
+    )
+
+
+def _print_document(prepared: pipeline.Prepared, form: str) -> None:
+    if form == "json":
+        click.echo(prepared.definition.text, nl=False)
+        return
+    import yaml
+
+    click.echo(
+        yaml.safe_dump(dict(prepared.definition.document), sort_keys=False, allow_unicode=True),
+        nl=False,
+    )

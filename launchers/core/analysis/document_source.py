@@ -1,0 +1,102 @@
+"""The source of a document that something else made: what `--source` stands for, and what it says
+about the document's ranks."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from launchers.core.analysis.facts import facts_in
+from launchers.core.analysis.strategy_reader import read
+from launchers.core.model.jobs import Examined
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.source.texts import SourceTexts
+from launchers.core.source.tree import read_tree
+
+# Of an archive's files that are no Python, so much is read.
+_OTHERS_BYTES = 1_000_000
+_OURS = "src/"
+
+
+def source_problems(found: Examined, source: str, strategy: str | None = None) -> list[Problem]:
+    """What the source of a document's code says about its ranks. Reads it; changes nothing.
+
+    In a document that does not carry LAUNCH_WORLD_SIZE an error is a warning: its ranks may be
+    meant to find each other in another way.
+
+    Args:
+        source: A folder, or a tar.
+        strategy: ``--strategy``.
+
+    Raises:
+        LaunchError: There is no such folder or tar.
+    """
+    texts, left_out = _texts_in(Path(source).expanduser())
+    world_size = found.carried or found.definition.world_size
+    if world_size < 2 or not found.program:
+        return []
+    script = _script(found.program, texts)
+    facts = facts_in(texts, script) if script else None
+    if facts is None:
+        return [_not_there(source, found.program)]
+    said = found.program[1:]
+    problems = read(facts, world_size, strategy, said, left_out, alone="").problems
+    if found.carried is not None:
+        return list(problems)
+    return [replace(one, severity="warning") for one in problems]
+
+
+def _texts_in(source: Path) -> tuple[SourceTexts, frozenset[str]]:
+    """The files, and the top-level modules that stay behind."""
+    if source.is_dir():
+        root = source.resolve()
+        tree = read_tree(root)
+        names = {left.path.partition("/")[0].partition(".")[0] for left in tree.left_out}
+        return SourceTexts({file.path: root / file.path for file in tree.files}), frozenset(names)
+    if not source.is_file() or not tarfile.is_tarfile(source):
+        found = "no such file or folder" if not source.exists() else "neither a folder nor a tar"
+        raise LaunchError(
+            Problem(f"--source {source}", found, "a folder, or a .tar.gz", rule="rehearsal-source")
+        )
+    contents = {}
+    with tarfile.open(source) as archive:
+        for member in archive:
+            if member.isfile():
+                stream = archive.extractfile(member)
+                path = member.name.removeprefix("./")
+                at_most = -1 if path.endswith(".py") else _OTHERS_BYTES
+                contents[path] = stream.read(at_most) if stream is not None else b""
+    if "guard.py" in contents and any(path.startswith(_OURS) for path in contents):
+        # A bundle of ours: the user's tree lies below src/.
+        contents = {
+            path.removeprefix(_OURS): content
+            for path, content in contents.items()
+            if path.startswith(_OURS)
+        }
+    return SourceTexts(contents=contents), frozenset()
+
+
+def _script(program: Sequence[str], texts: SourceTexts) -> str:
+    """The file of the tree that the words run, or an empty string. A path in the image counts by
+    its end: ``/app/jobs/train.py`` is ``jobs/train.py`` or ``train.py`` of the source."""
+    if program[0] == "-m" and len(program) > 1:
+        path = program[1].replace(".", "/")
+        candidates = [f"{path}.py", f"{path}/__main__.py"]
+    else:
+        parts = PurePosixPath(program[0]).parts
+        candidates = ["/".join(parts[at:]) for at in range(len(parts))]
+    return next((path for path in candidates if path in texts), "")
+
+
+def _not_there(source: str, program: Sequence[str]) -> Problem:
+    named = " ".join(program[:2]) if program[0] == "-m" else program[0]
+    return Problem(
+        f"--source {source}",
+        f"no {named}, which the document runs",
+        "the folder of the document's code",
+        "What the ranks train by was not read",
+        severity="warning",
+        rule="source-of-document",
+    )

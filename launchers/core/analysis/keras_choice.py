@@ -1,0 +1,196 @@
+"""Which Keras the script will get: read from the source, decided in the plan, shown to the user.
+
+The reading and the decision are the guard's own (entrypoints/launch_runtime/keras_source.py and
+keras_decision.py), loaded from there, so that plan and rank cannot differ.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from launchers.core.model.problems import Problem
+from launchers.core.paths import entrypoints_folder, images_folder
+from launchers.core.planning.plan import Row
+from launchers.core.source.script import Source, requirements_file
+from launchers.core.spec.job import JobSpec
+
+_OWN_VARIABLES = ("TF_USE_LEGACY_KERAS", "KERAS_BACKEND")  # by which a user decides it himself
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What the ranks' Python has. "" for what is not there, None for what nobody knows."""
+
+    tensorflow: str | None = None
+    keras: str | None = None
+    tf_keras: str | None = None
+
+
+@dataclass(frozen=True)
+class KerasChoice:
+    """What was decided.
+
+    Attributes:
+        variables: For the document's environment; empty where the rank decides by itself.
+        row: For the plan; None where Keras is no subject.
+    """
+
+    variables: dict[str, str]
+    row: Row | None
+    problems: tuple[Problem, ...]
+
+    def shown(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """The plan's rows, with ours behind the one of the environment."""
+        if self.row is None:
+            return tuple(rows)
+        at = next((at for at, row in enumerate(rows, 1) if row.label == "environment"), len(rows))
+        return (*rows[:at], self.row, *rows[at:])
+
+
+def choose_keras(
+    job: JobSpec,
+    source: Source,
+    stack: Stack,
+    world_size: int,
+    inherited: Mapping[str, str] | None = None,
+) -> KerasChoice:
+    """The Keras of ``job``'s script. Reads the files that the script reaches; starts nothing.
+
+    Args:
+        stack: What is known of the ranks' Python.
+        inherited: Variables that the ranks have besides those of the job.
+    """
+    use = _use(str(source.folder), source.script)
+    decision_code = _shared("keras_decision")
+    stack = _with_requirements(job, stack)
+    installed = decision_code.Installed(stack.tensorflow, stack.keras, stack.tf_keras)
+    variables = {
+        name: value
+        for name, value in {**(inherited or {}), **job.environment}.items()
+        if name in _OWN_VARIABLES
+    }
+    if job.keras == "auto" and not use.keras:
+        return KerasChoice({}, None, ())
+    decision = decision_code.decide(job.keras, use, installed, variables)
+    problems = _problems(job, stack, decision, use, installed.brings, world_size)
+    known = installed.brings is not None and stack.tf_keras is not None
+    settled = job.keras != "auto" or decision.keras == "3" or known
+    word = decision.keras if settled and not decision.missing else ""
+    return KerasChoice(
+        {decision_code.VARIABLE: word} if word else {},
+        _row(decision, stack, installed.brings),
+        tuple(problems),
+    )
+
+
+def our_stack() -> Stack:
+    """What the image of `launch image build` has, by its pins."""
+    text = (images_folder() / "pins" / "tensorflow.txt").read_text(encoding="utf-8")
+    versions = dict(re.findall(r"^([\w-]+)==(\S+)$", text, re.MULTILINE))
+    return Stack(versions["tensorflow"], versions["keras"], versions["tf-keras"])
+
+
+def stack_of_image(uri: str) -> Stack:
+    """What is known of an image by its name: ours, or nothing."""
+    name = uri.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    return our_stack() if name == "launch-horovod" else Stack()
+
+
+def _row(decision: Any, stack: Stack, brings: str | None) -> Row | None:
+    if brings == "2":
+        version = ".".join((stack.tensorflow or "").split(".")[:2])
+        return Row("keras", f"Keras 2, TensorFlow {version}'s own")
+    if decision.missing:
+        return Row("keras", "Keras 3, tf-keras is not installed", decision.why)
+    if decision.keras == "2":
+        if stack.tf_keras:
+            version = ".".join(stack.tf_keras.split(".")[:2])
+            text = f"Keras 2: keras is tf_keras {version} for the script and Horovod"
+        else:
+            text = "Keras 2: keras is tf_keras where TensorFlow is 2.16 or later"
+        return Row("keras", text, decision.why)
+    if decision.keras == "3":
+        return Row("keras", "Keras 3", decision.why)
+    return None
+
+
+def _problems(
+    job: JobSpec, stack: Stack, decision: Any, use: Any, brings: str | None, world_size: int
+) -> list[Problem]:
+    found = []
+    if decision.missing:
+        found.append(_missing(decision, stack))
+    if job.keras == "3" and brings == "2":
+        found.append(
+            Problem(
+                "--keras",
+                f"3, and TensorFlow {stack.tensorflow} of the ranks brings Keras 2",
+                "TensorFlow 2.16 or later",
+                "leave --keras out, or take a newer TensorFlow",
+                "warning",
+                rule="keras-too-new",
+            )
+        )
+    if decision.keras == "3" and not decision.missing and use.wrapper and world_size > 1:
+        fix = "docs/keras.md has the lines that work on Keras 3"
+        if not use.new:
+            fix = f"--keras 2; {fix}"
+        found.append(
+            Problem(
+                f"{use.wrapper.file}:{use.wrapper.line}",
+                f"{use.wrapper.what} of Horovod with Keras 3 ({decision.why})",
+                "Keras 2, or gradients that the script averages itself; on Keras 3 the rank is "
+                "refused before its first step",
+                fix,
+                "warning",
+                rule="keras-3-wrapper",
+            )
+        )
+    return found
+
+
+def _missing(decision: Any, stack: Stack) -> Problem:
+    asked = decision.keras == "2"
+    return Problem(
+        "--keras" if asked else "keras",
+        f"TensorFlow {stack.tensorflow} with Keras 3, and no tf-keras",
+        "tf-keras, which is Keras 2; Horovod's Keras parts do not work on Keras 3",
+        f"pip install '{decision.missing}' for the ranks' Python",
+        "error" if asked else "warning",
+        rule="keras-missing",
+    )
+
+
+def _with_requirements(job: JobSpec, stack: Stack) -> Stack:
+    """What ``--requirements`` installs is not known before; it may well be tf-keras."""
+    path, _ = requirements_file(job)
+    if path is None or not path.is_file() or stack.tf_keras != "":
+        return stack
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if not re.search(r"^\s*tf[-_.]keras\b", text, re.MULTILINE | re.IGNORECASE):
+        return stack
+    return Stack(stack.tensorflow, stack.keras, None)
+
+
+@lru_cache(maxsize=8)
+def _use(folder: str, script: str) -> Any:
+    return _shared("keras_source").scan(folder, script)
+
+
+@lru_cache(maxsize=2)
+def _shared(name: str) -> ModuleType:
+    """A module of the ranks' own code, which imports nothing but the standard library."""
+    path = os.path.join(entrypoints_folder(), "launch_runtime", f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"launchers.core._shared.{name}", path)
+    assert spec is not None, path
+    assert spec.loader is not None, path
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,1 @@
+"""What every paid service shares: sending once, following, upload, preflight."""

@@ -1,0 +1,117 @@
+"""How a job on a cloud ended: what the service says, and the lines of its log that decide, for
+the one verdict (:mod:`launchers.core.proof`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from launchers.core.cloud.errors import asked
+from launchers.core.cloud.poll import poll_seconds
+from launchers.core.model.jobs import FAILED, RUNNING, SUCCEEDED, JobStatus
+from launchers.core.output.lines import JobWatch
+from launchers.core.proof import Expected, Said, verdict
+from launchers.core.records.ledger import Entry, Ledger
+
+if TYPE_CHECKING:
+    from launchers.core.cloud.following import CloudJob, Sight
+
+# Where the line that decides is missing, so many looks after the job's end.
+_PATIENCE_LOOKS = 10
+_DECIDING = ("launch: proof", "launch: failure")
+_EVIDENCE = ("launch: evidence",)
+# Ranks print their evidence at most once a minute, and the last one counts: it stands near the
+# job's end, unless a rank left early. Beyond so many lines it is no job of ours.
+_EVIDENCE_SECONDS = 600.0
+_MOST_EVIDENCE_LINES = 50_000
+
+
+def patience() -> float:
+    """Seconds after a job's end in which a line of its log may still come: 30 by default."""
+    return _PATIENCE_LOOKS * poll_seconds()
+
+
+def expected_of_job(job: CloudJob, sight: Sight, entry: Entry | None = None) -> Expected:
+    """What the job's output must prove: as its service describes it, with the nonce that the
+    ledger has drawn for it."""
+    entry = entry or Ledger().get(job.handle.provider, job.handle.name)
+    if entry is None or not entry.nonce:
+        return sight.expected
+    return replace(sight.expected, nonce=entry.nonce)
+
+
+def judged(job: CloudJob, entry: Entry | None, sight: Sight) -> JobStatus:
+    """Where the job stands, by what the service and the job's lines say. May block.
+
+    Args:
+        entry: The ledger's entry of the job, whose proof counts.
+
+    Raises:
+        Exception: One of the cloud's errors: the log gives no answer now, and may do later.
+    """
+    expected = expected_of_job(job, sight, entry)
+    details: dict[str, Any] = {**job.handle.details, **sight.details}
+    details["world_size"] = expected.world_size
+    known = entry.proof if entry is not None else ""
+    if not sight.ended:
+        return JobStatus(sight.state, "", known, {**details, "doing": sight.doing})
+    watch = expected.watch()
+    unreadable = _search(job, sight, watch, _DECIDING)
+    awaited = expected.asks_for_evidence(watch.proof or known)
+    if awaited and not unreadable and not watch.failure and sight.state == SUCCEEDED:
+        unreadable = _gather(job, sight, watch, expected)
+    words = f"{job.service} says {job.success}"
+    said = Said(sight.state, sight.reason, words, unreadable=unreadable)
+    found = verdict(said, watch, expected, known)
+    if watch.failure:
+        details["failure"] = watch.failure
+    if sight.state == SUCCEEDED and found.state != FAILED:
+        open_ = found.state != SUCCEEDED or found.missing
+        if open_ and not unreadable and _is_late(sight):
+            doing = "completed; its last lines are not in the log yet"
+            return JobStatus(RUNNING, "", known, {**details, "doing": doing})
+        if unreadable and (awaited or found.state != SUCCEEDED):
+            # Not kept as the end: the lines may say otherwise once they can be read.
+            details["unreadable"] = unreadable
+    if found.fix:
+        details["fix"] = found.fix
+    return JobStatus(found.state, found.reason, found.proof, details)
+
+
+def _gather(job: CloudJob, sight: Sight, watch: JobWatch, expected: Expected) -> str:
+    """Let ``watch`` see the ranks' evidence; gives why it can't be read."""
+    since = (sight.ended_at or time.time()) - _EVIDENCE_SECONDS
+    unreadable = _search(job, sight, watch, _EVIDENCE, since)
+    if not unreadable and len(watch.evidence()) < expected.world_size:
+        # Some rank left before, or storing the model took long.
+        unreadable = _search(job, sight, watch, _EVIDENCE)
+    return unreadable
+
+
+def _search(
+    job: CloudJob, sight: Sight, watch: JobWatch, words: Sequence[str], since: float = 0.0
+) -> str:
+    """Let ``watch`` see the lines with ``words``; gives why they can't be read."""
+    cloud = job.cloud
+
+    def read() -> list[Any]:
+        return list(islice(job.lines_with(sight, words, since), _MOST_EVIDENCE_LINES))
+
+    try:
+        lines = asked(cloud, read)
+    except cloud.errors as error:
+        # No answer is no verdict: a job is not called unproven for a service that is busy.
+        if cloud.is_passing(error) or cloud.is_expired(error):
+            raise
+        return cloud.message_of(error)
+    for line in lines:
+        watch.see(line)
+    return ""
+
+
+def _is_late(sight: Sight) -> bool:
+    """Whether the job's end is so near that lines of its log may still come."""
+    return sight.ended_at is not None and time.time() - sight.ended_at < patience()

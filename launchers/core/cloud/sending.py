@@ -1,0 +1,265 @@
+"""A job's request is sent until it is known that the job exists, and the job is made once.
+
+What an answer means is the provider's knowledge; when to look, to send and to give up is decided
+here. After a lost connection, a timeout or a 5xx the service is asked for the job before anything
+is sent again.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from launchers.core.cloud.errors import Cloud
+from launchers.core.model.problems import (
+    EXIT_PROVIDER,
+    InDoubtError,
+    LaunchError,
+    NameTakenError,
+    Problem,
+)
+from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.lock import alone
+
+# Services refuse requests whose clock is further off than this: AWS's signatures and Google's
+# signed tokens allow five minutes.
+CLOCK_SECONDS = 5 * 60
+
+Job = TypeVar("Job")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a submission goes on against a service that gives no good answer, in seconds."""
+
+    first: float = 0.5
+    longest: float = 10.0
+    total: float = 300.0
+
+
+PATIENCE = Patience()
+
+
+class Sending(ABC, Generic[Job]):
+    """One job that is to exist once.
+
+    Attributes:
+        service: The service's name for a person.
+        looks_first: Whether the service is asked for the job before the first send too, because
+            it would take a second one of the same name.
+    """
+
+    service: ClassVar[str]
+    looks_first: ClassVar[bool] = False
+
+    def __init__(self, cloud: Cloud, name: str):
+        self.cloud, self.name = cloud, name
+
+    @abstractmethod
+    def find(self, in_doubt: bool) -> Job | None:
+        """The job, if it exists and is the one that was meant.
+
+        Args:
+            in_doubt: Whether a request of ours may have made it.
+
+        Raises:
+            NameTakenError: The job of that name is another one.
+        """
+
+    @abstractmethod
+    def create(self) -> Job:
+        """Send the request; one attempt."""
+
+    def is_taken(self, error: Exception) -> bool:
+        """Whether the service says that a job has the name."""
+        return False
+
+    def taken(self) -> NameTakenError:
+        """Somebody else's job has the name: when it was made, by whom, and the ways on."""
+        raise NotImplementedError
+
+    def advice(self, error: Exception) -> str:
+        """What to do about a refusal."""
+        return ""
+
+
+def send_once(
+    sending: Sending[Job],
+    may_be_sent: bool,
+    before_send: Callable[[], None] = lambda: None,
+    tell: Callable[[str], None] = lambda text: None,
+    patience: Patience = PATIENCE,
+) -> Job:
+    """See that the job exists, once. May block; safe to repeat.
+
+    Args:
+        may_be_sent: Whether an earlier attempt may have been sent.
+        before_send: Called once before the first send: keeps in the ledger that there was one.
+        tell: Takes a line for a person where it has to wait.
+
+    Raises:
+        LaunchError: The service refused the request.
+        NameTakenError: Another job has its name.
+        InDoubtError: It is not known whether the job was taken.
+    """
+    cloud, what = sending.cloud, f"{sending.service}, {sending.name}"
+    wait, deadline = patience.first, time.monotonic() + patience.total
+    in_doubt, sends, looks = may_be_sent, False, may_be_sent or sending.looks_first
+    while True:
+        try:
+            sends = False
+            if looks:
+                found = sending.find(in_doubt)
+                if found is not None:
+                    return found
+                looks = False
+            if not may_be_sent:
+                before_send()
+                may_be_sent = True
+            sends = True
+            return sending.create()
+        except cloud.errors as error:
+            taken = sending.is_taken(error)
+            if taken and not in_doubt:
+                raise sending.taken() from None
+            if not taken and not cloud.is_passing(error):
+                if in_doubt and (not sends or cloud.is_expired(error)):
+                    # Who may not ask for the job does not know that there is none.
+                    raise _doubt(sending, error) from None
+                raise cloud.refused(error, what, sending.advice(error)) from None
+            # A throttled request was not done; of any other that was sent the answer is open.
+            in_doubt = in_doubt or (sends and not cloud.is_throttled(error))
+            looks = looks or in_doubt
+            if time.monotonic() + wait > deadline:
+                raise _doubt(sending, error) from None
+            if wait > 4 * patience.first:
+                message = cloud.message_of(error)[:120]
+                tell(f"{sending.service} gives no good answer ({message}): asking again")
+        time.sleep(wait)
+        wait = min(2 * wait, patience.longest)
+
+
+class Intent:
+    """The ledger's entry of a job that is about to be sent.
+
+    Attributes:
+        begun: When the intent was written, in seconds since the epoch; a job that is older is
+            somebody else's.
+        details: What is kept of the job.
+    """
+
+    def __init__(self, ledger: Ledger, entry: Entry):
+        self._ledger, self._entry = ledger, entry
+        self.begun = entry.created
+        self.details: dict[str, Any] = dict(entry.details)
+
+    @property
+    def may_be_sent(self) -> bool:
+        """Whether an earlier attempt may have sent the request."""
+        return "sent" in self.details
+
+    def note(self, **details: Any) -> None:
+        """Keep what is known of the job now."""
+        self.details.update(details)
+        self._ledger.update(self._entry, details=self.details)
+
+    def note_sent(self) -> None:
+        """Keep that the request goes out now."""
+        self.note(sent=time.time())
+
+    @contextmanager
+    def on_the_way(self) -> Iterator[None]:
+        """Whatever is refused before the request itself does not end a job that an earlier
+        attempt may have sent.
+
+        Raises:
+            InDoubtError: It was refused, and there may be such a job.
+        """
+        try:
+            yield
+        except LaunchError as error:
+            if not self.may_be_sent:
+                raise
+            raise InDoubtError(error.problems, error.exit_code) from None
+
+
+@contextmanager
+def intended(provider: str, name: str, tell: Callable[[str], None]) -> Iterator[Intent]:
+    """The intent of a job, held by one launcher at a time. Blocks while another one sends it.
+
+    Raises:
+        LaunchError: Another launcher has ended it meanwhile.
+    """
+
+    def waits() -> None:
+        tell(f"another launcher sends {name} now: waiting for it")
+
+    with alone(f"{provider}-{name}", waits):
+        ledger = Ledger()
+        entry = ledger.get(provider, name)
+        if entry is None or entry.final:
+            raise LaunchError(_ended_meanwhile(name, entry))
+        yield Intent(ledger, entry)
+
+
+def name_taken(service: str, name: str, told: str, word: str, region: str) -> NameTakenError:
+    """Somebody else's job has the name: nothing is adopted, and there are two ways on.
+
+    Args:
+        told: When it was made and by whom.
+        word: What `launch logs` finds it by.
+    """
+    return NameTakenError(
+        Problem(
+            f"{service}, {name}",
+            f"the name is taken: {told}",
+            "a name that is free",
+            f"to follow that job: launch logs {word} --region {region} --follow; to run another: "
+            "the same command with --again",
+            rule="name-taken",
+        ),
+        EXIT_PROVIDER,
+    )
+
+
+def holds(found: Any, wanted: Any) -> bool:
+    """Whether the service's description holds what was sent; it may add defaults of its own."""
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(
+            key in found and holds(found[key], value) for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(wanted)
+            and all(holds(*pair) for pair in zip(found, wanted, strict=True))
+        )
+    return bool(found == wanted)
+
+
+def _doubt(sending: Sending[Any], error: Exception) -> InDoubtError:
+    return InDoubtError(
+        Problem(
+            f"{sending.service}, {sending.name}",
+            f"no good answer: {sending.cloud.message_of(error)}",
+            "to know whether the job was created",
+            "run the same command again: it finds the job, or sends it, and never makes two",
+            rule="in-doubt",
+        ),
+        EXIT_PROVIDER,
+    )
+
+
+def _ended_meanwhile(name: str, entry: Entry | None) -> Problem:
+    found = f"it {entry.state}: {entry.reason}" if entry else "it was given up"
+    return Problem(
+        name,
+        f"another launcher has tried to send it meanwhile; {found}",
+        "one launcher a job",
+        "run the same command again",
+        rule="intent-ended",
+    )

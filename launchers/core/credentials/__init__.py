@@ -1,0 +1,1 @@
+"""What looks like a credential and must not travel."""

@@ -1,0 +1,289 @@
+"""Finds credentials where they must not stand: in a request, an argument list, the source.
+
+A job definition is stored and shown by the provider, and its arguments appear in logs, so a value
+that looks like a credential is refused there, with the way to pass it as a secret reference. What
+is found is told by its kind and place; no message carries the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from launchers.core.credentials.names import (
+    NameKind,
+    is_literal,
+    is_reference,
+    is_secret_literal,
+    is_secret_value,
+    kind_of_name,
+)
+from launchers.core.credentials.shapes import aws_secret_keys, is_bare_aws_secret_key, matches
+from launchers.core.model.problems import Problem
+
+REFERENCE_FORMS = (
+    "the ARN of an AWS Secrets Manager secret, or projects/PROJECT/secrets/SECRET/versions/VERSION"
+)
+
+# Each begins with a literal, which the regular expression engine looks for as fast as `in` does.
+_KEYWORDS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        "pass(?:w|phrase)",
+        "secret",
+        "token",
+        "api[_-]?key",
+        "acc(?:ess|ount)[_-]?key",
+    )
+)
+_NAME_BEFORE = re.compile(r"[A-Za-z0-9_.-]{0,40}$")
+# The rest of the name, then `=`, `:`, `=>` or (after a quoted name) `,`, then the value.
+_ASSIGNED = re.compile(
+    r"""(?P<rest>[\w-]{0,40})
+        (?P<close>\\?["'])? \s*\]? \s*
+        (?: :\s*[A-Za-z_][\w.\[\]|\ ]{0,40}?\s*=(?!=) | => | := | =(?!=) | : | (?P<comma>,) )\s*
+        (?: [rbuf]? (?P<quote>\\?["']) (?P<quoted>[^"'\\\n]{3,400}) (?P=quote)
+          | (?P<bare>[^\s"'`,;&(){}\[\]\\]{3,400}) )""",
+    re.VERBOSE,
+)
+_OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
+_POSITIONAL = re.compile(r"argument \d+")
+_NAMED_VALUE = re.compile(r"\+{0,2}([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
+
+
+def looks_like_credential(name: str, value: str) -> str | None:
+    """The kind of credential that ``value``, given under ``name``, looks like; ``None`` if none.
+
+    Args:
+        name: The variable's or option's name; empty for a value without one.
+        value: The value as given, also one that is encoded as a JSON string.
+
+    Returns:
+        A phrase for a message, such as ``an AWS access key id`` or ``a password, by its name``.
+        It never holds the value.
+    """
+    if _is_aws_secret_key(name, value.strip().strip("\"'")):
+        return "an AWS secret access key"
+    for found in matches(value):
+        if found.literal is None or not is_reference(found.literal):
+            return found.kind
+    if "PRIVATE KEY-----" in value:
+        return "a private key"
+    kind = kind_of_name(name)
+    if kind and is_secret_value(kind, value):
+        return f"{kind}, by its name"
+    return next((inner for _, inner in _assignments(value, configuration=True)), None)
+
+
+def scan_text(text: str, *, configuration: bool = False) -> list[tuple[int, str]]:
+    """The lines of a source file that hold what looks like a credential.
+
+    Args:
+        text: The file's text.
+        configuration: Whether values stand there without quotes (YAML, INI, shell, env files).
+
+    Returns:
+        Pairs of line number (from 1) and kind, in order; at most one a line.
+    """
+    found: dict[int, str] = {}
+    for match in matches(text):
+        if match.literal is None or is_literal(match.literal):
+            found.setdefault(_line(text, match.start), match.kind)
+    if "an AWS access key id" in found.values():
+        for start, kind in _aws_secrets_near(text, found):
+            found.setdefault(_line(text, start), kind)
+    for start, kind in _assignments(text, configuration=configuration):
+        found.setdefault(_line(text, start), kind)
+    return sorted(found.items())
+
+
+def mask(value: str) -> str:
+    """What a message may say of a credential: that it is there, and how long it is."""
+    return f"*** ({len(value)} characters)"
+
+
+def flagged_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Name and kind of every value of ``environment`` that looks like a credential."""
+    found = {}
+    for name, value in environment.items():
+        kind = looks_like_credential(name, value)
+        inside = flagged_arguments(_argument_list(value))
+        if kind or inside:
+            found[name] = kind or inside[0][1]
+    return found
+
+
+def flagged_arguments(arguments: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Every argument that looks like a credential, as ``(name, kind, value)``, in order.
+
+    The name is the option's without dashes, the key of a ``key=value``, or ``argument N`` (from
+    1) of a positional: what ``--allow-value`` takes.
+    """
+    found = []
+    for name, label, value in _named_arguments(arguments):
+        kind = looks_like_credential(name, value)
+        if kind:
+            found.append((label, kind, value))
+    return found
+
+
+def problems_in_environment(
+    environment: Mapping[str, str], path_prefix: str, allowed_names: Collection[str] = ()
+) -> list[Problem]:
+    """A problem for each value that looks like a credential, unless its name is allowed.
+
+    Args:
+        environment: Names and values: environment variables, hyperparameters, tags.
+        path_prefix: Where they stand. ``$.Environment`` makes ``$.Environment.NAME``; a prefix
+            that ends in a sign or a blank is used as it is (``--env `` makes ``--env NAME``).
+        allowed_names: Names that ``--allow-value`` lets pass.
+
+    A value that is an argument list in JSON is read as one, by the names of its arguments.
+    """
+    problems = []
+    for name, kind in flagged_environment(environment).items():
+        path, value = _path(path_prefix, name), environment[name]
+        arguments = _argument_list(value)
+        if name in allowed_names:
+            continue
+        if arguments:
+            problems += problems_in_arguments(arguments, f"{path}: ", allowed_names)
+        else:
+            problems.append(_problem(path, name, kind, value, name))
+    return problems
+
+
+def problems_in_arguments(
+    arguments: Sequence[str], path_prefix: str, allowed_names: Collection[str] = ()
+) -> list[Problem]:
+    """A problem for each script argument that looks like a credential, unless allowed.
+
+    Args:
+        arguments: The script's own arguments, in any of the forms ``--name value``,
+            ``--name=value``, ``-n value``, ``name=value``, ``value``.
+        path_prefix: As for :func:`problems_in_environment`.
+        allowed_names: Names as :func:`flagged_arguments` gives them, with or without dashes.
+    """
+    allowed = {name.lstrip("-") for name in allowed_names}
+    return [
+        _problem(_path(path_prefix, label), label, kind, value, _variable(label))
+        for label, kind, value in flagged_arguments(arguments)
+        if label not in allowed
+    ]
+
+
+def _problem(path: str, name: str, kind: str, value: str, variable: str) -> Problem:
+    return Problem(
+        path=path,
+        found=f"looks like {kind}: {mask(value)}",
+        expected="no credential, since a job definition and its logs can be read by others",
+        fix=f"Store it in the provider's secret manager, pass --secret {variable}=REFERENCE "
+        f"({REFERENCE_FORMS}), and read the environment variable {variable} in the script; "
+        f"if it is no credential, --allow-value '{name}' lets it pass",
+        rule="credential",
+    )
+
+
+def _is_aws_secret_key(name: str, value: str) -> bool:
+    """By its name, if that says so, else by its randomness alone."""
+    folded = name.lower()
+    if ("secret" in folded or ("aws" in folded and "key" in folded)) and not value.startswith(
+        ("arn:", "projects/")
+    ):
+        return next(aws_secret_keys(value), None) is not None
+    return is_bare_aws_secret_key(value)
+
+
+def _path(prefix: str, name: str) -> str:
+    if prefix == "--" and _POSITIONAL.fullmatch(name):
+        return name
+    return f"{prefix}.{name}" if prefix[-1:].isalnum() else f"{prefix}{name}"
+
+
+def _argument_list(value: str) -> list[str]:
+    """The arguments in ``value`` where that is a JSON list of texts; else none."""
+    if not value.startswith("["):
+        return []
+    try:
+        arguments = json.loads(value)
+    except ValueError:
+        return []
+    is_list = isinstance(arguments, list) and all(isinstance(one, str) for one in arguments)
+    return arguments if is_list else []
+
+
+def _variable(name: str) -> str:
+    """The argument ``name`` as an environment variable; NAME where the argument has no name."""
+    if _POSITIONAL.fullmatch(name):
+        return "NAME"
+    return re.sub(r"\W+", "_", name).strip("_").upper()
+
+
+def _named_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """``(name for the rules, name for people, value)`` of every argument that has a value."""
+    option = ""
+    for position, argument in enumerate(arguments, start=1):
+        match = _OPTION.fullmatch(argument)
+        # A value may begin with one dash; with two it is the next option.
+        if match and not (option and not argument.startswith("--") and match[2] is None):
+            option = ""
+            if match[2] is None:
+                option = match[1]
+            else:
+                yield match[1], match[1], match[2]
+            continue
+        named = None if option else _NAMED_VALUE.fullmatch(argument)
+        if named:
+            yield named[1], named[1], named[2]
+        else:
+            yield option, option or f"argument {position}", argument
+        option = ""
+
+
+def _aws_secrets_near(text: str, found: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+    """Secret access keys within three lines of a key id."""
+    near = {line for line, kind in found.items() if kind == "an AWS access key id"}
+    for match in aws_secret_keys(text):
+        line = _line(text, match.start)
+        if any(abs(line - other) <= 3 for other in near):
+            yield match.start, match.kind
+
+
+def _assignments(text: str, *, configuration: bool) -> Iterator[tuple[int, str]]:
+    """Offsets and kinds of literals that are given to a name which promises a credential."""
+    folded = _fold(text)
+    for keyword in _KEYWORDS:
+        for hit in keyword.finditer(folded):
+            at = hit.start()
+            if hit.group() == "secret":
+                line = text[at : at + 120].partition("\n")[0]
+                yield from ((at + key.start, key.kind) for key in aws_secret_keys(line))
+            match = _ASSIGNED.match(text, at)
+            kind = _assigned_kind(text, at, match, configuration) if match else ""
+            if kind:
+                yield at, f"{kind}, by its name"
+
+
+def _assigned_kind(text: str, at: int, match: re.Match[str], configuration: bool) -> NameKind:
+    before = _NAME_BEFORE.search(text[max(0, at - 40) : at])
+    kind = kind_of_name((before.group() if before else "") + match["rest"])
+    if not kind or (match["comma"] and not (match["close"] and match["quoted"])):
+        return ""
+    if match["comma"]:  # ("password", "user") is a list of names: here it must look random
+        return kind if is_secret_literal("a key", match["quoted"]) else ""
+    if match["quoted"] is not None:
+        return kind if is_secret_literal(kind, match["quoted"]) else ""
+    return kind if configuration and is_secret_literal(kind, match["bare"]) else ""
+
+
+def _fold(text: str) -> str:
+    """``text`` with ASCII letters in lower case and every offset as it was.
+
+    Through bytes, which fold six times as fast as ``str.lower``.
+    """
+    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1

@@ -1,0 +1,42 @@
+"""Reading a request document that may be wrong anywhere: what stands where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def at(document: object, *keys: str) -> Any:
+    """The value behind ``keys``, or None where any of them is missing or no object holds it."""
+    for key in keys:
+        if not isinstance(document, Mapping):
+            return None
+        document = document.get(key)
+    return document
+
+
+def mapping(document: object, key: str) -> dict[str, Any]:
+    """The object under ``key``; empty where there is none or it is something else."""
+    value = at(document, key)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def entries(document: object, key: str) -> list[Mapping[str, Any]]:
+    """The objects of the list under ``key``; those that are none are left out."""
+    value = at(document, key)
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def whole_number(value: object) -> int | None:
+    """``4`` of 4 or "4"; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def document_text(document: Any) -> str:
+    """``document`` as the JSON text that is printed and sent."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

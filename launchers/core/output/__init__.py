@@ -1,0 +1,1 @@
+"""A job's lines: tags, stamps, evidence, noise."""

@@ -1,0 +1,270 @@
+"""What a job's lines say: whose they are, the proof, the first failure, the progress.
+
+The words are those of ``entrypoints/launch_runtime/lines.py``, which runs beside the user's
+script and shares no import with this side; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from launchers.core.model.jobs import LogLine
+from launchers.core.output.tensorflow_noise import is_noise
+from launchers.core.printable import printable, printable_value
+
+if TYPE_CHECKING:
+    from launchers.core.output.evidence import Gathering
+
+TAIL_LINES = 20
+
+_AGENT_TAG = re.compile(r"\[([A-Za-z0-9._-]+)/(\d+|agent)\] ?(.*)", re.DOTALL)
+_MPI_TAG = re.compile(
+    r"\[(?:\d+,(?:mpirank:)?)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:?(.*)", re.DOTALL
+)
+# Control characters stand in no line of ours.
+_PROOF = re.compile(
+    r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) ranks?, [^\x00-\x1f\x7f-\x9f]{1,400}?)"
+    r"(?: \[([0-9a-f]{16})\])?\s*"
+)
+_FAILURE = re.compile(r"launch: failure: (\{.*\})\s*")
+_EVIDENCE = "launch: evidence: "
+_STAMP_BEHIND = re.compile(r" \[[0-9a-f]{16}\](?=\s*$)")
+_STAMP_INSIDE = re.compile(r', "stamp": "[0-9a-f]{16}"|"stamp": "[0-9a-f]{16}", ')
+_PROGRESS = re.compile(
+    r"progress: epoch (\d+)/(\d+), step (\d+)/(\d+), ([\d.,]+) images/s, loss ([^\s,]+)"
+)
+_RESULT = re.compile(r"result: (.+)")
+
+
+def parse_tagged(text: str, time: float = 0.0, host: str = "") -> LogLine:
+    """The line behind the agent's tag ``[host/rank]``, one of mpirun's two tag forms, or the
+    tag of horovodrun (``[rank]<stdout>:``).
+
+    Example:
+        >>> parse_tagged("[host-2/3] epoch 1").rank
+        3
+        >>> parse_tagged("[1,mpirank:3,algo-2]<stdout>:epoch 1").host
+        'algo-2'
+    """
+    match = _AGENT_TAG.match(text)
+    if match:
+        rank = None if match[2] == "agent" else int(match[2])
+        return LogLine(time, match[1], rank, match[3])
+    match = _MPI_TAG.match(text)
+    if match:
+        return LogLine(time, match[2] or host, int(match[1]), match[3])
+    return LogLine(time, host, None, text)
+
+
+def tag(line: LogLine) -> str:
+    """How a line is shown: ``[host/rank]``, ``[host]``, or nothing for the job's own."""
+    if line.rank is not None:
+        return f"[{line.host or '?'}/{line.rank}]"
+    return f"[{line.host}]" if line.host else ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the training stands. ``rate`` is in images a second of the whole job."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    rate: float
+    loss: str
+
+    @property
+    def fraction(self) -> float:
+        """How much of all steps is done, from 0 to 1."""
+        steps = max(self.steps, 1)
+        return min(1.0, ((self.epoch - 1) * steps + self.step) / (max(self.epochs, 1) * steps))
+
+
+def proven(proof: str, world_size: int, hosts: int = 0) -> bool:
+    """Whether a proof line's text is about a job of ``world_size`` ranks, on so many hosts where
+    that is given."""
+    match = _PROOF.fullmatch(f"launch: proof: {proof}")
+    if not match or int(match[2]) != int(match[3]) * int(match[4]):
+        return False
+    return int(match[2]) == world_size and hosts in (0, int(match[3]))
+
+
+def proof_of(line: LogLine, stamp: str = "") -> str:
+    """The proof that a line carries, without its stamp; "" for any other line.
+
+    Args:
+        stamp: The job's, without which a line is none of its own, and which only rank 0 has a
+            proof for. "" takes the word of every line.
+    """
+    match = _PROOF.fullmatch(line.text)
+    if not match or (stamp and (match[5] != stamp or line.rank not in (0, None))):
+        return ""
+    return match[1]
+
+
+def shown(line: LogLine, without_gpus: bool = False) -> LogLine | None:
+    """A line as a person sees it: printable, without the job's stamp; None for one that is for the
+    launcher alone, or that TensorFlow prints at every start.
+
+    Args:
+        without_gpus: The job's ranks have no GPU, so that TensorFlow's finding none is no news.
+    """
+    text = line.text
+    if text.startswith(_EVIDENCE) or is_noise(text, without_gpus):
+        return None
+    text, host = printable(text), printable(line.host)
+    if text.startswith("launch: proof: "):
+        text = _STAMP_BEHIND.sub("", text)
+    elif text.startswith("launch: failure: "):
+        text = _STAMP_INSIDE.sub("", text)
+    unchanged = text == line.text and host == line.host
+    return line if unchanged else replace(line, host=host, text=text)
+
+
+@dataclass
+class JobWatch:
+    """Reads a job's lines as they come and remembers what the end will need.
+
+    Attributes:
+        stamp: What the job's own proofs, failures and evidence carry; others count for nothing.
+            "" takes them all, for a job whose document has no nonce.
+        world_size: The expected one; a proof of it is not replaced by one of another size.
+        proof: The last proof line's text (``world size 4: 2 hosts x 2 ranks, MPI``) or "".
+        foreign: Proof lines that did not carry the stamp.
+        failure: The first ``launch: failure`` object, or None.
+        result: The training script's last ``result:`` line, or "".
+        tails: The last 20 lines of each (host, rank), as they are shown.
+        without_gpus: The ranks have no GPU; see :func:`shown`.
+    """
+
+    stamp: str = field(default="", repr=False)
+    world_size: int = 0
+    proof: str = ""
+    foreign: int = 0
+    failure: dict[str, Any] | None = None
+    progress: Progress | None = None
+    result: str = ""
+    tails: dict[tuple[str, int | None], deque[str]] = field(default_factory=dict)
+    without_gpus: bool = False
+    _gathering: Gathering | None = field(default=None, repr=False)
+
+    def see(self, line: LogLine) -> None:
+        """Take one line into account."""
+        visible = shown(line, self.without_gpus)
+        if visible is not None:
+            key = (line.host, line.rank)
+            self.tails.setdefault(key, deque(maxlen=TAIL_LINES)).append(visible.text)
+        if line.text.startswith("launch: "):
+            self._see_ours(line)
+        elif match := _PROGRESS.match(line.text):
+            epoch, epochs, step, steps = (int(match[index]) for index in range(1, 5))
+            rate = float(match[5].replace(",", ""))
+            self.progress = Progress(epoch, epochs, step, steps, rate, printable(match[6]))
+        elif match := _RESULT.match(line.text):
+            self.result = printable(match[1])
+
+    def tail(self, rank: int | None) -> list[str]:
+        """The last lines of one rank."""
+        for (_, other), lines in self.tails.items():
+            if other == rank:
+                return list(lines)
+        return []
+
+    def evidence(self) -> dict[int, list[Any]]:
+        """Rank -> the records of its newest whole evidence."""
+        return self._gathering.evidence() if self._gathering is not None else {}
+
+    def _see_ours(self, line: LogLine) -> None:
+        if line.text.startswith(_EVIDENCE):
+            self._gather(line.text)
+        elif proof := proof_of(line, self.stamp):
+            expected = self.world_size and proven(self.proof, self.world_size)
+            if not expected or proven(proof, self.world_size):
+                self.proof = printable(proof)
+        elif _PROOF.fullmatch(line.text):
+            self.foreign += 1
+        elif match := _FAILURE.match(line.text):
+            self._see_failure(line, match[1])
+
+    def _see_failure(self, line: LogLine, text: str) -> None:
+        try:
+            failure = printable_value(json.loads(text))
+        except ValueError:
+            return
+        if failure.pop("stamp", "") != self.stamp and self.stamp:
+            return
+        # The first one seen is the cause; an agent's verdict says more than a guard's.
+        if self.failure is None or "exit_code" not in self.failure:
+            self.failure = {"host": line.host, "rank": line.rank, **failure}
+
+    def _gather(self, text: str) -> None:
+        if self._gathering is None:
+            from launchers.core.output.evidence import gathering
+
+            self._gathering = gathering(self.stamp, self.world_size)
+        self._gathering.feed(text)
+
+
+def is_progress(text: str) -> bool:
+    """Whether a line is one that a terminal shows as a bar."""
+    return text.startswith("progress: ") and _PROGRESS.match(text) is not None
+
+
+class TracebackFolder:
+    """Shows a traceback once, not once a rank.
+
+    Ranks that run the same script fail alike. The first rank's traceback passes; an equal one of
+    another rank (numbers aside) becomes one line that points at the first.
+    """
+
+    _LONGEST = 400
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, int | None], list[LogLine]] = {}
+        self._seen: dict[str, LogLine] = {}
+        self._folded: set[tuple[str, int | None]] = set()
+
+    def feed(self, line: LogLine) -> Iterator[LogLine]:
+        """The lines to show now; those of an unfinished traceback come when it is whole."""
+        key = (line.host, line.rank)
+        block = self._open.get(key)
+        if block is not None:
+            block.append(line)
+            ended = not line.text.startswith((" ", "\t")) and bool(line.text)
+            if ended or len(block) >= self._LONGEST:
+                yield from self._close(key)
+        elif line.rank is not None and line.text.startswith("Traceback (most recent call last)"):
+            self._open[key] = [line]
+        elif key in self._folded and _between_tracebacks(line.text):
+            return
+        else:
+            self._folded.discard(key)
+            yield line
+
+    def flush(self) -> Iterator[LogLine]:
+        """What is still held back, at the job's end."""
+        for key in list(self._open):
+            yield from self._close(key)
+
+    def _close(self, key: tuple[str, int | None]) -> Iterable[LogLine]:
+        block = self._open.pop(key)
+        text = re.sub(r"\d+", "#", "\n".join(line.text for line in block))
+        first = self._seen.setdefault(text, block[0])
+        if first is block[0] or (first.host, first.rank) == key:
+            return block
+        self._folded.add(key)
+        last = block[-1]
+        note = f"(the same traceback as rank {first.rank}: {last.text[:200]})"
+        return [LogLine(last.time, last.host, last.rank, note)]
+
+
+def _between_tracebacks(text: str) -> bool:
+    return not text.strip() or text.startswith(
+        ("During handling of the above exception", "The above exception was the direct cause")
+    )

@@ -1,0 +1,1 @@
+"""What every provider's plan shares: its rows, machines, ranks' environment, rendering."""

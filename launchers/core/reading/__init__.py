@@ -1,0 +1,1 @@
+"""From launch.yaml, sweeps and values to a JobSpec."""

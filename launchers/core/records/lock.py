@@ -1,0 +1,65 @@
+"""One process at a time for what must not be done twice at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.records.ledger import data_folder
+
+
+@contextmanager
+def alone(name: str, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """No other launcher with this data folder is within the same ``name`` meanwhile.
+
+    Blocks while one is. A lock goes with its process, however that ends.
+
+    Args:
+        name: Becomes a file's name.
+        waits: Called once where another one is within.
+
+    Raises:
+        LaunchError: The data folder takes no file.
+    """
+    folder = data_folder() / "locks"
+    path = folder / f"{name}.lock"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        file = _locked(path, waits)
+    except OSError as error:
+        raise LaunchError(
+            Problem(
+                str(path),
+                error.strerror or str(error),
+                "a file that can be locked",
+                "set LAUNCH_HOME to a folder that can be written",
+                rule="data-folder",
+            )
+        ) from None
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
+def _locked(path: Path, waits: Callable[[], None]) -> int:
+    """An open file that is locked, and is the one that ``path`` names."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waits()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        # The process before may have taken the file away: then this is a lock on nothing.
+        try:
+            if os.path.samestat(os.fstat(file), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        os.close(file)

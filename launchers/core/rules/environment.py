@@ -1,0 +1,121 @@
+"""Which variables a job may set by ``--env``, the same on every provider."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from launchers.core.model.problems import Problem
+from launchers.core.records import nonce as nonces
+from launchers.core.spec.job import PROOF_MODES
+
+# What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
+# change how many ranks start or which GPU they get.
+_RESERVED_PREFIXES = ("LAUNCH_", "SM_", "OMPI_", "PMIX_")
+_RESERVED_NAMES = frozenset(
+    {
+        "CUDA_VISIBLE_DEVICES",
+        "HOROVOD_RANK",
+        "HOROVOD_SIZE",
+        "HOROVOD_LOCAL_RANK",
+        "HOROVOD_LOCAL_SIZE",
+        "HOROVOD_CROSS_RANK",
+        "HOROVOD_CROSS_SIZE",
+        "HOROVOD_HOSTNAME",
+        "HOROVOD_CONTROLLER",
+        "HOROVOD_CPU_OPERATIONS",
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR",
+        "HOROVOD_GLOO_RENDEZVOUS_PORT",
+        "HOROVOD_GLOO_IFACE",
+        "HOROVOD_ELASTIC",
+    }
+)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether ``--env`` may not set ``name``."""
+    return name.startswith(_RESERVED_PREFIXES) or name in _RESERVED_NAMES
+
+
+def problems_in_names(
+    environment: Mapping[str, str],
+    path: str = "--env",
+    free: Callable[[str], bool] = lambda name: False,
+) -> list[Problem]:
+    """One problem for each reserved name, and one for each value that no environment can hold.
+
+    Args:
+        free: Names that this provider leaves to the user all the same.
+    """
+    problems = []
+    for name, value in environment.items():
+        if is_reserved(name) and not free(name):
+            problems.append(
+                Problem(
+                    f"{path} {name}",
+                    "a name that the launcher sets",
+                    "a name of your own",
+                    _INSTEAD.get(name, "leave it out"),
+                    rule="env-reserved",
+                )
+            )
+        if "\0" in value:
+            problems.append(
+                Problem(f"{path} {name}", "a NUL character", "a text without one", rule="env-nul")
+            )
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            problems.append(
+                Problem(
+                    f"{path} {name}",
+                    "not a variable's name",
+                    "letters, digits and underscores",
+                    rule="env-name",
+                )
+            )
+    return problems
+
+
+def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem]:
+    """What a document says of its proof, LAUNCH_PROOF and LAUNCH_NONCE, where it says it wrongly.
+
+    No message carries the nonce.
+
+    Args:
+        path: Where the variables stand.
+    """
+    problems = []
+    mode = environment.get("LAUNCH_PROOF", PROOF_MODES[0])
+    if mode not in PROOF_MODES:
+        problems.append(
+            Problem(
+                f"{path}.LAUNCH_PROOF",
+                repr(mode)[:60],
+                "one of " + ", ".join(PROOF_MODES),
+                "use --proof",
+                rule="proof-mode",
+            )
+        )
+    nonce = str(environment.get(nonces.VARIABLE, nonces.PLACEHOLDER))
+    if nonce != nonces.PLACEHOLDER and not re.fullmatch(nonces.FORM, nonce):
+        problems.append(
+            Problem(
+                f"{path}.{nonces.VARIABLE}",
+                "another text",
+                "32 hexadecimal digits, drawn anew for each job",
+                "openssl rand -hex 16 draws some",
+                rule="nonce",
+            )
+        )
+    return problems
+
+
+_INSTEAD = {
+    "CUDA_VISIBLE_DEVICES": "use --gpus and --pin-gpu",
+    "HOROVOD_SIZE": "use --instances and --processes",
+    "LAUNCH_WORLD_SIZE": "use --instances and --processes",
+    "LAUNCH_KERAS": "use --keras",
+    "LAUNCH_PIN_GPU": "use --pin-gpu",
+    "LAUNCH_PROOF": "use --proof",
+    "LAUNCH_CHECKPOINT_DIR": "use --checkpoint",
+}

@@ -1,0 +1,1 @@
+"""The gate: which SDKs are installed, and whether they serve."""

@@ -1,0 +1,288 @@
+"""The source bundle: what a job's hosts get, as one deterministic archive.
+
+At its root lie our own agent and guard, and the file of `--requirements`; under ``src/`` lies the
+user's tree. Its hash is that of the uncompressed tar stream, since gzip's bytes differ between
+versions of zlib. :func:`scan` reads and hashes and writes nothing, so a dry run compresses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from launchers.core.credentials.search import scan_text
+from launchers.core.model.problems import LaunchError, Problem, errors
+from launchers.core.source import exclusions as left_behind
+from launchers.core.source.bundle_files import RUNTIME_NAMES, BundleFile, runtime_files, tar
+from launchers.core.source.texts import SourceTexts
+from launchers.core.source.tree import LeftOut, changed_while_read, read_tree
+
+MAX_BYTES = 500_000_000
+SOURCE_FOLDER = "src"
+REQUIREMENTS = "requirements.txt"
+
+_UNQUOTED = frozenset(
+    {
+        ".yaml",
+        ".yml",
+        ".ini",
+        ".cfg",
+        ".conf",
+        ".toml",
+        ".properties",
+        ".sh",
+        ".bash",
+        ".zsh",
+        ".env",
+        ".tfvars",
+        ".npmrc",
+    }
+)
+
+
+@dataclass(frozen=True)
+class SourceBundle:
+    """What :func:`scan` found.
+
+    Attributes:
+        source: The user's tree, absolute.
+        files: Every member, sorted by the bytes of its name.
+        size: Bytes of all contents together, uncompressed.
+        sha256: Hexadecimal hash of the tar stream; empty where the bundle is refused unread.
+        problems: Why it is refused, and warnings.
+        left_out: What of the tree stays behind, sorted by path.
+        allowed: Files that hold what looks like a credential and that were allowed by name.
+        texts: The contents of the user's files, as they were read for the hash.
+    """
+
+    source: Path
+    files: tuple[BundleFile, ...] = ()
+    size: int = 0
+    sha256: str = ""
+    problems: tuple[Problem, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    allowed: tuple[str, ...] = ()
+    texts: SourceTexts = field(default_factory=SourceTexts, repr=False, compare=False)
+
+    def contains(self, path: str | Path) -> bool:
+        """Whether the file ``path``, relative to the source, is in the bundle.
+
+        A file that is reached through a linked folder counts, too.
+        """
+        name = self._name_of(path)
+        return name.startswith(SOURCE_FOLDER + "/") and any(
+            name == file.name for file in self.files
+        )
+
+    def why_left_out(self, path: str | Path) -> str:
+        """Why ``path``, relative to the source, stays behind; empty when that is not known."""
+        wanted = PurePosixPath(path)
+        for left in self.left_out:
+            if wanted == PurePosixPath(left.path) or PurePosixPath(left.path) in wanted.parents:
+                return left.why
+        return ""
+
+    def left_out_summary(self, shown: int = 3) -> list[str]:
+        """One line a reason for the plan, such as ``by .gitignore: data/, a.h5 and 4 more``."""
+        by_reason: dict[str, list[str]] = {}
+        for left in self.left_out:
+            if left.notable:
+                by_reason.setdefault(left.why, []).append(left.path)
+        return [
+            f"{why}: {', '.join(paths[:shown])}"
+            + (f" and {len(paths) - shown} more" if len(paths) > shown else "")
+            for why, paths in by_reason.items()
+        ]
+
+    def write_tar(self, stream: BinaryIO) -> None:
+        """Writes the tar stream whose hash is :attr:`sha256`; reads the files again.
+
+        Raises:
+            LaunchError: The bundle is refused, or a file is no longer what was scanned (then
+                what has been written is worthless).
+        """
+        if errors(self.problems) or not self.sha256:
+            raise LaunchError(errors(self.problems))
+        digest = hashlib.sha256()
+        for chunk in tar(self.files):
+            digest.update(chunk)
+            stream.write(chunk)
+        if digest.hexdigest() != self.sha256:
+            raise changed_while_read(self.source)
+
+    def write_tar_gz(self, path: Path) -> None:
+        """Writes the compressed archive to ``path``, whole or not at all, readable by its owner.
+
+        Time and name in the gzip header are left empty. A file at ``path`` is replaced.
+
+        Raises:
+            LaunchError: As :meth:`write_tar`.
+            OSError: ``path`` cannot be written.
+        """
+        import gzip
+        import tempfile
+
+        handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with (
+                os.fdopen(handle, "wb") as file,
+                gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed,
+            ):
+                self.write_tar(packed)  # type: ignore[arg-type]  # a GzipFile writes bytes
+            os.replace(partial, path)
+        except BaseException:
+            os.unlink(partial)
+            raise
+
+    def _name_of(self, path: str | Path) -> str:
+        wanted = os.path.normpath(self.source / path)
+        inside = os.path.relpath(os.path.realpath(os.path.dirname(wanted)), self.source)
+        name = os.path.normpath(os.path.join(SOURCE_FOLDER, inside, os.path.basename(wanted)))
+        return name.replace(os.sep, "/")
+
+
+def scan(
+    source: Path,
+    entrypoints: Path,
+    requirements: Path | None = None,
+    *,
+    allowed: Collection[str] = (),
+) -> SourceBundle:
+    """Reads what would travel and hashes it. Writes nothing and needs no network.
+
+    Args:
+        source: The user's tree, or ``entrypoints`` for a shared training script.
+        entrypoints: Our own folder with agent and guard.
+        requirements: The file of `--requirements`, which becomes ``requirements.txt``.
+        allowed: Paths, relative to the source, of files that may hold what looks like a
+            credential (`--allow-value`).
+
+    Returns:
+        The bundle, with every problem at once. A credential in a file is a problem that names
+        file and line and never the value.
+
+    Raises:
+        LaunchError: A file changed or vanished while it was read.
+    """
+    refused = _refused_source(source)
+    if refused:
+        return SourceBundle(source, problems=(refused,))
+    root = Path(os.path.realpath(source))
+    shared = os.path.realpath(entrypoints) == str(root)
+    runtime, problems = runtime_files(entrypoints)
+    tree = read_tree(root, RUNTIME_NAMES if shared else frozenset())
+    problems += tree.problems
+    files = [*runtime]
+    texts = SourceTexts({file.path: root / file.path for file in tree.files})
+    if requirements is not None:
+        from launchers.core.source.requirements_file import problems_in_requirements
+
+        problems += problems_in_requirements(requirements)
+        if requirements.is_file():
+            files.append(BundleFile(REQUIREMENTS, requirements, requirements.stat().st_size))
+    for file in tree.files:
+        name, origin = f"{SOURCE_FOLDER}/{file.path}", root / file.path
+        files.append(BundleFile(name, origin, file.size, file.executable, file.link))
+    files.sort(key=lambda file: file.name.encode())
+    size = sum(file.size for file in files)
+    if size > MAX_BYTES:
+        problems.append(_too_large(files, size))
+        left_out = tuple(tree.left_out)
+        return SourceBundle(root, tuple(files), size, "", tuple(problems), left_out, (), texts)
+    search = _CredentialSearch(allowed, texts)
+    digest = hashlib.sha256()
+    for chunk in tar(files, search.look):
+        digest.update(chunk)
+    return SourceBundle(
+        root,
+        tuple(files),
+        size,
+        digest.hexdigest(),
+        tuple(problems + search.problems),
+        tuple(tree.left_out),
+        tuple(search.passed),
+        texts,
+    )
+
+
+def _refused_source(source: Path) -> Problem | None:
+    """Why ``source`` as a whole is refused."""
+
+    def refuse(found: str, fix: str) -> Problem:
+        expected = "a folder with the training script and what it imports"
+        return Problem("--source", f"{source} {found}", expected, fix, rule="source.folder")
+
+    if not source.exists():
+        return refuse("does not exist", "Check the path")
+    if not source.is_dir():
+        return refuse(
+            "is not a folder", f"Name the folder that it lies in: --source {source.parent}"
+        )
+    root, home = (Path(os.path.realpath(path)) for path in (source, os.path.expanduser("~")))
+    if root == home or root in home.parents:
+        kind = "is a home folder" if root == home else "holds the home folder"
+        return refuse(kind, "Put the script into a folder of its own, or name one with --source")
+    if root == Path(root.anchor):
+        return refuse("is the root of the file system", "Name the script's own folder")
+    if not os.access(root, os.R_OK | os.X_OK):
+        return refuse("cannot be read by this user", f"Run `chmod u+rx {source}`")
+    if left_behind.is_environment(os.listdir(root)):
+        return refuse("is a virtual environment", "Name the folder of the script itself")
+    return None
+
+
+class _CredentialSearch:
+    """Looks for credentials in the contents that go by, and hands them to ``texts``."""
+
+    def __init__(self, allowed: Collection[str], texts: SourceTexts) -> None:
+        self.texts = texts
+        self.allowed = {PurePosixPath(path) for path in allowed}
+        self.problems: list[Problem] = []
+        self.passed: list[str] = []
+
+    def look(self, file: BundleFile, content: bytes) -> None:
+        if file.ours:
+            return
+        path = file.name.removeprefix(SOURCE_FOLDER + "/")
+        self.texts.keep(path, content)
+        if b"\0" in content:
+            return
+        name = file.name.rpartition("/")[2].lower()
+        unquoted = os.path.splitext(name)[1] in _UNQUOTED or name.startswith((".env", "dockerfile"))
+        found = scan_text(content.decode("utf-8", "replace"), configuration=unquoted)
+        if found and PurePosixPath(path) in self.allowed:
+            self.passed.append(path)
+            return
+        self.problems += [_credential(path, line, kind) for line, kind in found]
+
+
+def _credential(path: str, line: int, kind: str) -> Problem:
+    return Problem(
+        path=f"{path}:{line}",
+        found=f"holds what looks like {kind}",
+        expected="no credential in a source that is uploaded",
+        fix="Read it from an environment variable and pass that with --secret NAME=REFERENCE, or "
+        "leave the file out with a line in .launchignore; if it is no credential, "
+        f"--allow-value '{path}' lets the file pass",
+        rule="source.credential",
+    )
+
+
+def _too_large(files: Iterable[BundleFile], size: int) -> Problem:
+    largest = sorted(files, key=lambda file: (-file.size, file.name))[:10]
+    listed = ", ".join(
+        f"{file.name.removeprefix(SOURCE_FOLDER + '/')} {file.size / 1e6:.1f} MB"
+        for file in largest
+    )
+    return Problem(
+        path="--source",
+        found=f"{size / 1e6:.0f} MB; the largest files: {listed}",
+        expected=f"at most {MAX_BYTES / 1e6:.0f} MB",
+        fix="Name what the script does not need in .launchignore, and bring data by --channel or "
+        "from a bucket",
+        rule="source.size",
+    )

@@ -1,0 +1,52 @@
+"""The one file of `--requirements`: what it names must be installable without any other file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from launchers.core.model.problems import Problem
+
+_OTHER_FILE = re.compile(
+    r"""
+      (?: -r | --requirement | -c | --constraint ) [\s=]* (?!https?://) (?P<file>\S+)
+    | (?: -e | --editable ) [\s=]+ (?! [a-z+]+:// | git@ ) (?P<folder>\S+)
+    | (?P<path> (?: \.{1,2}/ | / | file: ) \S* )
+    | [\w.\[\],-]+ \s* @ \s* (?P<url> file: \S+ )
+    """,
+    re.VERBOSE,
+)
+
+
+def problems_in_requirements(path: Path) -> list[Problem]:
+    """Why ``path`` cannot serve as the job's requirements; empty when it can.
+
+    It travels alone, so a line that names another local file or folder would fail in the job,
+    after the machines were started. The forms are those of pip's requirements file format.
+    """
+    if not path.is_file():
+        found = "is not a file" if path.exists() else "does not exist"
+        return [Problem("--requirements", f"{path} {found}", "a requirements file of pip")]
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (UnicodeDecodeError, PermissionError) as error:
+        found = f"{path} cannot be read: {type(error).__name__}"
+        return [Problem("--requirements", found, "a readable text file in UTF-8")]
+    problems = []
+    for number, line in enumerate(lines, start=1):
+        match = _OTHER_FILE.match(line.strip())
+        if match:
+            other = next(value for value in match.groupdict().values() if value)
+            problems.append(_needs_another_file(path, number, other))
+    return problems
+
+
+def _needs_another_file(path: Path, number: int, other: str) -> Problem:
+    return Problem(
+        path=f"{path}:{number}",
+        found=f"needs the local file or folder {other}, which does not travel with it",
+        expected="requirements that are complete in one file",
+        fix="Write its lines here (`pip-compile` makes one file of several), or put the package "
+        "into the source instead",
+        rule="requirements.local",
+    )

@@ -1,0 +1,183 @@
+"""Which folder travels and which script in it runs, the same on every provider."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from launchers.core.model.problems import Problem
+from launchers.core.paths import entrypoints_folder
+from launchers.core.source.bundle import SourceBundle, scan
+from launchers.core.source.python_module import find_module
+from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source folder and the script in it.
+
+    Attributes:
+        folder: Absolute.
+        script: The file that runs, relative to ``folder``, with forward slashes.
+        shared: Whether it is the training script that comes with the launcher, by default or
+            because its path was given.
+        module: The name by which ``python -m`` runs it in ``folder``, or "" for a script.
+    """
+
+    folder: Path
+    script: str
+    shared: bool = False
+    module: str = ""
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        """What stands before the arguments where agent or guard are started."""
+        return ("-m", self.module) if self.module else (self.script,)
+
+    @property
+    def requirements(self) -> Path | None:
+        """A requirements.txt that lies in the folder, asked for or not."""
+        found = self.folder / "requirements.txt"
+        return found if found.is_file() and not self.shared else None
+
+
+def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
+    """The source of ``job``; reads the folder, changes nothing.
+
+    SCRIPT is a path from the working folder or from ``--source``. Without SCRIPT it is the shared
+    training script, unless ``-m`` names a module in ``--source``, which is the working folder
+    where nothing is said.
+    """
+    if job.module is not None:
+        return _located_module(job, job.module)
+    if job.script is None:
+        if job.source is not None:
+            return Source(Path(job.source), ""), [
+                Problem(
+                    "SCRIPT",
+                    "none",
+                    "the script in --source that runs",
+                    f"name it: {job.source.rstrip('/')}/train.py",
+                    rule="script-missing",
+                )
+            ]
+        return Source(entrypoints_folder(), SHARED_SCRIPT, shared=True), []
+    script = Path(job.script).expanduser()
+    if job.source is not None:
+        folder = Path(job.source).expanduser().absolute()
+        if not folder.is_dir():
+            return Source(folder, job.script), [_no_source(job.source)]
+        if not script.is_absolute() and (folder / script).is_file():
+            script = folder / script
+    script = script.absolute()
+    if not script.is_file():
+        found = "a folder" if script.is_dir() else "no such file"
+        return Source(script.parent, script.name), [
+            Problem(
+                "SCRIPT",
+                f"{job.script} ({found})",
+                "a Python file",
+                _near(script),
+                rule="script-missing",
+            )
+        ]
+    folder = folder if job.source is not None else script.parent
+    problems = []
+    try:
+        relative = script.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        problems.append(
+            Problem(
+                "SCRIPT",
+                f"{job.script} is not below {folder}",
+                "a script in --source",
+                f"--source {script.parent}",
+                rule="script-outside-source",
+            )
+        )
+        relative = script.name
+    return Source(folder, relative, shared=_is_shared(folder, relative)), problems
+
+
+def _is_shared(folder: Path, script: str) -> bool:
+    return script == SHARED_SCRIPT and folder.resolve() == entrypoints_folder().resolve()
+
+
+def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:
+    folder = Path(job.source or "").expanduser().absolute()
+    if not folder.is_dir():
+        return Source(folder, "", module=module), [_no_source(job.source or folder)]
+    file, problem = find_module(folder, module, job.provider or "local")
+    problems = [problem] if problem else []
+    if job.script is not None:
+        problems.append(
+            Problem(
+                "SCRIPT and -m",
+                f"{job.script} and {module}",
+                "one of the two",
+                "leave out `script` or `module`",
+                rule="script-and-module",
+            )
+        )
+    return Source(folder, file, module=module), problems
+
+
+def _no_source(folder: str | Path) -> Problem:
+    return Problem("--source", str(folder), "a folder that exists", rule="source-missing")
+
+
+def requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:
+    """The file of ``--requirements``, absolute, or None."""
+    if job.requirements is None:
+        return None, []
+    path = Path(job.requirements).expanduser().absolute()
+    if path.is_file():
+        return path, []
+    return path, [
+        Problem(
+            "--requirements",
+            f"{job.requirements} (no such file)",
+            "a requirements file",
+            rule="requirements-missing",
+        )
+    ]
+
+
+def _near(script: Path) -> str:
+    if not script.parent.is_dir():
+        return f"the folder {script.parent} does not exist"
+    from launchers.core.model.problems import did_you_mean
+
+    names = [path.name for path in script.parent.glob("*.py")]
+    return did_you_mean(script.name, names) or "give its path"
+
+
+def bundle_of(job: JobSpec) -> SourceBundle:
+    """The source bundle of ``job``: what travels, its hash, and what stops it from travelling.
+
+    Reads every file once a process; a second call for the same source gives the same answer. A
+    tree that is too large to travel has no hash of its contents; names, sizes and times of its
+    files serve instead, for a job that runs where they lie.
+    """
+    source, _ = locate(job)
+    requirements, _ = requirements_file(job)
+    return _scanned(source.folder, requirements, job.allow_values)
+
+
+@lru_cache(maxsize=8)
+def _scanned(folder: Path, requirements: Path | None, allowed: tuple[str, ...]) -> SourceBundle:
+    bundle = scan(folder, entrypoints_folder(), requirements, allowed=allowed)
+    if bundle.sha256:
+        return bundle
+    digest = hashlib.sha256()
+    for file in bundle.files:
+        modified = file.origin.lstat().st_mtime_ns
+        digest.update(f"{file.name}\0{file.size}\0{modified}\n".encode())
+    return replace(bundle, sha256=digest.hexdigest())
+
+
+def user_files(bundle: SourceBundle) -> list[Path]:
+    """The files of the user's tree that are in the bundle, where they lie."""
+    return [file.origin for file in bundle.files if file.name.startswith("src/")]

@@ -1,0 +1,253 @@
+"""What the user asks for: one dataclass, from which flags, launch.yaml, its JSON schema and the
+documentation's table are made.
+
+The annotations are real objects here (no ``from __future__ import annotations``), so that the
+command line can read a field's :class:`~launchers.core.spec.value_types.Kind` without evaluating
+strings.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Annotated, Any, ClassVar
+
+from launchers.core.spec.value_types import (
+    Arguments,
+    Choice,
+    Count,
+    Duration,
+    Kind,
+    Pairs,
+    Switch,
+    Text,
+    Words,
+)
+
+SHARED_SCRIPT = "train_image_classifier.py"
+# What a success must show; entrypoints/launch_runtime/evidence.py says what each means.
+EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
+# What `--strategy` can be; `auto` is read from the source, as without it.
+STRATEGIES = ("auto", "horovod")
+NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+
+
+def option(
+    *flags: str,
+    help: str,  # noqa: A002 - the word of click and argparse
+    metavar: str = "",
+    default: Any = None,
+    needs: str = "",
+    key: str = "",
+) -> Any:
+    """A dataclass field that is also a flag and a key of launch.yaml.
+
+    Args:
+        flags: The flag and its aliases; none for a key that only a file can give.
+        help: One line, for ``--help``, the JSON schema and the documentation.
+        metavar: What stands for the value in the help.
+        default: The value when neither flag nor file gives one; a mutable one is copied.
+        needs: The capability that a provider must declare for this field to apply there.
+        key: The key in launch.yaml where it differs from the field's name.
+    """
+    metadata = {"flags": flags, "help": help, "metavar": metavar, "needs": needs, "key": key}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderOptions:
+    """The fields that only one provider has; a provider's package subclasses it."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec:
+    """A job as its user describes it. Nothing here was looked up; nothing here is a default of
+    the provider.
+
+    ``world_size = instances x processes`` is not a field: the plan computes it once, from what
+    the machine has.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+    script: Annotated[str | None, Text()] = option(
+        help="The training script, a path below --source.", metavar="SCRIPT"
+    )
+    module: Annotated[str | None, Text()] = option(
+        "-m",
+        "--module",
+        help="A module to run instead, as `python -m` does in --source.",
+        metavar="MODULE",
+    )
+    arguments: Annotated[tuple[str, ...], Arguments()] = option(
+        help="The script's own arguments, verbatim and in order.", key="args", default=()
+    )
+    source: Annotated[str | None, Text()] = option(
+        "--source",
+        help="The folder that travels. Default: the script's; for -m this one.",
+        metavar="DIR",
+    )
+    requirements: Annotated[str | None, Text()] = option(
+        "--requirements", help="A requirements file to install for the ranks.", metavar="FILE"
+    )
+    name: Annotated[
+        str | None,
+        Text(NAME_PATTERN, "letters, digits and inner hyphens"),
+    ] = option("--name", help="First part of the job's name. Default: the script's.")
+    instances: Annotated[int, Count(1, 1000)] = option(
+        "--instances", help="Hosts.", metavar="N", default=1
+    )
+    processes: Annotated[int | None, Count(1, 512)] = option(
+        "--processes", help="Ranks on each host. Default: one a GPU.", metavar="M"
+    )
+    gpus: Annotated[int | None, Count(0, 64)] = option(
+        "--gpus", help="GPUs on each host.", metavar="G"
+    )
+    machine: Annotated[str | None, Text()] = option(
+        "--machine", help="The provider's machine type.", metavar="TYPE", needs="machines"
+    )
+    image: Annotated[str | None, Text()] = option(
+        "--image", help="The container image of the ranks.", metavar="IMAGE", needs="images"
+    )
+    environment: Annotated[dict[str, str], Pairs()] = option(
+        "--env",
+        help="A variable for every rank (repeatable).",
+        metavar="K=V",
+        key="env",
+        default={},
+    )
+    secrets: Annotated[dict[str, str], Pairs(what="NAME=REFERENCE")] = option(
+        "--secret",
+        help="A variable from a secret store, by reference (repeatable).",
+        metavar="NAME=REF",
+        default={},
+        needs="secrets",
+    )
+    pin_gpu: Annotated[str | None, Choice(("guard", "script", "none"))] = option(
+        "--pin-gpu",
+        help="Who gives each rank its GPU. Default: read from the source.",
+        metavar="guard|script|none",
+    )
+    proof: Annotated[str, Choice(PROOF_MODES)] = option(
+        "--proof",
+        help="What a success must show: that the ranks exchanged what they trained, hvd.init() "
+        "alone, or every rank's evidence.",
+        metavar="exchange|init|strict",
+        default=EXCHANGE,
+    )
+    strategy: Annotated[str | None, Choice(STRATEGIES)] = option(
+        "--strategy",
+        help="What makes the ranks train together. Default: read from the source.",
+        metavar="auto|horovod",
+    )
+    keras: Annotated[str, Choice(("auto", "2", "3"))] = option(
+        "--keras",
+        help="The Keras of the script and of Horovod. Default: read from the source.",
+        metavar="auto|2|3",
+        default="auto",
+    )
+    max_runtime: Annotated[int | None, Duration()] = option(
+        "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"
+    )
+    spot: Annotated[bool, Switch()] = option(
+        "--spot", help="Use spare capacity that may be taken back.", default=False, needs="spot"
+    )
+    max_wait: Annotated[int | None, Duration()] = option(
+        "--max-wait",
+        help="Give up waiting for machines after this time.",
+        metavar="2h",
+        needs="max-wait",
+    )
+    checkpoint: Annotated[str | None, Text()] = option(
+        "--checkpoint", help="Where checkpoints go, used as given.", metavar="PLACE"
+    )
+    output_path: Annotated[str | None, Text()] = option(
+        "--output-path", help="Where model and logs go.", metavar="PLACE"
+    )
+    region: Annotated[str | None, Text(r"[a-z]{2}[a-z0-9-]{1,40}", "a region's name")] = option(
+        "--region", "--location", help="Where the job runs.", metavar="REGION", needs="regions"
+    )
+    bucket: Annotated[str | None, Text()] = option(
+        "--bucket",
+        help="The bucket for code, checkpoints and models.",
+        metavar="BUCKET",
+        needs="buckets",
+    )
+    tags: Annotated[dict[str, str], Pairs(name_pattern=r"[^=]{1,128}", what="KEY=VALUE")] = option(
+        "--tag",
+        help="A tag or label of the job (repeatable).",
+        metavar="K=V",
+        default={},
+        needs="tags",
+    )
+    allow_values: Annotated[tuple[str, ...], Words()] = option(
+        "--allow-value",
+        help="Let this named value pass although it looks like a credential.",
+        metavar="NAME",
+        default=(),
+    )
+
+    # Filled by the launcher, not by the user.
+    provider: str = field(default="", metadata={})
+    options: Any = field(default=None, metadata={})
+    full_name: str = field(default="", metadata={})  # <name>-<digest8>-<n>
+    run: int = field(default=1, metadata={})  # n
+    checkpoint_of: str = field(default="", metadata={})  # the run whose checkpoints are kept
+    checkpoint_folder: str = field(default="", metadata={})  # and where they lie
+    # Where role, bucket and region came from, once the provider has resolved them.
+    origins: Mapping[str, str] = field(default_factory=dict, metadata={})
+
+
+def option_fields(
+    cls: type, capabilities: frozenset[str] | None = None
+) -> list[tuple[Field[Any], Kind]]:
+    """The fields of ``cls`` that a user may give, each with its kind, in order.
+
+    With ``capabilities`` only those that a provider which declares them has.
+    """
+    found = []
+    for item in fields(cls):
+        if "help" not in item.metadata:
+            continue
+        needs = item.metadata["needs"]
+        if capabilities is None or not needs or needs in capabilities:
+            found.append((item, item.type.__metadata__[0]))  # type: ignore[union-attr]
+    return found
+
+
+def key_of(item: Field[Any]) -> str:
+    """The field's key in launch.yaml."""
+    return item.metadata["key"] or item.name
+
+
+def default_of(item: Field[Any]) -> Any:
+    """The field's default, made anew where it is mutable."""
+    if item.default_factory is not MISSING:
+        return item.default_factory()
+    return item.default
+
+
+def base_name(job: JobSpec) -> str:
+    """The first part of the job's name: ``--name``, else the script's or the module's, in letters
+    that every provider takes (letters, digits, inner hyphens)."""
+    if job.name:
+        return job.name
+    stem = re.sub(r"\.py$", "", (job.script or SHARED_SCRIPT).rsplit("/", 1)[-1])
+    if job.module:
+        # With its packages: many a package has a `train`, and Google's are all `trainer.task`.
+        stem = job.module.removesuffix(".__main__")
+    return re.sub(r"[^a-zA-Z0-9]+", "-", stem).strip("-") or "job"
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with ``over`` on top; mappings (env, tags) are merged name by name."""
+    result = dict(base)
+    for name, value in over.items():
+        if isinstance(value, dict) and isinstance(result.get(name), dict):
+            result[name] = {**result[name], **value}
+        else:
+            result[name] = value
+    return result

@@ -1,0 +1,1 @@
+"""The image that ranks run in: build, push, check."""

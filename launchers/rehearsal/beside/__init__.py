@@ -1,0 +1,1 @@
+"""What stands beside the containers: object stores, tokens, metadata."""

@@ -1,0 +1,1 @@
+"""The course of a rehearsal, from its start to its verdict."""

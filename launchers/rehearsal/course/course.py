@@ -1,0 +1,202 @@
+"""The acts of one rehearsal: one, or more where spot capacity is taken back in between, or where
+the service would run the whole job again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from launchers.core.model.jobs import FAILED, JobDefinition, LogLine
+from launchers.core.output.lines import JobWatch
+from launchers.core.records.nonce import without_secret
+from launchers.rehearsal.course import run_once as act
+from launchers.rehearsal.course.outcome import RehearsalResult, judged
+from launchers.rehearsal.course.outputs import Gathered, carry_over, gather
+from launchers.rehearsal.course.restarts import first_half, is_tried_again, second_half, tried_again
+from launchers.rehearsal.course.run_once import Act, ActEnd
+from launchers.rehearsal.engine.cluster import Cluster, StartError
+from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.staging.stage import Stage
+
+
+class Audience(Protocol):
+    """Hears what a rehearsal has to say while it runs."""
+
+    def plan(self, prepared: Stage, labels: Labels) -> None:
+        """What is about to start, deviations first."""
+
+    def note(self, text: str) -> None:
+        """A line for a person."""
+
+    def line(self, line: LogLine, watch: JobWatch) -> None:
+        """A line of the job."""
+
+
+class Play:
+    """Creates, starts, hears and judges the containers of one rehearsal; others remove them.
+
+    Args:
+        client: The engine.
+        folder: Where the outcome goes; made here.
+        interrupt_after: Seconds after the proof line, or None.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        labels: Labels,
+        prepared: Stage,
+        definition: JobDefinition,
+        folder: Path,
+        audience: Audience,
+        interrupt_after: int | None = None,
+    ):
+        self._client, self._labels, self._stage = client, labels, prepared
+        self._definition, self._folder = definition, folder
+        self._audience, self._interrupt_after = audience, interrupt_after
+        self._cluster = self._new_cluster()
+        self._log: TextIO | None = None
+        self._acted = 0.0  # seconds in which containers ran, all acts together
+
+    def run(self) -> RehearsalResult:
+        """Play to the end. Blocks.
+
+        Raises:
+            OSError: The outcome's folder cannot be written.
+        """
+        began = time.monotonic()
+        self._folder.mkdir(parents=True, mode=0o700)
+        (self._folder / "document.json").write_text(self._definition.text, encoding="utf-8")
+        try:
+            with (self._folder / "rehearsal.log").open("w", encoding="utf-8") as log:
+                self._log = log
+                played, end, halves = self._acts()
+        except StartError as fault:
+            return self._not_started(fault, time.monotonic() - began)
+        return self._result(played, end, halves, began)
+
+    def _acts(self) -> tuple[Act, ActEnd, tuple[str, ...]]:
+        conduct = self._stage.conduct
+        limit = conduct.max_runtime
+        stop_at = time.monotonic() + limit if limit else None
+        self._cluster.make_network()
+        self._create()
+        played, end = self._act(stop_at, self._interrupt_after)
+        told: list[str] = []
+        interrupted, retries = end.kind == act.INTERRUPTED, 0
+        while end.kind == act.INTERRUPTED or is_tried_again(end, conduct, retries):
+            if end.kind == act.INTERRUPTED:
+                told.append(first_half(played.seen, end, conduct))
+            else:
+                retries += 1
+                told.append(tried_again(end, conduct, retries))
+            self._audience.note(told[-1])
+            self._begin_again()
+            played, end = self._act(stop_at, None)
+        if interrupted:
+            told.append(second_half(played.seen))
+        return played, end, tuple(told)
+
+    def _act(self, stop_at: float | None, interrupt_after: int | None) -> tuple[Act, ActEnd]:
+        running = Act(
+            self._cluster,
+            self._stage.containers,
+            self._stage.conduct,
+            self._line,
+            stop_at,
+            interrupt_after,
+            self._stage.expected.to_prove.watch(),
+        )
+        self._cluster.start(self._stage.conduct.start_apart)
+        began = time.monotonic()
+        end = running.run()
+        self._acted += time.monotonic() - began
+        return running, end
+
+    def _begin_again(self) -> None:
+        """New containers with nothing but the folders that the service keeps."""
+        self._cluster.signal("SIGKILL")
+        kept = carry_over(self._cluster, self._stage.containers, self._stage.work / "kept")
+        self._cluster.remove()
+        self._cluster = self._new_cluster()
+        self._create()
+        for container in self._stage.containers:
+            if kept:
+                self._cluster.put_files(container.name, kept)
+
+    def _create(self) -> None:
+        self._cluster.create()
+        for container in self._stage.beside:
+            self._cluster.add_beside(container)
+
+    def _new_cluster(self) -> Cluster:
+        stage, isolated = self._stage, self._stage.conduct.isolated
+        return Cluster(self._client, self._labels, stage.containers, stage.limits, isolated)
+
+    def _line(self, line: LogLine, watch: JobWatch) -> None:
+        line = without_secret(line, self._stage.expected.nonce)
+        rank = "-" if line.rank is None else line.rank
+        print(f"{line.time:.3f} [{line.host}/{rank}] {line.text}", file=self._log, flush=True)
+        self._audience.line(line, watch)
+
+    def _result(
+        self, played: Act, end: ActEnd, halves: tuple[str, ...], began: float
+    ) -> RehearsalResult:
+        stage, seen = self._stage, played.seen
+        found = judged(end, seen, stage.expected, stage.containers, stage.conduct.max_runtime)
+        collecting = time.monotonic()
+        gathered = Gathered()
+        if end.kind != act.ENGINE_LOST:
+            self._cluster.signal("SIGKILL")  # the end is decided: the others at once
+            gathered = gather(self._cluster, stage.containers, self._folder)
+        now = time.monotonic()
+        failure = seen.watch.failure
+        return RehearsalResult(
+            id=self._labels.id,
+            name=self._definition.name,
+            state=found.state,
+            reason=found.reason,
+            proof=found.proof,
+            expected=stage.expected,
+            deviations=stage.deviations,
+            warnings=tuple(seen.causes.warnings) if not found.reason else (),
+            seconds={
+                "containers": collecting - began - self._acted,
+                "job": self._acted,
+                **seen.pauses,
+                "collecting": now - collecting,
+            },
+            folder=self._folder,
+            collected=gathered.folders,
+            differences=tuple(gathered.differences),
+            refused=tuple(gathered.refused),
+            halves=halves,
+            failure=failure,
+            tail=tuple(_tail(played, end)),
+            fix=found.fix,
+        )
+
+    def _not_started(self, fault: StartError, seconds: float) -> RehearsalResult:
+        return RehearsalResult(
+            id=self._labels.id,
+            name=self._definition.name,
+            state=FAILED,
+            reason=f"{fault.container} did not start: {fault}",
+            proof="",
+            expected=self._stage.expected,
+            deviations=self._stage.deviations,
+            seconds={"containers": seconds},
+            folder=self._folder,
+        )
+
+
+def _tail(played: Act, end: ActEnd) -> Sequence[str]:
+    """The last lines of the rank that failed first, else of the container that decided."""
+    watch, failure = played.seen.watch, played.seen.watch.failure
+    if failure and failure.get("rank") is not None:
+        return watch.tail(failure["rank"])
+    if end.ending is None or end.ending.well:
+        return ()
+    return list(watch.tails.get((end.ending.container, None), ()))

@@ -1,0 +1,91 @@
+"""Folders out of the containers: the outcome for the user, checkpoints for a second half."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from launchers.core.model.containers import Container
+from launchers.rehearsal.course.unpack import Unpacked, differences, unpack
+from launchers.rehearsal.engine.cluster import Cluster
+
+
+@dataclass
+class Gathered:
+    """What came out.
+
+    Attributes:
+        folders: ``model of algo-1`` -> its folder; only those that held a file.
+        differences: What differs between the hosts.
+        refused: What stayed behind, with the reason.
+    """
+
+    folders: dict[str, Path] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def gather(cluster: Cluster, containers: Sequence[Container], target: Path) -> Gathered:
+    """Copy every collected folder of every container to ``target/<host>/<name>``. May block."""
+    gathered = Gathered()
+    names = dict.fromkeys(name for container in containers for name in container.collected)
+    for name in names:
+        hosts: dict[str, dict[str, str]] = {}
+        for container in containers:
+            if name not in container.collected:
+                continue
+            folder = target / container.name / name
+            found = _copied(cluster, container.name, container.collected[name], folder)
+            hosts[container.name] = found.files
+            gathered.refused += [f"{container.name} {name}: {text}" for text in found.refused]
+            if found.files:
+                gathered.folders[f"{name} of {container.name}"] = folder
+            else:
+                _remove_empty(folder, target)
+        gathered.differences += [f"{name}: {line}" for line in differences(hosts)]
+    return gathered
+
+
+def carry_over(cluster: Cluster, containers: Sequence[Container], work: Path) -> dict[str, Path]:
+    """What the service keeps over an interruption: path in every container -> its new file.
+
+    The hosts' folders become one, as in the one place in the cloud that all of them are copied
+    to; where two hosts have a file of one name, the newer one is kept.
+    """
+    kept: dict[str, tuple[float, Path]] = {}
+    for container in containers:
+        for path in container.kept:
+            folder = work / container.name / path.strip("/").replace("/", "-")
+            for name in _copied(cluster, container.name, path, folder).files:
+                file = folder / name
+                if not file.is_symlink():
+                    _keep_newer(kept, f"{path}/{name}", file)
+    return {path: file for path, (_, file) in kept.items()}
+
+
+def _keep_newer(kept: dict[str, tuple[float, Path]], path: str, file: Path) -> None:
+    time = file.stat().st_mtime
+    if path not in kept or time > kept[path][0]:
+        kept[path] = (time, file)
+
+
+def _copied(cluster: Cluster, host: str, path: str, folder: Path) -> Unpacked:
+    from docker.errors import DockerException, NotFound
+
+    try:
+        return unpack(cluster.folder(host, path), folder)
+    except NotFound:
+        return Unpacked()  # a folder that the job's own code makes, if it does
+    except (DockerException, OSError, tarfile.TarError, KeyError) as error:
+        return Unpacked(refused=[f"{path} cannot be read: {type(error).__name__}"])
+
+
+def _remove_empty(folder: Path, root: Path) -> None:
+    """Remove the folders that a copy without files made, up to ``root``."""
+    inner = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
+    for path in (*inner, folder, folder.parent):
+        if path == root or not path.is_dir() or any(path.iterdir()):
+            continue
+        path.rmdir()

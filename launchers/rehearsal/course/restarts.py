@@ -1,0 +1,54 @@
+"""What is said of a rehearsal that had to begin again: capacity taken back, a transient failure."""
+
+from __future__ import annotations
+
+from launchers.core.model.containers import Conduct
+from launchers.rehearsal.course.run_once import ENDED, ActEnd, Seen
+
+
+def first_half(seen: Seen, end: ActEnd, conduct: Conduct) -> str:
+    """How far it came, and whether anything heard the SIGTERM."""
+    if end.heard:
+        heard = f"SIGTERM was seen: {end.heard}"
+    else:
+        heard = f"no rank saw SIGTERM{': ' + conduct.unheard if conduct.unheard else ''}"
+    return f"first half: {_reached(seen)}; {heard}"
+
+
+def second_half(seen: Seen) -> str:
+    """Whether it went on where the first half's checkpoints were."""
+    first = seen.first_progress
+    if first is None:
+        return "second half: no rank printed its progress, so where it began is not known"
+    anew = first.epoch == 1
+    began = "began anew" if anew else f"went on from epoch {first.epoch}/{first.epochs}"
+    return f"second half: {began}, {_reached(seen)}"
+
+
+def is_tried_again(end: ActEnd, conduct: Conduct, retries: int) -> bool:
+    """Whether the service would run the whole job again.
+
+    Args:
+        retries: How often it has.
+    """
+    if end.kind != ENDED or end.ending is None or end.ending.well:
+        return False
+    return end.ending.code in conduct.retried_codes and retries < conduct.retries
+
+
+def tried_again(end: ActEnd, conduct: Conduct, number: int) -> str:
+    """That it does, and why."""
+    assert end.ending is not None
+    return (
+        f"{end.ending.fault}, which the service takes for a passing fault: it runs the whole job "
+        f"again ({number} of {conduct.retries} times at most)"
+    )
+
+
+def _reached(seen: Seen) -> str:
+    progress = seen.watch.progress
+    if progress is None:
+        return "no rank printed its progress"
+    return (
+        f"reached epoch {progress.epoch}/{progress.epochs}, step {progress.step}/{progress.steps}"
+    )

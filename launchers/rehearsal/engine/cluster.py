@@ -1,0 +1,263 @@
+"""N containers on a network of their own. Knows nothing of providers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from launchers.core.model.containers import Container
+from launchers.rehearsal.engine.archive import archive_of
+from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.engine.output import Event, follow
+from launchers.rehearsal.engine.volumes import make_volumes, volumes
+
+_LONGEST_START = 30.0  # seconds, for containers that start one after another
+_SHM_SHARE = 0.5  # of the memory limit, which it counts against
+_PROCESSES = 32_768  # in one container; a runaway script must not take the machine with it
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one container may use.
+
+    Attributes:
+        memory: Bytes, swap included; None for no limit.
+        devices: The GPUs of each container, by name, as the engine's GPU runtime calls them.
+    """
+
+    memory: int | None = None
+    devices: tuple[tuple[str, ...], ...] = ()
+
+
+class StartError(Exception):
+    """A container that could not be made or started; ``container`` is its host's name."""
+
+    def __init__(self, container: str, reason: str):
+        self.container = container
+        super().__init__(reason)
+
+
+class Cluster:
+    """The containers of one rehearsal, from creation to removal.
+
+    Args:
+        client: The engine, a ``docker.DockerClient``.
+        limits: For each container alike.
+        isolated: The network leads nowhere else.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        labels: Labels,
+        containers: Sequence[Container],
+        limits: Limits = Limits(),
+        isolated: bool = False,
+    ):
+        self._api = client.api
+        self._labels = labels
+        self._containers = containers
+        self._limits = limits
+        self._isolated = isolated
+        self._ids: dict[str, str] = {}
+        self.events: SimpleQueue[Event] = SimpleQueue()
+
+    @property
+    def network(self) -> str:
+        """The network's name."""
+        return self._labels.name
+
+    def make_network(self) -> None:
+        """Make the private network, and the volumes of shared folders. May block.
+
+        Raises:
+            docker.errors.APIError: The engine has none left to give.
+        """
+        self._api.create_network(
+            self.network,
+            driver="bridge",
+            internal=self._isolated,
+            labels=self._labels.values(),
+            check_duplicate=True,
+        )
+        make_volumes(self._api, self._labels, self._containers)
+
+    def create(self) -> None:
+        """Create every container with its files; none runs yet. May block.
+
+        Raises:
+            StartError: One cannot be created.
+        """
+        self._each(self._create, range(len(self._containers)))
+
+    def start(self, apart: float = 0.0) -> None:
+        """Start every container and listen to it; :attr:`events` has what happens then.
+
+        Args:
+            apart: Seconds between two starts, the leader's the last; 0 for all at once. Blocks for
+                half a minute at most.
+
+        Raises:
+            StartError: One cannot be started.
+        """
+        if not apart:
+            self._each(self._start, self._containers)
+            return
+        pause = min(apart, _LONGEST_START / len(self._containers))
+        for place, item in enumerate(sorted(self._containers, key=lambda item: item.leader)):
+            if place:
+                time.sleep(pause)
+            self._start(item)
+
+    def add_beside(self, container: Container) -> None:
+        """Create and start a container that serves the others and is none of the job's.
+
+        Raises:
+            StartError: It cannot be started.
+        """
+        from docker.errors import APIError
+
+        self._create_one(container, ())
+        try:
+            self._api.start(self._ids[container.name])
+        except APIError as error:
+            raise StartError(container.name, explanation(error)) from None
+
+    def next_event(self, timeout: float) -> Event | None:
+        """What happened next, or None where nothing did for ``timeout`` seconds."""
+        try:
+            return self.events.get(timeout=max(0.0, timeout))
+        except Empty:
+            return None
+
+    def signal(self, name: str, hosts: Iterable[str] | None = None) -> None:
+        """Send a signal (``SIGTERM``) to process 1 of the containers that still run."""
+        chosen = list(hosts) if hosts is not None else [item.name for item in self._containers]
+        self._quietly(lambda host: self._api.kill(self._ids[host], signal=name), chosen)
+
+    def run_in(self, host: str, *command: str) -> str:
+        """The output of a command in a running container; empty where it cannot be run."""
+        from docker.errors import DockerException
+
+        try:
+            made = self._api.exec_create(self._ids[host], list(command))
+            output: bytes = self._api.exec_start(made["Id"])
+        except DockerException:
+            return ""
+        return output.decode("utf-8", "replace")
+
+    def folder(self, host: str, path: str) -> Iterable[bytes]:
+        """The tar stream of a folder of a container, also of one that has ended.
+
+        Raises:
+            docker.errors.NotFound: There is no such folder.
+        """
+        stream, _ = self._api.get_archive(self._ids[host], path)
+        chunks: Iterable[bytes] = stream
+        return chunks
+
+    def put_files(self, host: str, files: Mapping[str, bytes | Path]) -> None:
+        """Write files into a container that has been created; path there -> content."""
+        with archive_of(files) as stream:
+            self._api.put_archive(self._ids[host], "/", stream)
+
+    def remove(self) -> None:
+        """Remove the containers, running or not; the network stays. Safe to repeat."""
+        hosts = list(self._ids)
+        self._quietly(
+            lambda host: self._api.remove_container(self._ids[host], v=True, force=True), hosts
+        )
+        self._ids.clear()
+
+    def _create(self, index: int) -> None:
+        devices = self._limits.devices[index] if self._limits.devices else ()
+        self._create_one(self._containers[index], devices)
+
+    def _create_one(self, item: Container, devices: tuple[str, ...]) -> None:
+        from docker.errors import APIError
+
+        api = self._api
+        try:
+            made = api.create_container(
+                item.image,
+                command=list(item.command) or None,
+                entrypoint=list(item.entrypoint) or None,
+                environment=dict(item.environment),
+                hostname=item.hostname,
+                name=f"{self._labels.name}-{item.name}",
+                labels=self._labels.values(),
+                host_config=self._host_config(item, devices),
+                networking_config=api.create_networking_config(
+                    {self.network: api.create_endpoint_config(aliases=[item.address or item.name])}
+                ),
+            )
+            self._ids[item.name] = made["Id"]
+            with archive_of(item.files, item.folders, item.shared) as stream:
+                api.put_archive(made["Id"], "/", stream)
+        except APIError as error:
+            raise StartError(item.name, explanation(error)) from None
+
+    def _host_config(self, item: Container, devices: tuple[str, ...]) -> dict[str, Any]:
+        from docker.types import DeviceRequest
+
+        memory = self._limits.memory
+        binds = {
+            source: {"bind": path, "mode": "ro"} for path, source in sorted(item.mounts.items())
+        }
+        named = volumes(self._labels, self._containers)
+        binds.update({named[path]: {"bind": path, "mode": "rw"} for path in item.shared})
+        requests = [DeviceRequest(device_ids=list(devices), capabilities=[["gpu"]])]
+        config: dict[str, Any] = self._api.create_host_config(
+            network_mode=self.network,
+            binds=binds,
+            extra_hosts=dict(item.names) or None,
+            mem_limit=memory,
+            memswap_limit=memory,
+            shm_size=int(memory * _SHM_SHARE) if memory else None,
+            pids_limit=_PROCESSES,
+            privileged=False,
+            security_opt=["no-new-privileges"],
+            device_requests=requests if devices else None,
+        )
+        return config
+
+    def _start(self, item: Container) -> None:
+        from docker.errors import APIError
+
+        container_id = self._ids[item.name]
+        try:
+            self._api.start(container_id)
+        except APIError as error:
+            raise StartError(item.name, explanation(error)) from None
+        follow(self._api, item.name, container_id, self.events)
+
+    def _each(self, action: Callable[[Any], None], items: Iterable[Any]) -> None:
+        """Do it for all at once; the first that fails, in their order, is raised."""
+        with ThreadPoolExecutor(max_workers=16) as pool:
+            for done in [pool.submit(action, item) for item in items]:
+                done.result()
+
+    def _quietly(self, action: Callable[[str], None], hosts: Iterable[str]) -> None:
+        """Do it for all that are still there; one that has ended meanwhile is fine, and an engine
+        that has gone is told by :attr:`events`."""
+        from docker.errors import APIError
+
+        def attempt(host: str) -> None:
+            try:
+                action(host)
+            except (APIError, KeyError, OSError):
+                return
+
+        with ThreadPoolExecutor(max_workers=16) as pool:
+            list(pool.map(attempt, hosts))
+
+
+def explanation(error: Any) -> str:
+    """The engine's reason in one line, without its client's preamble."""
+    text = str(getattr(error, "explanation", "") or error)
+    return " ".join(text.split())[:300]

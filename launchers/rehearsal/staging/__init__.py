@@ -1,0 +1,1 @@
+"""What each container is given before it starts."""

@@ -1,0 +1,292 @@
+"""From a document and options to containers that can be created, and the list of deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.jobs import JobDefinition
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import counted
+from launchers.core.proof import expected_of
+from launchers.core.records import nonce as nonces
+from launchers.core.source.bundle import SourceBundle
+from launchers.core.spec.job import INIT
+from launchers.rehearsal.beside import aws_credentials as secrets
+from launchers.rehearsal.beside import google_token
+from launchers.rehearsal.beside.objects_beside import object_store
+from launchers.rehearsal.engine.cluster import Limits
+from launchers.rehearsal.engine.volumes import filled_once
+from launchers.rehearsal.engine.workplace import Workplace
+from launchers.rehearsal.options import RehearsalOptions
+from launchers.rehearsal.staging.channels import fill, local_channels
+from launchers.rehearsal.staging.code import (
+    archive_of_bundle,
+    archive_of_source,
+    carries_digest,
+    with_code,
+)
+from launchers.rehearsal.staging.expected import Expected
+from launchers.rehearsal.staging.init_hook import make_hook, watched
+from launchers.rehearsal.staging.oversubscription import with_room
+from launchers.rehearsal.staging.resources import shares
+
+# Names of secrets and where they lie; our guard reads them in the rank.
+_SECRETS = "LAUNCH_SECRETS"
+
+
+class Rehearsable(Protocol):
+    """What a rehearsal needs of a provider; see :class:`launchers.core.provider.Provider`."""
+
+    def contract(
+        self,
+        definition: JobDefinition,
+        ranks_per_host: int | None = None,
+        serve_code: bool = True,
+    ) -> list[Container]:
+        """What each host of the job would see."""
+
+    def conduct(self, definition: JobDefinition) -> Conduct:
+        """How the job would be ended."""
+
+    def is_guarded(self, definition: JobDefinition) -> bool:
+        """Whether the document itself starts our guard in every rank."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """All that has to be there before the first container is created.
+
+    Attributes:
+        beside: Containers that serve those of the job.
+        deviations: What is not as in the cloud, one line each.
+        work: A folder of the rehearsal, gone with it.
+    """
+
+    containers: tuple[Container, ...]
+    conduct: Conduct
+    expected: Expected
+    limits: Limits
+    image: str
+    work: Path
+    beside: tuple[Container, ...]
+    deviations: tuple[str, ...]
+
+
+def stage(
+    provider: Rehearsable,
+    definition: JobDefinition,
+    bundle: SourceBundle | None,
+    options: RehearsalOptions,
+    client: Any,
+    workplace: Workplace,
+) -> Stage:
+    """Read the contract, bring code, data and credentials into place. Starts nothing.
+
+    Raises:
+        LaunchError: A flag is wrong, or something that it names is not there.
+    """
+    staging = _Staging(provider, definition, bundle, options, workplace)
+    staging.choose_image()
+    staging.draw_nonce()
+    limits = staging.share_machine(client)
+    staging.bring_code()
+    staging.bring_watch()
+    staging.bring_credentials()
+    staging.bring_channels()
+    staging.share_folders()
+    return Stage(
+        containers=tuple(staging.containers),
+        conduct=staging.conduct,
+        expected=staging.expected,
+        limits=limits,
+        image=staging.containers[0].image,
+        work=workplace.folder,
+        beside=tuple(staging.beside()),
+        deviations=tuple(staging.deviations),
+    )
+
+
+class _Staging:
+    """Containers that become what can be created, step by step; each step notes its deviations."""
+
+    def __init__(
+        self,
+        provider: Rehearsable,
+        definition: JobDefinition,
+        bundle: SourceBundle | None,
+        options: RehearsalOptions,
+        workplace: Workplace,
+    ):
+        self.conduct = provider.conduct(definition)
+        # Without code of ours, and with credentials, the containers fetch their code themselves,
+        # unless it comes from a bucket's mount, which is an empty folder here.
+        fetches = options.with_credentials and not self.conduct.token_server
+        self._serves = bundle is not None or bool(options.source) or not fetches
+        self.containers = provider.contract(definition, options.ranks_per_host, self._serves)
+        self._local = local_channels(options.local_channels, self.containers)
+        self._guarded = provider.is_guarded(definition)
+        self._bundle, self._options, self._workplace = bundle, options, workplace
+        self._text = definition.text
+        self.expected = _expected(definition, self.containers, options)
+        if not self._guarded:
+            # The watch on hvd.init() is all that such a document gets, and it has no stamp.
+            self.expected = replace(self.expected, mode=INIT, nonce="")
+        self._objects: dict[str, Path] = {}  # bucket/key -> file, for an object store
+        self._token: Path | None = None
+        self.deviations: list[str] = list(self.conduct.left_out)
+
+    def choose_image(self) -> None:
+        """``--rehearsal-image``, and fewer ranks than the document's."""
+        options, expected = self._options, self.expected
+        if options.image is not None:
+            self._note(f"image {options.image} instead of {self.containers[0].image}")
+            self._change(image=options.image)
+        if expected.world_size != expected.document_world_size:
+            self._note(
+                f"{counted(options.ranks_per_host or 0, 'rank')} a host: world size "
+                f"{expected.world_size} instead of {expected.document_world_size}"
+            )
+
+    def draw_nonce(self) -> None:
+        """One of its own, where the document has the placeholder of one."""
+        if self.expected.nonce != nonces.PLACEHOLDER:
+            return
+        nonce = nonces.new_nonce()
+        self.expected = replace(self.expected, nonce=nonce)
+        self.containers = [
+            replace(one, environment={**one.environment, nonces.VARIABLE: nonce})
+            for one in self.containers
+        ]
+        self._note(f"{nonces.VARIABLE}: one that is drawn for the rehearsal, not the placeholder")
+
+    def share_machine(self, client: Any) -> Limits:
+        """Memory, GPUs and CPU cores."""
+        given = shares(client, self.containers, self._options.memory)
+        self._note(given.gpu_note)
+        self.containers, crowded = with_room(client, self.containers)
+        self._note(crowded)
+        return given.limits
+
+    def bring_code(self) -> None:
+        """The bundle, or ``--source``, where the contract wants it."""
+        place = self.containers[0].code
+        if not place or not self._serves:
+            return
+        archive = self._archive(self._workplace.folder)
+        if self._guarded and not carries_digest(self._text, archive):
+            self._note("the code is another than the bundle whose hash the document's address has")
+        self.containers = with_code(self.containers, archive, other=self._bundle is None)
+        if place.startswith("s3://"):
+            self._objects[place.removeprefix("s3://")] = archive
+            self._note(f"{place} is served beside the containers")
+
+    def bring_watch(self) -> None:
+        """The guard's watch, where the document does not start the guard itself."""
+        if self._guarded:
+            return
+        hook, hosts = self._workplace.folder / "hook", len(self.containers)
+        make_hook(hook, self.expected.world_size, hosts, len(self.containers[0].ranks))
+        self.containers = watched(self.containers, hook)
+        self._note("the guard's watch on hvd.init() is mounted and put on PYTHONPATH")
+
+    def bring_credentials(self) -> None:
+        """This machine's on request; else ones that open nothing, where an object store is."""
+        if self._options.with_credentials and self.conduct.token_server:
+            self._workplace.make_memory()
+            self._token = google_token.write_token(self._workplace.memory)
+            self.containers = google_token.with_server(self.containers)
+            self._note(
+                "a token of this machine's Google account, from a metadata server beside the "
+                "containers; buckets stay empty folders"
+            )
+        elif self._options.with_credentials:
+            self._workplace.make_memory()
+            file = secrets.write_credentials(self._workplace.memory)
+            self.containers = secrets.with_credentials(self.containers, file)
+            self._note("this machine's AWS credentials, from a read-only file in memory")
+        elif self.conduct.token_server:
+            self.containers = google_token.without_server(self.containers)
+        elif self._objects:
+            self.containers = secrets.with_placeholder(self.containers)
+        has_secrets = any(_SECRETS in container.environment for container in self.containers)
+        if has_secrets and not self._options.with_credentials:
+            self._note("its secrets cannot be read without --with-credentials")
+
+    def bring_channels(self) -> None:
+        """The input data."""
+        filled = fill(
+            self.containers, self._local, self._workplace.folder, self._options.with_credentials
+        )
+        self.containers = list(filled.containers)
+        self.deviations += filled.notes
+
+    def share_folders(self) -> None:
+        """What lies in a folder that all hosts share is brought there once."""
+        paths = sorted({path for container in self.containers for path in container.shared})
+        for path in paths:
+            self._note(f"{path} is one empty folder of this machine, shared by all hosts")
+        self.containers = filled_once(self.containers)
+
+    def beside(self) -> list[Container]:
+        """What the containers reach on their network that is none of the job's hosts."""
+        image = self.containers[0].image
+        stores = [object_store(image, self._objects)] if self._objects else []
+        return stores + ([google_token.token_server(image, self._token)] if self._token else [])
+
+    def _note(self, text: str) -> None:
+        if text:
+            self.deviations.append(text)
+
+    def _change(self, **values: Any) -> None:
+        self.containers = [replace(container, **values) for container in self.containers]
+
+    def _archive(self, work: Path) -> Path:
+        if self._bundle is not None:
+            return archive_of_bundle(self._bundle, work)
+        if self._options.source is None:
+            raise LaunchError(
+                Problem(
+                    "--source",
+                    "missing",
+                    "the folder or tar that the document's code comes from",
+                    "the document names only an address: --source DIR",
+                    rule="rehearsal-source",
+                )
+            )
+        self._note(f"code from {self._options.source}")
+        source = Path(self._options.source).expanduser().absolute()
+        return archive_of_source(source, work, self._guarded)
+
+
+def _expected(
+    definition: JobDefinition, containers: Sequence[Container], options: RehearsalOptions
+) -> Expected:
+    whole = definition.world_size
+    hosts = len(containers)
+    here = whole
+    if options.ranks_per_host is not None:
+        if not any(container.ranks for container in containers):
+            raise LaunchError(
+                Problem(
+                    "--ranks-per-host",
+                    str(options.ranks_per_host),
+                    "a document that starts ranks on each host",
+                    rule="ranks-per-host",
+                )
+            )
+        here = options.ranks_per_host * hosts
+        if here > whole:
+            raise LaunchError(
+                Problem(
+                    "--ranks-per-host",
+                    f"{options.ranks_per_host} on each of {hosts} hosts",
+                    f"at most the document's {whole} ranks",
+                    rule="ranks-per-host",
+                )
+            )
+    said = expected_of(containers[0].environment)
+    return Expected(here, whole, hosts, said.mode, said.nonce)

@@ -1,0 +1,84 @@
+"""Every rule that a CreateTrainingJob request must keep, ours or anybody's. Pure.
+
+The model's own constraints come first (service_model.py), then what the service says only in its
+documentation, then what makes a Horovod job really distributed. All problems are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from launchers.core.credentials.search import problems_in_environment
+from launchers.core.model.document import at, entries, mapping
+from launchers.core.model.problems import Problem
+from launchers.sagemaker.rules import service_model
+from launchers.sagemaker.rules.fields import check_fields
+from launchers.sagemaker.rules.machines import check_machines
+from launchers.sagemaker.rules.start import check_start
+from launchers.sagemaker.rules.world_size import check_world_size
+
+_HARDWARE = (
+    r"ResourceConfig\.(InstanceType|VolumeKmsKeyId)|processes_per_host|TrainingImage"
+    r"|Environment\.LAUNCH"
+)
+_ARGUMENTS = r"HyperParameters\.(?!sagemaker_mpi_)"
+_SCRIPT = r"HyperParameters\.sagemaker_(launch_(script|module)|program)"
+# See Provider.follows.
+FOLLOWS = {
+    "gpus-missing": _HARDWARE,
+    "machine-gpus": _HARDWARE,
+    "machine-unknown": _HARDWARE,
+    "machine-accelerator": _HARDWARE,
+    "ranks-above-gpus": r"processes_per_host",
+    "image-twice": r"TrainingImage",
+    "image-region": r"TrainingImage",
+    "spot-wait": r"StoppingCondition\.MaxWait|EnableManagedSpotTraining",
+    "isolation": r"EnableNetworkIsolation",
+    "argument-reserved": _ARGUMENTS,
+    "credential": _ARGUMENTS,
+    "script-missing": _SCRIPT,
+    "script-outside-source": _SCRIPT,
+    "script-and-module": _SCRIPT,
+    "module-missing": _SCRIPT,
+}
+
+
+def check(
+    document: Mapping[str, Any],
+    world_size: int | None = None,
+    allowed_values: frozenset[str] = frozenset(),
+) -> list[Problem]:
+    """Every rule that ``document`` breaks, each with its path in the document.
+
+    Args:
+        world_size: What the caller expects, where it says so (``--world-size``).
+        allowed_values: Names whose values may look like credentials (``--allow-value``).
+
+    A rule about our own way of starting is an error in a document that carries
+    LAUNCH_WORLD_SIZE, and a warning in any other.
+    """
+    problems = service_model.check(document)
+    problems += check_fields(document)
+    problems += check_machines(document)
+    problems += check_world_size(document, world_size)
+    problems += check_start(document, ours=is_ours(document))
+    for section in ("Environment", "HyperParameters", "Tags"):
+        values = {
+            str(name): value
+            for name, value in _named_values(document, section).items()
+            if isinstance(value, str)
+        }
+        problems += problems_in_environment(values, f"$.{section}", allowed_values)
+    return problems
+
+
+def _named_values(document: Mapping[str, Any], section: str) -> Mapping[Any, Any]:
+    if section == "Tags":
+        return {tag.get("Key"): tag.get("Value") for tag in entries(document, section)}
+    return mapping(document, section)
+
+
+def is_ours(document: object) -> bool:
+    """Whether the document says itself how many ranks it expects, as ours do."""
+    return at(document, "Environment", "LAUNCH_WORLD_SIZE") is not None

@@ -1,0 +1,1 @@
+"""Notebooks, and the SageMaker SDK's estimator."""

@@ -1,0 +1,348 @@
+"""What would stop a job, asked of the account before anything is paid for.
+
+The checks run side by side, each a call or two that change nothing. One that the caller may not
+make is ``unknown`` and stops nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from launchers.core.cloud.preflight import Check, answer, answers_of, good, unknown, wrong
+from launchers.core.model.document import at, entries, mapping, whole_number
+from launchers.core.model.problems import Problem, Severity, did_you_mean
+from launchers.core.planning.plan import counted
+from launchers.sagemaker.document import instance_types
+from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of, message_of
+from launchers.sagemaker.tables.images import load
+
+_SERVICE = "sagemaker.amazonaws.com"
+_ECR_IMAGE = re.compile(
+    r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/"
+    r"(?P<repository>[^:@]+)(?::(?P<tag>[^@]+))?(?:@(?P<digest>sha256:[0-9a-f]+))?"
+)
+_QUOTA = "{machine} for {kind} usage"
+
+
+def preflight(session: Session, document: Mapping[str, Any]) -> list[Problem]:
+    """All answers, those that are well included. Blocks for the slowest of the calls.
+
+    Args:
+        document: A CreateTrainingJob request without placeholders.
+    """
+    asked = _Asked(session, document)
+    checks: list[Check] = [
+        asked.identity,
+        asked.role,
+        asked.role_permissions,
+        asked.bucket,
+        asked.quota,
+    ]
+    if session.region not in load()["registries"]:
+        checks.append(asked.region)
+    if at(document, "VpcConfig"):
+        checks.append(asked.network)
+    if asked.keys:
+        checks.append(asked.encryption_keys)
+    if _ECR_IMAGE.fullmatch(asked.image):
+        checks.append(asked.image_in_registry)
+    return answers_of(session, checks)
+
+
+@dataclass
+class _Asked:
+    """The checks; the first words of their docstrings are their names in the table."""
+
+    session: Session
+    document: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        self.role_arn = str(self.document.get("RoleArn", ""))
+        self.image = str(at(self.document, "AlgorithmSpecification", "TrainingImage") or "")
+        self.keys = _keys(self.document)
+
+    def identity(self) -> list[Problem]:
+        """identity: sts GetCallerIdentity"""
+        caller = self.session.client("sts").get_caller_identity()
+        return [good("identity", caller["Arn"])]
+
+    def region(self) -> list[Problem]:
+        """region: whether it is one of those that AWS's own images are in"""
+        region = self.session.region
+        near = did_you_mean(region, load()["registries"])
+        return [answer("region", region, "one that this version knows", near, "unknown")]
+
+    def role(self) -> list[Problem]:
+        """role: iam GetRole; SageMaker must be allowed to take it on"""
+        name = self.role_arn.rpartition("/")[2]
+        try:
+            found = self.session.client("iam").get_role(RoleName=name)["Role"]
+        except AWS_ERRORS as error:
+            if code_of(error) != "NoSuchEntity":
+                raise
+            return [
+                Problem(
+                    "role",
+                    f"{self.role_arn} does not exist",
+                    f"a role that trusts {_SERVICE}",
+                    "see `aws iam list-roles`, then --role",
+                    rule="role-unknown",
+                )
+            ]
+        if found["Arn"] != self.role_arn:
+            return [wrong("role", self.role_arn, found["Arn"], "give the whole ARN by --role")]
+        if not _trusts(found["AssumeRolePolicyDocument"]):
+            found_text = f"{self.role_arn} does not trust {_SERVICE}"
+            fix = "add it to the role's trust policy (sts:AssumeRole)"
+            return [wrong("role", found_text, f"a role that trusts {_SERVICE}", fix)]
+        return [good("role", f"{name} trusts {_SERVICE}")]
+
+    def role_permissions(self) -> list[Problem]:
+        """role's rights: iam SimulatePrincipalPolicy"""
+        client, refused = self.session.client("iam"), []
+        for action, resource in self._needed():
+            answer = client.simulate_principal_policy(
+                PolicySourceArn=self.role_arn, ActionNames=[action], ResourceArns=[resource]
+            )
+            for result in answer["EvaluationResults"]:
+                if result["EvalDecision"] != "allowed":
+                    refused.append((action, resource, result["EvalDecision"]))
+        return [_refused_right(*one) for one in refused] or [
+            good("role's rights", "read the code, write model and logs")
+        ]
+
+    def _needed(self) -> list[tuple[str, str]]:
+        code = next(
+            (
+                at(channel, "DataSource", "S3DataSource", "S3Uri")
+                for channel in entries(self.document, "InputDataConfig")
+                if channel.get("ChannelName") == "code"
+            ),
+            None,
+        )
+        output = str(at(self.document, "OutputDataConfig", "S3OutputPath") or "").rstrip("/")
+        needed = [("logs:CreateLogStream", "*"), ("logs:PutLogEvents", "*")]
+        if code:
+            needed.append(("s3:GetObject", _s3_arn(str(code), self.role_arn)))
+        if output:
+            needed.append(("s3:PutObject", _s3_arn(f"{output}/*", self.role_arn)))
+        checkpoints = str(at(self.document, "CheckpointConfig", "S3Uri") or "").rstrip("/")
+        if checkpoints:
+            needed.append(("s3:PutObject", _s3_arn(f"{checkpoints}/*", self.role_arn)))
+        secrets = at(self.document, "Environment", "LAUNCH_SECRETS")
+        for reference in json.loads(secrets).values() if secrets else ():
+            parts = reference.split(":")
+            if parts[0] == "arn":
+                action = (
+                    "ssm:GetParameter" if parts[2] == "ssm" else "secretsmanager:GetSecretValue"
+                )
+                # What follows a secret's name is a key of the JSON in it.
+                needed.append((action, ":".join(parts[:7])))
+        return needed
+
+    def bucket(self) -> list[Problem]:
+        """bucket: s3 HeadBucket and its region"""
+        answers = []
+        for name in _buckets(self.document):
+            try:
+                head = self.session.client("s3").head_bucket(Bucket=name)
+                where = head.get("BucketRegion") or _header(head)
+            except AWS_ERRORS as error:
+                headers = getattr(error, "response", {})
+                if code_of(error) in ("301", "PermanentRedirect"):
+                    where = _header(headers) or "another region"
+                elif code_of(error) in ("404", "NoSuchBucket"):
+                    answers.append(self._no_bucket(name))
+                    continue
+                else:
+                    raise
+            region = self.session.region
+            if where and where != region:
+                answers.append(
+                    wrong(
+                        "bucket",
+                        f"{name} is in {where}",
+                        f"a bucket in {region}",
+                        "name one there with --bucket, or the other --region",
+                    )
+                )
+            else:
+                answers.append(good("bucket", f"{name}, in {region}"))
+        return answers
+
+    def _no_bucket(self, name: str) -> Problem:
+        make = f"aws s3 mb s3://{name} --region {self.session.region}"
+        return wrong(
+            "bucket",
+            f"{name} does not exist",
+            "a bucket for code and model",
+            f"make it: {make}, or name another with --bucket",
+        )
+
+    def quota(self) -> list[Problem]:
+        """quota: service-quotas ListServiceQuotas, by name"""
+        spot = bool(self.document.get("EnableManagedSpotTraining"))
+        kind = "spot training job" if spot else "training job"
+        wanted = {
+            _QUOTA.format(machine=name, kind=kind): count
+            for name, count in _machines(self.document).items()
+        }
+        limits = self._limits(set(wanted))
+        answers = []
+        for name, count in wanted.items():
+            limit = limits.get(name)
+            if limit is None:
+                answers.append(unknown("quota", f"the account has none by the name '{name}'"))
+            elif limit < count:
+                fix = (
+                    f"ask for more in Service Quotas (aws service-quotas request-service-quota-"
+                    f"increase), or use --instances {int(limit)}"
+                    if limit >= 1
+                    else "ask for it in Service Quotas, or use another --machine"
+                )
+                found = f"{int(limit)} for '{name}'"
+                answers.append(wrong("quota", found, f"at least {count}", fix))
+            else:
+                answers.append(good("quota", f"{int(limit)} for '{name}', {count} needed"))
+        return answers
+
+    def _limits(self, names: set[str]) -> dict[str, float]:
+        client = self.session.client("service-quotas")
+        found: dict[str, float] = {}
+        for page in client.get_paginator("list_service_quotas").paginate(ServiceCode="sagemaker"):
+            for quota in page["Quotas"]:
+                if quota["QuotaName"] in names:
+                    found[quota["QuotaName"]] = float(quota["Value"])
+            if len(found) == len(names):
+                break
+        return found
+
+    def network(self) -> list[Problem]:
+        """network: ec2 DescribeSubnets and DescribeSecurityGroups"""
+        config, client = mapping(self.document, "VpcConfig"), self.session.client("ec2")
+        try:
+            subnets = client.describe_subnets(SubnetIds=config.get("Subnets", []))["Subnets"]
+            groups = client.describe_security_groups(GroupIds=config.get("SecurityGroupIds", []))
+        except AWS_ERRORS as error:
+            if not code_of(error).startswith("Invalid"):
+                raise
+            return [wrong("network", message_of(error), "subnets and groups that exist", "")]
+        networks = {one["VpcId"] for one in [*subnets, *groups["SecurityGroups"]]}
+        if len(networks) > 1:
+            found = "subnets and security groups of " + ", ".join(sorted(networks))
+            return [wrong("network", found, "one VPC", "")]
+        return [good("network", f"{counted(len(subnets), 'subnet')} in {', '.join(networks)}")]
+
+    def encryption_keys(self) -> list[Problem]:
+        """keys: kms DescribeKey"""
+        answers = []
+        for key in self.keys:
+            try:
+                told = self.session.client("kms").describe_key(KeyId=key)["KeyMetadata"]
+            except AWS_ERRORS as error:
+                if code_of(error) != "NotFoundException":
+                    raise
+                answers.append(wrong("keys", message_of(error), "a key that exists", ""))
+                continue
+            if told["KeyState"] != "Enabled":
+                answers.append(wrong("keys", f"{key} is {told['KeyState']}", "Enabled", ""))
+            else:
+                answers.append(good("keys", f"{key} is enabled"))
+        return answers
+
+    def image_in_registry(self) -> list[Problem]:
+        """image: ecr DescribeImages"""
+        match = _ECR_IMAGE.fullmatch(self.image)
+        assert match is not None
+        if f"::{match['account']}:" not in self.role_arn:
+            # AWS's own images, and other accounts': their owner's right to show.
+            return [unknown("image", f"it lies in another account ({match['account']})")]
+        by_digest, by_tag = {"imageDigest": match["digest"]}, {"imageTag": match["tag"] or "latest"}
+        try:
+            self.session.client("ecr").describe_images(
+                registryId=match["account"],
+                repositoryName=match["repository"],
+                imageIds=[by_digest if match["digest"] else by_tag],
+            )
+        except AWS_ERRORS as error:
+            if code_of(error) not in ("ImageNotFoundException", "RepositoryNotFoundException"):
+                raise
+            fix = "push it: launch image push"
+            return [wrong("image", message_of(error), "an image in the registry", fix)]
+        return [good("image", f"{match['repository']} is in the registry")]
+
+
+def _refused_right(action: str, resource: str, decision: str) -> Problem:
+    """A right that a policy denies is missing for certain; one that no policy of the role gives
+    may come from the resource's own policy, which the simulation does not know."""
+    severity: Severity = "error" if decision == "explicitDeny" else "warning"
+    return answer(
+        "role's rights",
+        f"{action} on {resource} is not allowed ({decision})",
+        f"a role that may {action}",
+        "add it to a policy of the role",
+        severity,
+    )
+
+
+def _trusts(policy: Any) -> bool:
+    """Whether a role's trust policy names SageMaker."""
+    if isinstance(policy, str):
+        policy = json.loads(policy)
+    statements = policy.get("Statement", [])
+    for statement in statements if isinstance(statements, list) else [statements]:
+        principal = statement.get("Principal", {})
+        services = principal.get("Service", []) if isinstance(principal, Mapping) else principal
+        named = services if isinstance(services, list) else [services]
+        if statement.get("Effect") == "Allow" and {_SERVICE, "*"} & set(named):
+            return True
+    return False
+
+
+def _machines(document: Mapping[str, Any]) -> dict[str, int]:
+    """Machine -> instances of it, over all instance groups."""
+    resources = mapping(document, "ResourceConfig")
+    if not entries(resources, "InstanceGroups"):
+        count = whole_number(resources.get("InstanceCount")) or 1
+        return dict.fromkeys(instance_types(document), count)
+    wanted: dict[str, int] = {}
+    for group in entries(resources, "InstanceGroups"):
+        name, count = str(group.get("InstanceType")), whole_number(group.get("InstanceCount")) or 1
+        wanted[name] = wanted.get(name, 0) + count
+    return wanted
+
+
+def _buckets(document: Mapping[str, Any]) -> list[str]:
+    """The buckets that the job reads code from and writes to."""
+    places = [
+        at(document, "OutputDataConfig", "S3OutputPath"),
+        at(document, "CheckpointConfig", "S3Uri"),
+        *(
+            at(channel, "DataSource", "S3DataSource", "S3Uri")
+            for channel in entries(document, "InputDataConfig")
+            if channel.get("ChannelName") == "code"
+        ),
+    ]
+    names = [str(place).removeprefix("s3://").partition("/")[0] for place in places if place]
+    return list(dict.fromkeys(names))
+
+
+def _keys(document: Mapping[str, Any]) -> list[str]:
+    found = [
+        at(document, "OutputDataConfig", "KmsKeyId"),
+        at(document, "ResourceConfig", "VolumeKmsKeyId"),
+    ]
+    return list(dict.fromkeys(str(key) for key in found if key))
+
+
+def _s3_arn(place: str, role: str) -> str:
+    return f"arn:{role.split(':')[1]}:s3:::{place.removeprefix('s3://')}"
+
+
+def _header(answer: Mapping[str, Any]) -> str:
+    headers = at(answer, "ResponseMetadata", "HTTPHeaders") or {}
+    return str(headers.get("x-amz-bucket-region", ""))

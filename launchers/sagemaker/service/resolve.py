@@ -1,0 +1,102 @@
+"""Role, bucket and region of a submission: what the job, the environment and the profile file do
+not say is asked of the account. The one online step before the plan."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from launchers.core.cloud.errors import asked
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.spec.job import JobSpec
+from launchers.sagemaker.planning.account import account_of
+from launchers.sagemaker.service.session import AWS_ERRORS, Session, session_for
+
+_ASSUMED_ROLE = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
+
+
+def resolve(job: JobSpec) -> JobSpec:
+    """``job`` with role, bucket and region, and with where each came from.
+
+    The account is asked who calls only where role or bucket are not given.
+
+    Raises:
+        LaunchError: There is no region or no role, or the caller has no credentials.
+    """
+    known = account_of(job)
+    if known.region_origin == "assumed":
+        raise LaunchError(_no_region())
+    origins = {
+        **job.origins,
+        "region": known.region_origin,
+        "role": known.role_origin,
+        "bucket": known.bucket_origin,
+    }
+    role, bucket = known.role, known.bucket
+    if known.role_is_placeholder or known.bucket_is_placeholder:
+        session = session_for(known.region)
+        caller = caller_of(session)
+        if known.role_is_placeholder:
+            role, origins["role"] = _role_of(session, caller), "the caller's own role"
+        if known.bucket_is_placeholder:
+            # The name that SageMaker's own SDK gives an account's default bucket.
+            bucket = f"sagemaker-{known.region}-{caller['Account']}"
+            origins["bucket"] = "the account's default"
+    return replace(
+        job,
+        region=known.region,
+        bucket=bucket,
+        options=replace(job.options, role=role),
+        origins=origins,
+    )
+
+
+def caller_of(session: Session) -> dict[str, Any]:
+    """``Arn`` and ``Account`` of the caller (sts GetCallerIdentity).
+
+    Raises:
+        LaunchError: There are no credentials, or they are not valid.
+    """
+    try:
+        answer: dict[str, Any] = asked(
+            session, lambda: session.client("sts", attempts=1).get_caller_identity()
+        )
+    except AWS_ERRORS as error:
+        raise session.refused(error, "sts GetCallerIdentity") from None
+    return answer
+
+
+def _role_of(session: Session, caller: dict[str, Any]) -> str:
+    """The role that the caller runs as, as a SageMaker notebook does.
+
+    Raises:
+        LaunchError: The caller is a user, or a role of a person's login.
+    """
+    match = _ASSUMED_ROLE.fullmatch(caller["Arn"])
+    if match is None or match[3].startswith("AWSReservedSSO_"):
+        raise LaunchError(
+            Problem(
+                "--role",
+                f"none; the caller is {caller['Arn']}, which no job can run as",
+                "the ARN of a role that trusts sagemaker.amazonaws.com",
+                "give --role, `role:` under `sagemaker:` in launch.yaml, or LAUNCH_SAGEMAKER_ROLE",
+                rule="role-missing",
+            )
+        )
+    try:
+        # The caller's ARN lacks the role's path.
+        found = session.client("iam").get_role(RoleName=match[3])
+        return str(found["Role"]["Arn"])
+    except AWS_ERRORS:
+        return f"arn:{match[1]}:iam::{match[2]}:role/{match[3]}"
+
+
+def _no_region() -> Problem:
+    return Problem(
+        "--region",
+        "none",
+        "where the job runs",
+        "give --region, set AWS_REGION, or `region` in the profile file",
+        rule="region-missing",
+    )

@@ -1,0 +1,278 @@
+"""The one place that makes AWS clients. It is imported on use, past the gate.
+
+Credentials, proxies and endpoint addresses (AWS_ENDPOINT_URL and its variants) are botocore's own
+business: nothing here knows of another service than AWS's.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import lru_cache
+from typing import Any
+
+import botocore.session
+from botocore import exceptions
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from launchers.core.cloud.errors import Cloud
+
+# Everything that an AWS call may raise: an answer that is an error, none, or one that is no answer.
+AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+# How often a client sends one request at the most, where nothing else is asked for.
+ATTEMPTS = 5
+
+
+def _named(*names: str) -> tuple[type[Exception], ...]:
+    """Those of botocore's exceptions that the installed version has."""
+    return tuple(getattr(exceptions, name) for name in names if hasattr(exceptions, name))
+
+
+_CONNECT_SECONDS = 10
+_READ_SECONDS = 60
+# What the services answer to credentials that were good once, or are none.
+_EXPIRED = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "RequestExpired",
+        "TokenRefreshRequired",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+        "InvalidAccessKeyId",
+        # A wrong secret key, or a clock that is wrong.
+        "SignatureDoesNotMatch",
+        "InvalidSignatureException",
+        "RequestTimeTooSkewed",
+        "AuthFailure",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+    }
+)
+_DENIED = frozenset(
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "UnauthorizedOperation",
+        "AuthorizationError",
+        "NotAuthorized",
+        "403",
+    }
+)
+_THROTTLED = frozenset(
+    {
+        "Throttling",
+        "ThrottlingException",
+        "ThrottledException",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "TooManyRequestsException",
+        "RequestLimitExceeded",
+        "LimitExceededException",
+        "SlowDown",
+    }
+)
+# By their names: older versions of botocore lack some.
+_NO_CREDENTIALS = _named(
+    "NoCredentialsError",
+    "PartialCredentialsError",
+    "CredentialRetrievalError",
+    "TokenRetrievalError",
+    "NoAuthTokenError",
+    "SSOError",
+    "LoginError",
+    "ProfileNotFound",
+    "ConfigParseError",
+    "ConfigNotFound",
+    "InvalidConfigError",
+)
+# No answer, or none that can be read. Any other error of botocore's own (a parameter, a setting)
+# stays what it is, however often it is tried.
+_NO_ANSWER = (
+    *_named("HTTPClientError", "ConnectionError", "IncompleteReadError", "ChecksumError"),
+    ResponseParserError,
+)
+# A member that each answer has. botocore takes a body that was cut, or that is no JSON, for an
+# answer without members (botocore.parsers, _parse_body_as_json).
+_MEMBERS = {
+    "CreateTrainingJob": "TrainingJobArn",
+    "DescribeTrainingJob": "TrainingJobStatus",
+    "GetCallerIdentity": "Account",
+    "GetRole": "Role",
+    "SimulatePrincipalPolicy": "EvaluationResults",
+    "ListServiceQuotas": "Quotas",
+    "DescribeKey": "KeyMetadata",
+    "DescribeImages": "imageDetails",
+    "DescribeLogStreams": "logStreams",
+    "GetLogEvents": "nextForwardToken",
+    "FilterLogEvents": "events",
+    "LookupEvents": "Events",
+    "HeadObject": "ETag",
+    "PutObject": "ETag",
+    "UploadPart": "ETag",
+    "CreateMultipartUpload": "UploadId",
+    "CompleteMultipartUpload": "ETag",
+}
+
+
+# As the services word it: Value '{A=1, B=2}' at 'environment' failed to satisfy constraint: ...
+_MAP = re.compile(r"Value '\{.*\}' at '", re.DOTALL)
+
+
+class Session(Cloud):
+    """Clients of one region, each made once. Safe to use from several threads."""
+
+    title = "AWS"
+    rule = "aws"
+    sign_in = "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`"
+    errors = AWS_ERRORS
+
+    def __init__(self, region: str):
+        self.region = region
+        self._lock = threading.Lock()
+        self._session = botocore.session.get_session()
+        self._clients: dict[tuple[str, int], Any] = {}
+
+    def client(self, service: str, attempts: int = ATTEMPTS) -> Any:
+        """A client of ``service``.
+
+        Args:
+            attempts: How often it sends one request at the most. 1 where a second send is a
+                decision of ours (CreateTrainingJob), never one of the client.
+        """
+        with self._lock:
+            known = self._clients.get((service, attempts))
+            if known is None:
+                known = self._session.create_client(
+                    service,
+                    region_name=self.region,
+                    config=Config(
+                        connect_timeout=_CONNECT_SECONDS,
+                        read_timeout=_READ_SECONDS,
+                        retries={"mode": "standard", "total_max_attempts": attempts},
+                        max_pool_connections=16,
+                    ),
+                )
+                known.meta.events.register("after-call", _whole, unique_id="launch-whole")
+                self._clients[service, attempts] = known
+            return known
+
+    def message_of(self, error: Exception) -> str:
+        """See :func:`message_of`."""
+        return message_of(error)
+
+    def is_expired(self, error: Exception) -> bool:
+        """See :func:`is_expired`."""
+        return is_expired(error)
+
+    def is_denied(self, error: Exception) -> bool:
+        """See :func:`is_denied`."""
+        return is_denied(error)
+
+    def is_throttled(self, error: Exception) -> bool:
+        """See :func:`is_throttled`."""
+        return is_throttled(error)
+
+    def is_passing(self, error: Exception) -> bool:
+        """See :func:`is_passing`."""
+        return is_passing(error)
+
+    def renew(self) -> None:
+        """Forget credentials and clients, so that the next call reads the credentials again."""
+        with self._lock:
+            self._session = botocore.session.get_session()
+            self._clients = {}
+
+    def how_to_renew(self) -> str:
+        """What to do about credentials that have expired, by where they came from."""
+        profile = self._session.get_config_variable("profile")
+        named = f" --profile {profile}" if profile else ""
+        try:
+            found = self._session.get_credentials()
+        except AWS_ERRORS:
+            found = None
+        method = found.method if found else ""
+        if method == "env":
+            return (
+                "they came from the variables AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN, which only "
+                "a new command sees: set new ones and run `launch logs JOB --follow`"
+            )
+        if "sso" in method or "login" in method:
+            return f"run `aws sso login{named}` in another terminal"
+        if "shared-credentials" in method or "config-file" in method:
+            return f"renew those of profile {profile or 'default'} in ~/.aws/credentials"
+        return f"renew them in another terminal, with `aws configure{named}` or `aws sso login`"
+
+
+@lru_cache(maxsize=8)
+def session_for(region: str) -> Session:
+    """The session of a region, one a process."""
+    return Session(region)
+
+
+def code_of(error: Exception) -> str:
+    """The service's own code of an error; empty where there was no answer."""
+    if not isinstance(error, ClientError):
+        return ""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def message_of(error: Exception) -> str:
+    """One line for a person. SageMaker quotes the whole Environment where one of its values is
+    wrong; none of that is shown, since it goes into the ledger and the screen's history."""
+    if isinstance(error, ClientError):
+        told = error.response.get("Error", {})
+        text = _MAP.sub("A map (not shown) at '", str(told.get("Message", "")))
+        return f"{told.get('Code', '')}: {text}".replace("\n", " ")
+    if isinstance(error, ResponseParserError):
+        return "an answer that cannot be read: it was cut, or something else than AWS gave it"
+    return str(error).replace("\n", " ")
+
+
+def is_expired(error: Exception) -> bool:
+    """Whether it is the caller's credentials that are missing or no longer good."""
+    return isinstance(error, _NO_CREDENTIALS) or code_of(error) in _EXPIRED
+
+
+def is_denied(error: Exception) -> bool:
+    """Whether the caller may not ask."""
+    return code_of(error) in _DENIED
+
+
+def is_throttled(error: Exception) -> bool:
+    """Whether the service wants fewer requests; the request was not done."""
+    return code_of(error) in _THROTTLED
+
+
+def is_missing(error: Exception) -> bool:
+    """Whether a training job does not exist. The service says ValidationException although its
+    model has ResourceNotFound (github.com/boto/boto3, issue 2808)."""
+    code = code_of(error)
+    missing = code == "ValidationException" and "not found" in message_of(error).lower()
+    return missing or code in ("ResourceNotFound", "ResourceNotFoundException")
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same request may well do later: no answer, a 5xx, or too many requests."""
+    if isinstance(error, ClientError):
+        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        return status >= 500 or is_throttled(error)
+    return isinstance(error, _NO_ANSWER)
+
+
+def _whole(http_response: Any, parsed: dict[str, Any], model: Any, **_: Any) -> None:
+    """Whether an answer has come whole; botocore does not hold it to its length.
+
+    Raises:
+        IncompleteReadError: It has not.
+    """
+    expected, actual = http_response.headers.get("Content-Length", ""), len(http_response.content)
+    has_body = model.http.get("method") != "HEAD"
+    cut = has_body and expected.isdecimal() and actual < int(expected)
+    member = _MEMBERS.get(model.name)
+    if cut or (http_response.status_code < 300 and member is not None and member not in parsed):
+        raise exceptions.IncompleteReadError(
+            actual_bytes=actual, expected_bytes=expected or f"an answer with {member}"
+        )

@@ -1,0 +1,1 @@
+"""Machine types and images, with their sources."""

@@ -1,0 +1,1 @@
+"""Configuration files of the old AI Platform, made into a launch.yaml."""

@@ -1,0 +1,304 @@
+"""An AI Platform Training job as a job of `launch vertex`: the keys of launch.yaml.
+
+AI Platform Training was shut down on 2025-01-31; teams still have its configuration files and
+command lines. Field by field they have a counterpart, changed (a warning), or none (an error).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from launchers.core.model.problems import Problem
+from launchers.core.spec.value_types import format_duration
+from launchers.vertex.ai_platform.input import Given, load, merge
+from launchers.vertex.ai_platform.machines import Hardware, boot_disk, machine_of, master, worker
+from launchers.vertex.ai_platform.start import Training, training
+from launchers.vertex.tables import machines
+
+_INPUT = "trainingInput"
+_CHANGED = "import-changed"
+_REFUSED = "import-refused"
+_REDUCTION_SERVER = "training/reductionserver"
+
+
+def convert(
+    config: Mapping[str, Any],
+    flags: Mapping[str, str] | None = None,
+    arguments: Sequence[str] | None = None,
+) -> tuple[dict[str, Any], list[Problem]]:
+    """The launch.yaml of an old job, and everything that changed or has no counterpart. Pure.
+
+    Args:
+        config: The configuration file's content, a Job of the old API.
+        flags: The flags of ``gcloud ml-engine jobs submit training`` by name, ``JOB`` among them;
+            they win over the file. ``--source`` and ``--script`` say where the code lies.
+        arguments: What stood behind ``--``, or None.
+
+    Returns:
+        The keys of launch.yaml with their values, and the problems: an error for what cannot be
+        (the keys are then not all there), a warning for each thing that changed.
+
+    Example:
+        >>> values, problems = convert(
+        ...     {"trainingInput": {"scaleTier": "BASIC_GPU"}}, {"--script": "train.py"})
+        >>> values["machine"], values["vertex"]["accelerator"]
+        ('n1-standard-8', 'NVIDIA_TESLA_T4:1')
+    """
+    given = merge(config, flags or {})
+    problems = list(given.problems)
+    hardware = master(given, problems)
+    instances = 1 + _workers(given, hardware, problems)
+    ran = training(given, arguments, problems)
+    own = _own(given, hardware, problems)
+    values: dict[str, Any] = {
+        "script": ran.script,
+        "module": ran.module,
+        "source": ran.source,
+        "name": _name(given, problems),
+        "instances": instances,
+        "processes": _processes(given, ran, instances, hardware, problems),
+        "machine": hardware.machine,
+        "image": _image(given, problems),
+        "args": list(ran.arguments),
+        "max_runtime": _max_runtime(given, problems),
+        **_places(given, problems),
+        "tags": dict(given.get("labels") or {}),
+        "vertex": own,
+    }
+    _left_behind(given, problems)
+    return {
+        key: value for key, value in values.items() if value not in (None, "", [], {})
+    }, problems
+
+
+def _workers(given: Given, hardware: Hardware, problems: list[Problem]) -> int:
+    """How many workers there are beside the master; they must be like it."""
+    path = f"{_INPUT}.workerCount"
+    count = given.get(path) or 0
+    if not count:
+        if given.get(f"{_INPUT}.workerType"):
+            where = given.where(f"{_INPUT}.workerType")
+            expected = "a workerCount above 0"
+            problems.append(_dropped(where, "workers without a workerCount", expected))
+        return 0
+    theirs = worker(given, problems)
+    if theirs.machine and hardware.machine and theirs != hardware:
+        expected = f"{_shown(hardware)}, as the master's"
+        fix = "ranks on unlike machines wait for each other at every step"
+        where = given.where(f"{_INPUT}.workerType")
+        problems.append(Problem(where, _shown(theirs), expected, fix, rule=_REFUSED))
+    image = given.get(f"{_INPUT}.workerConfig.imageUri")
+    if image not in (None, given.get(f"{_INPUT}.masterConfig.imageUri")):
+        where = given.where(f"{_INPUT}.workerConfig.imageUri")
+        expected = "the master's image: all ranks run in one"
+        problems.append(Problem(where, image[:80], expected, rule=_REFUSED))
+    disk = boot_disk(given, "worker")
+    if disk not in (None, boot_disk(given, "master")):
+        where = f"{_INPUT}.workerConfig.diskConfig"
+        problems.append(_dropped(where, f"the workers' disk {disk}", "one disk for all replicas"))
+    return int(count)
+
+
+def _processes(
+    given: Given,
+    ran: Training,
+    instances: int,
+    hardware: Hardware,
+    problems: list[Problem],
+) -> int | None:
+    """Ranks of each replica, where a launcher's ``-np`` says another number than its GPUs."""
+    if ran.ranks is None:
+        return None
+    where = f"{_INPUT}.masterConfig.containerCommand"
+    if ran.every_replica and instances > 1:
+        found = f"-np {ran.ranks} on each of {instances} replicas, {instances} jobs"
+        expected = f"one job of world size {instances * ran.ranks}"
+        problems.append(Problem(where, found, expected, "", "warning", _CHANGED))
+    ranks, left = (ran.ranks, 0) if ran.every_replica else divmod(ran.ranks, instances)
+    if left or not ranks:
+        expected = "as many on each"
+        found = f"-np {ran.ranks} on {instances} replicas"
+        problems.append(Problem(where, found, expected, "--processes", rule=_REFUSED))
+        return None
+    if 0 < hardware.count < ranks:
+        expected = f"at most {hardware.count}: one rank a GPU"
+        found = f"-np {ran.ranks}, {ranks} ranks on {_shown(hardware)}"
+        problems.append(Problem(where, found, expected, rule=_REFUSED))
+        return None
+    return None if ranks == (hardware.count or 1) else ranks
+
+
+def _own(given: Given, hardware: Hardware, problems: list[Problem]) -> dict[str, Any]:
+    """What stands under ``vertex:``."""
+    table = machines.machine(hardware.machine)
+    beside = hardware.accelerator and not (table and table.accelerator)
+    own = {
+        "project": given.flags.get("--project"),
+        "accelerator": f"{hardware.accelerator}:{hardware.count}" if beside else None,
+        "service_account": given.get(f"{_INPUT}.serviceAccount"),
+        "network": given.get(f"{_INPUT}.network"),
+        "encryption_key": _key(given, problems),
+        "boot_disk": boot_disk(given, "master"),
+        "web_access": given.get(f"{_INPUT}.enableWebAccess") or None,
+        **_servers(given, problems),
+    }
+    return {key: value for key, value in own.items() if value is not None}
+
+
+def _servers(given: Given, problems: list[Problem]) -> dict[str, Any]:
+    """Reduction servers are Horovod's only use of the old parameter servers' pool."""
+    for replica, what in (("evaluator", "an evaluator"),):
+        if given.get(f"{_INPUT}.{replica}Count"):
+            expected = "no such replicas: evaluate in the training script, on rank 0"
+            where = given.where(f"{_INPUT}.{replica}Count")
+            problems.append(Problem(where, what, expected, rule=_REFUSED))
+    path = f"{_INPUT}.parameterServerCount"
+    count = given.get(path)
+    if not count:
+        return {}
+    image = given.get(f"{_INPUT}.parameterServerConfig.imageUri") or ""
+    if _REDUCTION_SERVER not in image:
+        expected = "none: a Horovod job has no parameter servers"
+        found = f"{count} parameter servers"
+        problems.append(Problem(given.where(path), found, expected, rule=_REFUSED))
+        return {}
+    name = given.get(f"{_INPUT}.parameterServerType") or ""
+    where = given.where(f"{_INPUT}.parameterServerType")
+    machine = machine_of(name, where, problems).machine if name else None
+    return {"reduction_servers": count, "reduction_server_machine": machine or None}
+
+
+def _key(given: Given, problems: list[Problem]) -> str | None:
+    """``--kms-key`` is a whole name, or a part of one with the other parts beside it."""
+    path = f"{_INPUT}.encryptionConfig.kmsKeyName"
+    key = given.get(path)
+    if key is None or "/" in key:
+        return str(key) if key else None
+    parts = {
+        "projects": given.flags.get("--kms-project") or given.flags.get("--project"),
+        "locations": given.flags.get("--kms-location"),
+        "keyRings": given.flags.get("--kms-keyring"),
+    }
+    if not all(parts.values()):
+        expected = "projects/P/locations/L/keyRings/R/cryptoKeys/K"
+        fix = "or --kms-project, --kms-location and --kms-keyring beside it"
+        problems.append(Problem(given.where(path), key[:60], expected, fix, rule="import-value"))
+        return None
+    return "/".join(f"{kind}/{name}" for kind, name in parts.items()) + f"/cryptoKeys/{key}"
+
+
+def _name(given: Given, problems: list[Problem]) -> str | None:
+    name = given.flags.get("JOB") or given.get("jobId")
+    if not name:
+        return None
+    ours = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or None
+    if ours != name:
+        where = "JOB" if "JOB" in given.flags else "jobId"
+        expected = "letters, digits and inner hyphens"
+        problems.append(Problem(where, name, expected, f"`name: {ours}`", "warning", _CHANGED))
+    return ours
+
+
+def _image(given: Given, problems: list[Problem]) -> str | None:
+    path = f"{_INPUT}.masterConfig.imageUri"
+    image = given.get(path)
+    versions = []
+    for key in ("runtimeVersion", "pythonVersion"):
+        if given.get(f"{_INPUT}.{key}") is not None:
+            versions.append(f"{key} {given.get(f'{_INPUT}.{key}')}")
+    if image is not None:
+        if versions:
+            where = f"{_INPUT}.{versions[0].partition(' ')[0]}"
+            problems.append(_dropped(given.where(where), " and ".join(versions), "the image's own"))
+        return str(image)
+    where = given.where(f"{_INPUT}.runtimeVersion") if versions else path
+    problems.append(
+        Problem(
+            where,
+            " and ".join(versions) or "missing",
+            "an image with Horovod: no prebuilt one has it",
+            "launch image build --push REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG makes "
+            "one; write its address as `image:`",
+            "warning",
+            _CHANGED,
+        )
+    )
+    return None
+
+
+def _max_runtime(given: Given, problems: list[Problem]) -> str | None:
+    """``2h`` of ``7200s``; what the old service took where nothing was said was seven days."""
+    path = f"{_INPUT}.scheduling.maxRunningTime"
+    text = given.get(path)
+    longest = load()["longest_run_seconds"]
+    if text is None:
+        return format_duration(longest)
+    seconds = _seconds(text)
+    if seconds is None:
+        expected = 'seconds as text, such as "7200s"'
+        problems.append(Problem(given.where(path), text[:40], expected, rule="import-value"))
+        return None
+    return format_duration(seconds)
+
+
+def _seconds(text: str) -> int | None:
+    match = re.fullmatch(r"(\d{1,9}(\.\d{1,9})?)s", text, re.ASCII)
+    return math.ceil(float(match[1])) or None if match else None
+
+
+def _places(given: Given, problems: list[Problem]) -> dict[str, Any]:
+    """Region, bucket and where output goes."""
+    path = f"{_INPUT}.jobDir"
+    job_dir = given.get(path)
+    if job_dir is not None and not re.fullmatch(r"gs://[a-z0-9][a-z0-9._-]+(/.*)?", job_dir):
+        expected = "a place in Cloud Storage, gs://BUCKET/FOLDER"
+        problems.append(Problem(given.where(path), job_dir[:80], expected, rule="import-value"))
+        job_dir = None
+    staging = given.flags.get("--staging-bucket") or job_dir or ""
+    return {
+        "output_path": job_dir,
+        "region": given.get(f"{_INPUT}.region"),
+        "bucket": staging.removeprefix("gs://").partition("/")[0] or None,
+    }
+
+
+def _left_behind(given: Given, problems: list[Problem]) -> None:
+    """Fields and flags that mean nothing any more, and those that refuse the whole job."""
+    refused = {
+        f"{_INPUT}.hyperparameters": "a search over hyperparameters; `sweep:` in launch.yaml "
+        "starts a job for each value of a list",
+        "predictionInput": "a batch prediction, not a training",
+        f"{_INPUT}.masterConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
+        f"{_INPUT}.workerConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
+    }
+    for path, what in refused.items():
+        if given.get(path):
+            expected = "a Horovod training job"
+            problems.append(Problem(given.where(path), what, expected, rule=_REFUSED))
+    dropped = {
+        f"{_INPUT}.useChiefInTfConfig": "nothing: TF_CONFIG is taken out of the ranks' environment",
+        f"{_INPUT}.scheduling.priority": "nothing: Vertex AI's jobs have no priority",
+        f"{_INPUT}.scheduling.maxWaitTime": "`max_wait:` with `flex_start: true` under `vertex:`, "
+        "for the accelerators that have it",
+    }
+    for path, expected in dropped.items():
+        value = given.get(path)
+        if value not in (None, False):
+            problems.append(_dropped(given.where(path), str(value), expected))
+    for flag in load()["gclouds_flags"]:
+        if flag in given.flags:
+            instead = "`launch vertex --detach`" if flag == "--async" else "nothing of a job"
+            problems.append(_dropped(flag, "a flag about gcloud itself", instead))
+
+
+def _dropped(where: str, found: str, expected: str) -> Problem:
+    return Problem(where, found, expected, "left out", "warning", _CHANGED)
+
+
+def _shown(hardware: Hardware) -> str:
+    if not hardware.accelerator:
+        return f"{hardware.machine} without accelerators"
+    return f"{hardware.machine} with {hardware.count} x {hardware.accelerator}"

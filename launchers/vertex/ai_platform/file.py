@@ -1,0 +1,52 @@
+"""A launch.yaml as text, with what it came from and what changed as comments."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from launchers.core.model.problems import Problem
+
+_WIDTH = 98
+_COMMENTS = {
+    "instances": "the master and its workers",
+    "processes": "ranks on each host; left out: one a GPU",
+    "max_runtime": "end the job after this time",
+    "args": "the script's arguments, verbatim and in order",
+    "vertex": "what only Vertex AI has",
+}
+
+
+def launch_yaml(values: Mapping[str, Any], problems: Iterable[Problem], origin: str) -> str:
+    """The file's text.
+
+    Args:
+        values: Keys and values of launch.yaml, in their order.
+        problems: What changed; each is a comment at the top.
+        origin: What it was made from, ``config.yaml``.
+    """
+    import yaml
+
+    lines = [f"# Made from {origin} of AI Platform Training. Every key: `launch schema`."]
+    changes = [str(problem) for problem in problems if problem.severity == "warning"]
+    if changes:
+        lines.append("# What changed:")
+    for change in changes:
+        lines += textwrap.wrap(
+            " ".join(change.split()),
+            _WIDTH,
+            initial_indent="#  * ",
+            subsequent_indent="#    ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    lines.append("")
+    for key, value in values.items():
+        if key in _COMMENTS:
+            lines.append(f"# {_COMMENTS[key]}")
+        text = yaml.safe_dump(
+            {key: value}, sort_keys=False, allow_unicode=True, default_flow_style=False, width=10**6
+        )
+        lines.append(text.rstrip("\n"))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,245 @@
+"""What flags of `launch vertex` may not say, and may not say together.
+
+Only what the rendered document cannot show any more, or would show far from the flag: the rest
+is the document's rules.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from launchers.core.model.problems import Problem, did_you_mean
+from launchers.core.spec.job import JobSpec
+from launchers.core.spec.value_types import Size
+from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES, MOUNT, OUR_LABELS, SCHEME
+from launchers.vertex.planning.account import BUCKET_VARIABLE, Account
+from launchers.vertex.tables import locations
+
+_SIZE = Size(*BOOT_DISK_GB)
+# Resource Manager's projects: 6 to 30 characters; an old one may be example.com:project.
+_PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
+_ZONE = re.compile(r"([a-z]+-[a-z]+\d{1,2})-[a-z]")
+# Cloud Storage's bucket names; those with dots may be longer than 63.
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]")
+# Of the pools with ranks; a reservation's name and the reduction servers have flags of their own.
+_HARDWARE = (
+    r"Specs\[[01]\]\.(machineSpec(?!\.reservationAffinity\.values)|diskSpec)"
+    r"|\.env\.LAUNCH_|scheduling\.strategy"
+)
+_PLACES = r"baseOutputDirectory|\.env\.LAUNCH_"
+_WORDS = r"containerSpec\.(args|command)"
+# See Provider.follows.
+FOLLOWS = {
+    "gpus-missing": _HARDWARE,
+    "machine-gpus": _HARDWARE,
+    "machine-unknown": _HARDWARE,
+    "accelerator": _HARDWARE,
+    "accelerator-machine": _HARDWARE,
+    "ranks-above-gpus": r"\.env\.LAUNCH_",
+    "boot-disk": r"diskSpec",
+    "image": r"imageUri",
+    "bucket": _PLACES,
+    "place": _PLACES,
+    "location": r"encryptionSpec|tensorboard|networkAttachment|reservationAffinity\.values",
+    "strategy": r"scheduling",
+    "max-wait": r"scheduling\.maxWait",
+    "network": r"\.network|pscInterfaceConfig|reservedIpRanges",
+    "credential": _WORDS,
+    "script-missing": _WORDS,
+    "script-outside-source": _WORDS,
+    "script-and-module": _WORDS,
+    "module-missing": _WORDS,
+}
+
+
+def problems_in_flags(job: JobSpec, account: Account) -> list[Problem]:
+    """All of them."""
+    return [
+        *_account_problems(account),
+        *_place_problems(job),
+        *_scheduling_problems(job),
+        *_label_problems(job),
+        *boot_disk(job.options.boot_disk)[1],
+        *_reduction_problems(job),
+    ]
+
+
+def boot_disk(text: str | None) -> tuple[dict[str, Any] | None, list[Problem]]:
+    """``pd-ssd:200`` as the document's diskSpec; a size alone leaves the type to the service, whose
+    default goes by the machine."""
+    if text is None:
+        return None, []
+    kind, colon, size = text.rpartition(":")
+    if size in BOOT_DISK_TYPES and kind:
+        fix = f"--boot-disk {size}:{kind}"
+        return None, [Problem("--boot-disk", text, "TYPE:GB", fix, rule="boot-disk")]
+    kind = size if size in BOOT_DISK_TYPES else kind
+    problems = []
+    if colon and kind not in BOOT_DISK_TYPES:
+        expected = "one of " + ", ".join(BOOT_DISK_TYPES)
+        problems.append(
+            Problem(
+                "--boot-disk",
+                kind or text,
+                expected,
+                did_you_mean(kind, BOOT_DISK_TYPES),
+                rule="boot-disk",
+            )
+        )
+    try:
+        named = {"bootDiskType": kind} if kind else {}
+        return {**named, "bootDiskSizeGb": _SIZE.parse(size)}, problems
+    except ValueError:
+        usual = kind or BOOT_DISK_TYPES[0]
+        fix = f"--boot-disk {usual}:{BOOT_DISK_GB[0]}" if usual in BOOT_DISK_TYPES else ""
+        expected = f"TYPE:GB, from {BOOT_DISK_GB[0]} to {BOOT_DISK_GB[1]} GB"
+        problems.append(Problem("--boot-disk", text, expected, fix, rule="boot-disk"))
+    return None, problems
+
+
+def _account_problems(account: Account) -> list[Problem]:
+    problems = []
+    if not _PROJECT.fullmatch(account.project):
+        problems.append(
+            Problem(
+                account.project_origin,
+                account.project,
+                "a project's ID: 6 to 30 lower case letters, digits and hyphens",
+                _project_fix(account.project),
+                rule="project",
+            )
+        )
+    zone = _ZONE.fullmatch(account.location)
+    if account.location not in locations.load():
+        problems.append(
+            Problem(
+                account.location_origin,
+                f"{account.location}, a zone" if zone else account.location,
+                "a location of Vertex AI, such as us-central1",
+                f"--location {zone[1]}" if zone else locations.suggestion(account.location),
+                rule="location",
+            )
+        )
+    return [*problems, *_bucket_problems(account)]
+
+
+def _project_fix(project: str) -> str:
+    if project.isdecimal():
+        return f"that is its number: gcloud projects describe {project} --format 'value(projectId)'"
+    return f"--project {project.lower()}" if _PROJECT.fullmatch(project.lower()) else ""
+
+
+def _bucket_problems(account: Account) -> list[Problem]:
+    if _BUCKET.fullmatch(account.bucket):
+        return []
+    # What the user wrote: the account has it without gs://.
+    path = account.bucket_origin if account.bucket_origin == BUCKET_VARIABLE else "--bucket"
+    name, slash, _ = account.bucket.partition("/")
+    fix = ""
+    if account.bucket.startswith("s3://"):
+        fix = "one of Amazon S3 cannot be mounted; `gcloud storage buckets create` makes one"
+    elif slash and _BUCKET.fullmatch(name):
+        fix = f"--bucket gs://{name}; --output-path and --checkpoint take folders"
+    elif account.bucket.startswith("gs:"):
+        fix = f"--bucket gs://{account.bucket.removeprefix('gs:').strip('/')}"
+    elif _BUCKET.fullmatch(account.bucket.lower()):
+        fix = "a bucket's name has lower case letters, digits, hyphens, underscores and dots"
+    return [
+        Problem(path, account.bucket, "a Cloud Storage bucket: gs://BUCKET", fix, rule="bucket")
+    ]
+
+
+def _place_problems(job: JobSpec) -> list[Problem]:
+    problems = []
+    if job.output_path is not None and not _is_folder(job.output_path, SCHEME):
+        problems.append(_no_folder("--output-path", job.output_path, ""))
+    if job.checkpoint is not None and not _is_folder(job.checkpoint, SCHEME, MOUNT):
+        why = "replicas share only what lies in a bucket"
+        problems.append(_no_folder("--checkpoint", job.checkpoint, why))
+    return problems
+
+
+def _is_folder(place: str, *starts: str) -> bool:
+    return any(
+        place.startswith(start) and _BUCKET.match(place[len(start) :]) is not None
+        for start in starts
+    )
+
+
+def _no_folder(flag: str, place: str, fix: str) -> Problem:
+    return Problem(flag, place, "a folder in a bucket: gs://BUCKET/FOLDER", fix, rule="place")
+
+
+def _scheduling_problems(job: JobSpec) -> list[Problem]:
+    problems = []
+    if job.spot and job.options.flex_start:
+        problems.append(
+            Problem(
+                "--flex-start",
+                "together with --spot",
+                "one of the two",
+                "a job has one scheduling strategy",
+                rule="strategy",
+            )
+        )
+    if job.max_wait is not None and not job.options.flex_start:
+        problems.append(
+            Problem(
+                "--max-wait",
+                "without --flex-start",
+                "--flex-start, or no --max-wait",
+                "only a job that queues for its machines has a longest wait",
+                rule="max-wait",
+            )
+        )
+    if job.options.network and job.options.network_attachment:
+        problems.append(
+            Problem(
+                "--network-attachment",
+                "together with --network",
+                "one of the two",
+                "a job is in a peered network or has a Private Service Connect interface",
+                rule="network",
+            )
+        )
+    return problems
+
+
+def _label_problems(job: JobSpec) -> list[Problem]:
+    return [
+        Problem(
+            f"--tag {name}",
+            f"begins with {OUR_LABELS}",
+            "a name of your own",
+            "by these labels the launcher finds its jobs again",
+            rule="label-reserved",
+        )
+        for name in job.tags
+        if name.startswith(OUR_LABELS)
+    ]
+
+
+def _reduction_problems(job: JobSpec) -> list[Problem]:
+    options = job.options
+    if options.reduction_server_machine and options.reduction_servers is None:
+        return [
+            Problem(
+                "--reduction-server-machine",
+                "without --reduction-servers",
+                "--reduction-servers N",
+                rule="reduction-servers",
+            )
+        ]
+    if options.reduction_servers is None or job.instances > 1:
+        return []
+    return [
+        Problem(
+            "--reduction-servers",
+            f"{options.reduction_servers} for one host",
+            "several hosts, between which they add up gradients",
+            "they would cost and do nothing",
+            "warning",
+            rule="reduction-servers",
+        )
+    ]

@@ -1,0 +1,93 @@
+"""Which image a job gets: the user's own, or what `launch image build --push` pushed last.
+
+No prebuilt training image of Vertex AI carries Horovod, so there is no default that works for
+everybody.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from launchers.core.model.problems import Problem
+from launchers.core.records.pushed_image import last_pushed
+from launchers.core.spec.job import JobSpec
+from launchers.vertex.planning.account import Account
+
+PLACEHOLDER_IMAGE = "us-docker.pkg.dev/placeholder-project/placeholder/launch-horovod:placeholder"
+# Registries that answer to nobody without an account of theirs, and this machine's own.
+CLOSED = re.compile(r".*\.amazonaws\.com|.*\.azurecr\.io|localhost|127\..*|.*\.local|.*\.internal")
+# HOST/PATH with a tag or a digest; a registry's own rules are stricter.
+_REFERENCE = re.compile(
+    r"[\w.:-]+(/[\w.-]+)+(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class ImageChoice:
+    """The image's address and where the choice came from."""
+
+    uri: str
+    origin: str
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether there is none yet."""
+        return self.uri == PLACEHOLDER_IMAGE
+
+
+def choose_image(job: JobSpec) -> ImageChoice:
+    """``--image`` as it is, else what was pushed last to a registry that Vertex AI can read."""
+    if job.image is not None:
+        origin = job.origins.get("image", "--image")
+        return ImageChoice(job.image, origin, tuple(_problems(job.image)))
+    pushed = last_pushed()
+    if pushed and not CLOSED.fullmatch(pushed.partition("/")[0].partition(":")[0]):
+        return ImageChoice(pushed, "what `launch image build --push` pushed last")
+    return ImageChoice(PLACEHOLDER_IMAGE, "placeholder: no prebuilt image carries Horovod")
+
+
+def build_line(account: Account) -> str:
+    """The line that builds our image and pushes it where the job's location is."""
+    project = "PROJECT" if account.project_is_placeholder else account.project
+    location = "LOCATION" if account.location_is_assumed else account.location
+    # A project of a domain, example.com:project, is a path there.
+    path = project.replace(":", "/")
+    return f"launch image build --push {location}-docker.pkg.dev/{path}/REPO/launch-horovod"
+
+
+def image_missing(account: Account) -> Problem:
+    """A submission without an image."""
+    return Problem(
+        "--image",
+        "none, and none was pushed from this machine",
+        "an image with Horovod, which no prebuilt one of Vertex AI has",
+        f"build and push ours: {build_line(account)}",
+        rule="image-missing",
+    )
+
+
+def _problems(uri: str) -> list[Problem]:
+    if _is_amazons(uri):
+        return [
+            _problem(
+                uri,
+                "an image in Artifact Registry or Docker Hub",
+                "Vertex AI cannot read Amazon's registry",
+            )
+        ]
+    name = uri.rpartition("/")[2]
+    if not re.search(r"[:@]", name):
+        return [_problem(f"{uri} without a tag", "IMAGE:TAG or IMAGE@sha256:DIGEST", f"{uri}:TAG")]
+    if not _REFERENCE.fullmatch(uri) and not _REFERENCE.fullmatch(f"docker.io/{uri}"):
+        return [_problem(uri, "HOST/PATH:TAG or HOST/PATH@sha256:DIGEST", "")]
+    return []
+
+
+def _is_amazons(uri: str) -> bool:
+    return ".dkr.ecr." in uri.partition("/")[0]
+
+
+def _problem(found: str, expected: str, fix: str) -> Problem:
+    return Problem("--image", found, expected, fix, rule="image")

@@ -1,0 +1,167 @@
+"""Machines, accelerators and disks that do not go together.
+
+Source: Vertex AI's page on compute resources for training (machines.json) and the API's
+MachineSpec and DiskSpec.
+"""
+
+from __future__ import annotations
+
+from launchers.core.model.document import at
+from launchers.core.model.problems import Problem, Severity, did_you_mean
+from launchers.core.planning.plan import counted
+from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES
+from launchers.vertex.rules.pools import Pool, integer, pools, rank_pools
+from launchers.vertex.tables import machines
+
+
+def check_machines(document: object, ours: bool) -> list[Problem]:
+    """Rules over machine, accelerator, count and disk of each pool, and between the pools."""
+    problems = []
+    for pool in pools(document):
+        problems += _machine(pool, ours) + _accelerator(pool, ours) + _disk(pool)
+    return problems + _same(document, "error" if ours else "warning")
+
+
+def _machine(pool: Pool, ours: bool) -> list[Problem]:
+    path = f"{pool.path}.machineSpec.machineType"
+    if not pool.machine_type:
+        if pool.spec.get("machineSpec") and at(pool.spec, "machineSpec", "machineType") is not None:
+            return []  # Of the wrong type: the model's own check says so.
+        return [Problem(path, "missing", "a machine type", _LIST, rule="machine")]
+    if machines.machine(pool.machine_type):
+        return []
+    if pool.machine_type.startswith(("cloud-tpu", "ct")):
+        return [
+            Problem(path, pool.machine_type, "a machine with GPUs or CPUs", _NO_TPU, rule="tpu")
+        ]
+    return [
+        Problem(
+            path,
+            pool.machine_type[:60],
+            "a machine type of the table",
+            machines.suggestion(pool.machine_type) or f"{_LIST} lists them",
+            "error" if ours else "warning",
+            "machine-unknown",
+        )
+    ]
+
+
+_LIST = "`launch machines --provider vertex`"
+_NO_TPU = "Horovod cannot use a TPU"
+
+
+def _accelerator(pool: Pool, ours: bool) -> list[Problem]:
+    path = f"{pool.path}.machineSpec"
+    kind, count = pool.accelerator, pool.accelerator_count
+    given = at(pool.spec, "machineSpec", "acceleratorCount") is not None
+    machine = machines.machine(pool.machine_type)
+    if not kind:
+        return _without_type(path, count, machine, ours)
+    known = machines.accelerators().get(kind)
+    if known is None:
+        return []  # The model's own check says so.
+    type_path = f"{path}.acceleratorType"
+    if not known.is_gpu:
+        return [Problem(type_path, kind, "a GPU", _NO_TPU, rule="tpu")]
+    if known.ended:
+        found = f"{kind}, which the service has no more since {known.ended}"
+        fix = f"take {known.instead}"
+        return [Problem(type_path, found, "an accelerator that it has", fix, rule="ended")]
+    if given and count is None:
+        return []
+    if count is None or count < 1:
+        found = "missing" if count is None else str(count)
+        expected = f"how many {kind}, at least 1"
+        fix = "the Python client sends this without a word as a job on CPUs"
+        return [Problem(f"{path}.acceleratorCount", found, expected, fix, rule="accelerator-count")]
+    if machine is None or machine.takes(kind, count):
+        return []
+    return [_pair(path, machine, kind, count)]
+
+
+def _without_type(
+    path: str, count: int | None, machine: machines.Machine | None, ours: bool
+) -> list[Problem]:
+    if count:
+        fix = "or no acceleratorCount"
+        if machine and machine.accelerator:
+            fix = f"for {machine.name} it is {machine.accelerator}"
+        expected = f"the type of the {counted(count, 'accelerator')}"
+        where = f"{path}.acceleratorType"
+        return [Problem(where, "missing", expected, fix, rule="accelerator-type")]
+    if machine is None or not machine.accelerator:
+        return []
+    severity: Severity = "error" if ours else "warning"
+    expected = f"{machine.accelerator}, with acceleratorCount {machine.gpus}"
+    where = f"{path}.acceleratorType"
+    fix = f"{machine.name} has these, and the service wants them named"
+    return [Problem(where, "missing", expected, fix, severity, "accelerator-type")]
+
+
+def _pair(path: str, machine: machines.Machine, kind: str, count: int) -> Problem:
+    found = f"{count} x {kind} with {machine.name}"
+    if machine.accelerator:
+        expected = f"{machine.gpus} x {machine.accelerator}, which are part of it"
+    elif machine.attached:
+        expected = f"one of {machine.attached_text}"
+    else:
+        expected = "no accelerator: it takes none"
+    others = [entry.name for entry in machines.taking(kind, count)]
+    fix = f"{count} x {kind}: {', '.join(others[:4])}" if others else ""
+    return Problem(f"{path}.acceleratorCount", found, expected, fix, rule="accelerator-pair")
+
+
+def _disk(pool: Pool) -> list[Problem]:
+    path = f"{pool.path}.diskSpec"
+    kind = at(pool.spec, "diskSpec", "bootDiskType")
+    size = integer(at(pool.spec, "diskSpec", "bootDiskSizeGb"))
+    problems = []
+    if isinstance(kind, str) and kind and kind not in BOOT_DISK_TYPES:
+        expected = f"one of {', '.join(BOOT_DISK_TYPES)}"
+        fix = did_you_mean(kind, BOOT_DISK_TYPES)
+        problems.append(Problem(f"{path}.bootDiskType", kind[:40], expected, fix, rule="disk-type"))
+    machine = machines.machine(pool.machine_type)
+    if (
+        machine
+        and isinstance(kind, str)
+        and kind.startswith("pd-")
+        and "pd-" not in machine.boot_disk
+    ):
+        found, fix = f"{kind} with {machine.name}", "or no type, which means the same"
+        where = f"{path}.bootDiskType"
+        problems.append(Problem(where, found, machine.boot_disk, fix, "warning", "disk-machine"))
+    least, most = BOOT_DISK_GB
+    # 0 is what a field that is left out holds: the service's own default.
+    if size and not least <= size <= most:
+        where = f"{path}.bootDiskSizeGb"
+        problems.append(Problem(where, f"{size} GB", f"{least} to {most:,} GB", rule="disk-size"))
+    return problems
+
+
+def _same(document: object, severity: Severity) -> list[Problem]:
+    """Ranks on unlike machines wait for each other at every step."""
+    found = rank_pools(document)
+    if not found:
+        return []
+    first = found[0]
+    problems = []
+    for pool in found[1:]:
+        if _shape(pool) != _shape(first):
+            problems.append(
+                Problem(
+                    f"{pool.path}.machineSpec",
+                    _shape(pool),
+                    f"{_shape(first)}, as in the first pool",
+                    "ranks on unlike machines wait for each other at every step",
+                    severity,
+                    "pools-unlike",
+                )
+            )
+    return problems
+
+
+def _shape(pool: Pool) -> str:
+    text = pool.machine_type[:60] or "no machine type"
+    return (
+        f"{text} with {pool.accelerator_count} x {pool.accelerator}" if pool.accelerator else text
+    )

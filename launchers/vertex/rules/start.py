@@ -1,0 +1,131 @@
+"""How a replica starts: our bootstrap and its three words, the same in every pool with ranks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from launchers.core.model.problems import Problem
+from launchers.vertex.document import MODULE_FLAG, bootstrap
+from launchers.vertex.rules.image import is_reduction_server
+from launchers.vertex.rules.pools import Pool, pools, rank_pools
+
+_SHA256 = r"[0-9a-f]{64}"
+_BUNDLE = re.compile(rf"/gcs/[^/]+/(?:.+/)?(?P<sha256>{_SHA256})/sourcedir\.tar\.gz")
+
+
+def check_start(document: object, ours: bool) -> list[Problem]:
+    """Rules about our own way of starting: all of them where the document says itself that it is
+    ours, else one warning that nothing there proves the world size."""
+    starting = rank_pools(document)
+    if not ours:
+        return [_not_guarded(pool) for pool in starting[:1] if not starts_agent(pool)]
+    problems = []
+    for pool in starting:
+        problems += _command(pool) + _words(pool)
+    for pool in starting[1:]:
+        problems += _same(pool, starting[0])
+    for pool in pools(document):
+        if not pool.holds_ranks:
+            problems += _reduction_server(pool)
+    return problems
+
+
+def starts_agent(pool: Pool) -> bool:
+    """Whether the pool's replicas run the bootstrap, and so our agent."""
+    return pool.task.get("command") == ["python3", "-c", bootstrap()]
+
+
+def words_in(pool: Pool) -> list[str]:
+    """The script, or ``-m`` and a module, with the arguments that the agent of a pool gets; empty
+    where nobody says."""
+    words = pool.words("args")
+    if not starts_agent(pool) or len(words) != 3:
+        return []
+    try:
+        found = json.loads(words[2])
+    except ValueError:
+        return []
+    is_list = isinstance(found, list) and all(isinstance(word, str) for word in found)
+    return found if is_list else []
+
+
+def _not_guarded(pool: Pool) -> Problem:
+    return Problem(
+        f"{pool.task_path}.command",
+        "another start than ours",
+        "the bootstrap of `launch vertex`",
+        "its agent starts the ranks of all replicas as one job without ssh, asserts the world "
+        "size in each, and passes every exit code on",
+        "warning",
+        "start-agent",
+    )
+
+
+def _command(pool: Pool) -> list[Problem]:
+    if starts_agent(pool):
+        return []
+    path = f"{pool.task_path}.command"
+    expected = '["python3", "-c", the text of templates/vertex/bootstrap.py]'
+    fix = "it unpacks the bundle, checks its hash and becomes the agent"
+    return [Problem(path, "another command", expected, fix, rule="start-agent")]
+
+
+def _words(pool: Pool) -> list[Problem]:
+    if not starts_agent(pool):
+        return []
+    path = f"{pool.task_path}.args"
+    words = pool.words("args")
+    if len(words) != 3 or pool.task.get("args") != words:
+        expected = "three: the bundle, its hash, the script with its arguments"
+        return [Problem(path, f"{len(words)} texts", expected, rule="start-words")]
+    problems = []
+    bundle, sha256, script = words
+    match = _BUNDLE.fullmatch(bundle)
+    if match is None:
+        expected = "/gcs/BUCKET/launch/code/SHA256/sourcedir.tar.gz"
+        problems.append(Problem(f"{path}[0]", bundle[:80], expected, rule="start-bundle"))
+    if not re.fullmatch(_SHA256, sha256) or (match and match["sha256"] != sha256):
+        expected = "the hash that the bundle's folder has: 64 hexadecimal digits"
+        problems.append(Problem(f"{path}[1]", sha256[:64], expected, rule="start-bundle"))
+    if words_in(pool) in ([], [MODULE_FLAG]):
+        expected = "a JSON list of texts: the script, or -m and a module, first"
+        problems.append(Problem(f"{path}[2]", "something else", expected, rule="start-script"))
+    elif "$" in script:
+        fix = "the service puts a variable's value for $(NAME)"
+        problems.append(
+            Problem(f"{path}[2]", "a $", "each $ written as \\u0024", fix, rule="start-script")
+        )
+    return problems
+
+
+def _same(pool: Pool, first: Pool) -> list[Problem]:
+    """All replicas with ranks run one thing: what the first pool runs."""
+    problems = []
+    for key in ("imageUri", "command", "args"):
+        if pool.task.get(key) != first.task.get(key):
+            found = f"another {key} than the first pool's"
+            where = f"{pool.task_path}.{key}"
+            problems.append(Problem(where, found, "the same", rule="pools-unlike"))
+    ours, theirs = dict(pool.environment), dict(first.environment)
+    for name in sorted({*ours, *theirs}):
+        if ours.get(name) != theirs.get(name):
+            found = "missing" if name not in ours else "another value than in the first pool"
+            where = f"{pool.task_path}.env.{name[:60]}"
+            expected = "the same in both" if name in theirs else "no such variable, as there"
+            problems.append(Problem(where, found, expected, rule="pools-unlike"))
+    return problems
+
+
+def _reduction_server(pool: Pool) -> list[Problem]:
+    if is_reduction_server(pool) and not pool.words("command", "args"):
+        return []
+    return [
+        Problem(
+            pool.task_path,
+            "a pool beside the ranks that is no reduction server",
+            "Google's reduction server with its own start, or no such pool",
+            "nothing there joins the job",
+            rule="start-agent",
+        )
+    ]

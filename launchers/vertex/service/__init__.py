@@ -1,0 +1,1 @@
+"""What goes online: sessions, submission, following, logs."""

@@ -1,0 +1,131 @@
+"""Project, location and bucket of a submission: what the job, the environment and gcloud's
+configuration do not say is asked of the credentials. The one online step before the plan."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from launchers.core.model.jobs import JobHandle
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.spec.job import JobSpec
+from launchers.vertex.options import VertexOptions
+from launchers.vertex.planning.account import Account, account_of, default_bucket
+from launchers.vertex.service.custom_jobs import no_such_job, resources_of
+from launchers.vertex.service.session import GOOGLE_ERRORS, Session, session_for
+
+_RESOURCE = re.compile(r"projects/([^/]+)/locations/([^/]+)/customJobs/(\d+)")
+
+
+def resolve(job: JobSpec) -> JobSpec:
+    """``job`` with project, location and bucket, and with where each came from.
+
+    Credentials are looked at only where nothing names a project. Nothing is asked of a service.
+
+    Raises:
+        LaunchError: There is no location or no project, or the caller has no credentials.
+    """
+    known = account_of(job)
+    if known.location_is_assumed:
+        raise LaunchError(_no_location())
+    project, project_origin = _project(known)
+    bucket, bucket_origin = known.bucket, known.bucket_origin
+    if known.bucket_is_placeholder:
+        # The name that Vertex AI's own SDK gives a project's default staging bucket.
+        bucket = default_bucket(project, known.location)
+        bucket_origin = "the project's default"
+    return replace(
+        job,
+        region=known.location,
+        bucket=bucket,
+        options=replace(job.options, project=project),
+        origins={
+            **job.origins,
+            "project": project_origin,
+            "region": known.location_origin,
+            "bucket": bucket_origin,
+        },
+    )
+
+
+def from_elsewhere(name: str, region: str | None) -> JobHandle:
+    """A job that another machine or another tool submitted.
+
+    Args:
+        name: Its number, its display name, or ``projects/P/locations/L/customJobs/ID``.
+
+    Raises:
+        LaunchError: There is none, or several have that display name, or nothing says where.
+    """
+    whole = _RESOURCE.fullmatch(name)
+    if whole is not None:
+        return _handle(whole[3], whole[1], whole[2], name)
+    known = account_of(JobSpec(options=VertexOptions(), region=region))
+    if known.location_is_assumed:
+        raise LaunchError(_no_location(f"launch ... vertex:{name} --region REGION"))
+    project, _ = _project(known)
+    session = session_for(project, known.location)
+    if name.isdecimal():
+        return _handle(name, project, known.location, f"{session.parent}/customJobs/{name}")
+    return _handle(name, project, known.location, _named(session, name))
+
+
+def _handle(name: str, project: str, location: str, resource: str) -> JobHandle:
+    where = {"project": project, "location": location, "region": location}
+    return JobHandle("vertex", name, {**where, "resource": resource})
+
+
+def _named(session: Session, name: str) -> str:
+    """The one job of that display name."""
+    found = resources_of(session, name)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise LaunchError(no_such_job(session, name))
+    numbers = ", ".join(resource.rpartition("/")[2] for resource in found[:6])
+    raise LaunchError(
+        Problem(
+            f"vertex:{name}",
+            f"{len(found)} jobs of that display name ({numbers})",
+            "one job",
+            "give its number, vertex:ID",
+            rule="job-ambiguous",
+        )
+    )
+
+
+def _project(known: Account) -> tuple[str, str]:
+    """The project and where it came from.
+
+    Raises:
+        LaunchError: Nothing names one.
+    """
+    if not known.project_is_placeholder:
+        return known.project, known.project_origin
+    session = session_for(known.project, known.location)
+    try:
+        project = session.own_project()
+    except GOOGLE_ERRORS as error:
+        raise session.refused(error, "the project") from None
+    if project:
+        return project, "the credentials' own project"
+    raise LaunchError(
+        Problem(
+            "--project",
+            "none",
+            "the Google Cloud project that the job runs in",
+            "give --project, `project:` under `vertex:` in launch.yaml, GOOGLE_CLOUD_PROJECT, or "
+            "run `gcloud config set project ID`",
+            rule="project-missing",
+        )
+    )
+
+
+def _no_location(line: str = "give --location") -> Problem:
+    return Problem(
+        "--location",
+        "none",
+        "where the job runs",
+        f"{line}, set GOOGLE_CLOUD_REGION, or run `gcloud config set ai/region REGION`",
+        rule="location-missing",
+    )

@@ -1,0 +1,1 @@
+"""Machine types and locations, with their sources."""

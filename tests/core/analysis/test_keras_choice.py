@@ -1,0 +1,112 @@
+"""The plan's word on Keras: its row, its problems, what travels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from launchers.core.analysis.keras_choice import (
+    KerasChoice,
+    Stack,
+    choose_keras,
+    our_stack,
+    stack_of_image,
+)
+from launchers.core.paths import entrypoints_folder
+from launchers.core.planning.plan import Row
+from launchers.core.source.script import Source
+from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
+
+BOTH = "import horovod.tensorflow.keras as hvd\nimport keras\n"
+WRAPS = "hvd.DistributedOptimizer(keras.optimizers.SGD())\n"
+HERE = Stack("2.18.1", "3.15.1", "2.18.0")
+WITHOUT = Stack("2.18.1", "3.15.1", "")
+
+
+def choose(
+    folder: Path, text: str, stack: Stack = HERE, world_size: int = 2, **job: object
+) -> KerasChoice:
+    (folder / "train.py").write_text(text, encoding="utf-8")
+    source = Source(folder, "train.py")
+    return choose_keras(JobSpec(**job), source, stack, world_size)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "stack", "asked", "shown", "variables"),
+    [
+        (BOTH, HERE, "auto", "Keras 2: keras is tf_keras 2.18 for the script and Horovod", "2"),
+        (BOTH, Stack(), "auto", "Keras 2: keras is tf_keras where TensorFlow is 2.16 or later", ""),
+        (BOTH, Stack("2.12.0"), "auto", "Keras 2, TensorFlow 2.12's own", ""),
+        (BOTH, WITHOUT, "auto", "Keras 3, tf-keras is not installed", ""),
+        (BOTH, HERE, "3", "Keras 3", "3"),
+        (BOTH + "keras.ops\n", Stack(), "auto", "Keras 3", "3"),
+        ("import keras\n", HERE, "2", our_row := "Keras 2: keras is tf_keras 2.18 for the script "
+         "and Horovod", "2"),
+        ("import keras\n", HERE, "auto", None, ""),
+        ("import horovod.torch as hvd\n", HERE, "auto", None, ""),
+        ("print()\n", HERE, "2", our_row, "2"),
+    ],
+)  # fmt: skip
+def test_the_plan_shows_the_keras_and_tells_it_to_the_ranks(
+    tmp_path: Path, text: str, stack: Stack, asked: str, shown: str | None, variables: str
+):
+    choice = choose(tmp_path, text, stack, keras=asked)
+    assert (choice.row.text if choice.row else None) == shown
+    assert choice.variables == ({"LAUNCH_KERAS": variables} if variables else {})
+
+
+def test_the_row_stands_behind_the_environment(tmp_path: Path):
+    rows = [Row("script", "train.py"), Row("environment", "none"), Row("GPUs", "none")]
+    labels = [row.label for row in choose(tmp_path, BOTH).shown(rows)]
+    assert labels == ["script", "environment", "keras", "GPUs"]
+    assert choose_keras(
+        JobSpec(), Source(tmp_path / "empty", "none.py"), HERE, 2
+    ).shown(rows) == tuple(rows)  # fmt: skip
+
+
+def test_the_reason_names_the_line_of_the_source(tmp_path: Path):
+    choice = choose(tmp_path, BOTH + "keras.ops\n")
+    assert choice.row is not None
+    assert choice.row.origin == "train.py:3 uses keras.ops, which only Keras 3 has"
+
+
+def test_horovods_wrapper_on_keras_3_is_told_before_the_job(tmp_path: Path):
+    text = BOTH + "keras.ops\n" + WRAPS
+    (problem,) = choose(tmp_path, text).problems
+    assert (problem.path, problem.severity) == ("train.py:4", "warning")
+    assert "DistributedOptimizer" in problem.found
+    assert choose(tmp_path, text, world_size=1).problems == ()
+
+
+def test_a_missing_tf_keras_is_told_and_stops_only_who_asked_for_it(tmp_path: Path):
+    (problem,) = choose(tmp_path, BOTH, WITHOUT).problems
+    assert problem.severity == "warning"
+    assert "pip install 'tf-keras~=2.18.0'" in problem.fix
+    (problem,) = choose(tmp_path, BOTH, WITHOUT, keras="2").problems
+    assert (problem.path, problem.severity) == ("--keras", "error")
+
+
+def test_requirements_may_bring_tf_keras(tmp_path: Path):
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tf_keras==2.18.0\n", encoding="utf-8")
+    choice = choose(tmp_path, BOTH, WITHOUT, requirements=str(requirements))
+    assert (choice.problems, choice.variables) == ((), {})
+
+
+def test_keras_3_on_a_tensorflow_without_it_is_told(tmp_path: Path):
+    (problem,) = choose(tmp_path, BOTH, Stack("2.12.0"), keras="3").problems
+    assert "TensorFlow 2.12.0" in problem.found
+
+
+def test_our_image_is_known_by_its_name_and_its_pins():
+    assert our_stack().tensorflow == "2.18.1"
+    assert our_stack().tf_keras == "2.18.0"
+    for uri in ("launch-horovod:1", "host/path/launch-horovod@sha256:ab", "h:5000/launch-horovod"):
+        assert stack_of_image(uri) == our_stack()
+    assert stack_of_image("host/path/mine:1") == Stack()
+
+
+def test_the_shared_script_gets_keras_2():
+    source = Source(entrypoints_folder(), SHARED_SCRIPT, shared=True)
+    assert choose_keras(JobSpec(), source, HERE, 2).variables == {"LAUNCH_KERAS": "2"}

@@ -1,0 +1,135 @@
+"""The ledger: what it keeps, and how a job is found in it."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from launchers.core.model.jobs import FAILED, PENDING, RUNNING, STOPPED, SUCCEEDED
+from launchers.core.model.problems import LaunchError
+from launchers.core.records.ledger import Entry, Ledger, data_folder, inherited_checkpoint, next_run
+
+
+def entry(base: str = "train-aaaaaaaa", run: int = 1, **changes: object) -> Entry:
+    values: dict[str, object] = {
+        "name": f"{base}-{run}",
+        "provider": "local",
+        "base": base,
+        "run": run,
+        "world_size": 2,
+        "definition": "{}",
+        "state": PENDING,
+        "created": float(run),
+    }
+    return Entry(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path)
+
+
+def test_what_was_written_is_what_is_read(ledger: Ledger):
+    written = entry(details={"folder": "/x"}, checkpoint="/y", reason="r")
+    ledger.add(written)
+    assert ledger.get("local", written.name) == written
+
+
+def test_a_name_is_written_once(ledger: Ledger):
+    ledger.add(entry())
+    with pytest.raises(LaunchError, match="a name that the ledger does not hold"):
+        ledger.add(entry())
+
+
+def test_a_final_state_stays_whoever_comes_second(ledger: Ledger):
+    ledger.add(entry())
+    ledger.update(entry(), state=SUCCEEDED)
+    ledger.update(entry(), state=STOPPED, reason="too late")
+    found = ledger.get("local", entry().name)
+    assert found is not None
+    assert (found.state, found.reason) == (SUCCEEDED, "")
+    assert found.ended is not None
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("train-aaaaaaaa-1", "train-aaaaaaaa-1"),
+        ("local:train-aaaaaaaa-1", "train-aaaaaaaa-1"),
+        ("train-aaaaaaaa", "train-aaaaaaaa-12"),
+        ("train-a", "train-aaaaaaaa-12"),
+        ("eval", "eval-bbbbbbbb-1"),
+    ],
+)
+def test_a_job_is_found_by_name_by_unique_prefix_and_without_its_run(
+    ledger: Ledger, word: str, name: str
+):
+    for run in (1, 2, 12):
+        ledger.add(entry(run=run))
+    ledger.add(entry("eval-bbbbbbbb"))
+    assert ledger.find(word).name == name
+
+
+@pytest.mark.parametrize(
+    ("word", "part"), [("tr", "2 jobs begin so"), ("nosuch", "a job of `launch list`")]
+)
+def test_an_unclear_or_unknown_job_is_an_error(ledger: Ledger, word: str, part: str):
+    ledger.add(entry("train-aaaaaaaa"))
+    ledger.add(entry("trial-bbbbbbbb"))
+    with pytest.raises(LaunchError, match=part) as caught:
+        ledger.find(word)
+    assert caught.value.exit_code == 2
+
+
+def test_a_ledger_that_is_no_database_is_told_so_and_left_as_it_is(tmp_path: Path):
+    (tmp_path / "ledger.db").write_text("not a database, but somebody's file")
+    with pytest.raises(LaunchError, match="LAUNCH_HOME"):
+        Ledger(tmp_path).jobs()
+    assert (tmp_path / "ledger.db").read_text() == "not a database, but somebody's file"
+
+
+def test_a_ledger_is_for_its_owner_alone(ledger: Ledger):
+    ledger.add(entry())
+    assert ledger.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_cannot_be_made_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "file" / "below"))
+    with pytest.raises(LaunchError, match="set LAUNCH_HOME to another one"):
+        data_folder()
+
+
+def test_several_processes_write_at_once_and_nothing_is_lost(tmp_path: Path):
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from launchers.core.records.ledger import Entry, Ledger\n"
+        "ledger = Ledger(Path(sys.argv[1]))\n"
+        "for run in range(20):\n"
+        "    ledger.add(Entry(name=f'{sys.argv[2]}-{run}', provider='local', base=sys.argv[2],"
+        " run=run, world_size=1, definition=''))\n"
+    )
+    writers = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path), f"job{number}"])
+        for number in range(4)
+    ]
+    assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0, 0]
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (80,)
+
+
+def test_the_next_run_is_the_first_number_that_no_job_has():
+    assert next_run([]) == 1
+    assert next_run([entry(run=1), entry(run=4)]) == 5
+
+
+@pytest.mark.parametrize(
+    ("state", "kept"), [(SUCCEEDED, False), (FAILED, True), (STOPPED, True), (RUNNING, False)]
+)
+def test_a_run_after_one_that_did_not_succeed_keeps_its_checkpoints(state: str, kept: bool):
+    runs = [entry(run=1, state=SUCCEEDED), entry(run=2, state=state)]
+    assert (inherited_checkpoint(runs) is not None) == kept

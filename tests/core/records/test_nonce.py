@@ -1,0 +1,157 @@
+"""The nonce: what is filled with it, what never shows it, and the stamp that comes of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from typing import Any
+
+import pytest
+
+from launchers.core.credentials.search import problems_in_environment
+from launchers.core.model.document import document_text
+from launchers.core.model.jobs import JobDefinition, LogLine
+from launchers.core.model.problems import InDoubtError, Problem
+from launchers.core.output.lines import JobWatch, shown
+from launchers.core.paths import entrypoints_folder
+from launchers.core.records import nonce
+from launchers.core.rules.environment import problems_in_names, problems_in_proof
+from launchers.core.spec.job import PROOF_MODES
+from tests.fakes import stamps
+
+DRAWN = "0123456789abcdef" * 2
+
+
+def definition(document: dict[str, Any]) -> JobDefinition:
+    text = document_text(document)
+    listed = (nonce.placeholder("$.Environment.LAUNCH_NONCE"),)
+    return JobDefinition("sagemaker", "job", 2, text, document, listed)
+
+
+def test_a_nonce_is_new_each_time_and_no_credential_to_the_rules():
+    one, other = nonce.new_nonce(), nonce.new_nonce()
+    assert one != other
+    assert re.fullmatch(nonce.FORM, one)
+    for value in (one, nonce.PLACEHOLDER):
+        assert problems_in_environment({"LAUNCH_NONCE": value}, "$.Environment") == []
+
+
+def test_the_credential_rules_let_nothing_else_pass_under_the_nonces_name():
+    key = "AKIA" + "IOSFODNN7QXBMPLE"
+    assert problems_in_environment({"LAUNCH_NONCE": key}, "$.Environment")
+
+
+def of_the_replica(name: str) -> Any:
+    """A module of ``entrypoints/launch_runtime`` that imports none of the others."""
+    file = entrypoints_folder() / "launch_runtime" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"replica_{name}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("drawn", [DRAWN, nonce.PLACEHOLDER, ""])
+def test_the_stamp_is_the_same_on_both_sides(drawn: str):
+    assert nonce.stamp_of(drawn) == of_the_replica("stamps").of(drawn) == stamps.stamp_of(drawn)
+
+
+def test_the_stamp_is_sixteen_digits_of_a_one_way_digest():
+    assert nonce.stamp_of(DRAWN) == "76ac43c39e4a88a5"
+    assert nonce.stamp_of("") == ""
+
+
+def test_both_sides_have_the_same_words():
+    assert of_the_replica("evidence").MODES == PROOF_MODES
+    assert of_the_replica("stamps").NONCE == nonce.VARIABLE
+
+
+def test_the_lines_of_the_replica_are_read_and_shown_without_their_stamp():
+    lines, stamp = of_the_replica("lines"), nonce.stamp_of(DRAWN)
+    text = lines.world(4, 2, 2, "Gloo") + "; gradients exchanged, weights equal"
+    watch = JobWatch(stamp, 4)
+    proof = LogLine(0.0, "host-1", 0, lines.proof(text, stamp))
+    failure = LogLine(0.0, "host-1", None, lines.failure({"reason": "boom"}, stamp))
+    for line in (proof, failure):
+        watch.see(line)
+        told = shown(line)
+        assert told is not None
+        assert stamp not in told.text
+    assert (watch.proof, watch.failure) == (
+        text,
+        {"host": "host-1", "rank": None, "reason": "boom"},
+    )
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"Environment": {"A": "PLACEHOLDER-NONCE", "LAUNCH_NONCE": "PLACEHOLDER-NONCE"}},
+        {
+            "env": [
+                {"name": "A", "value": "PLACEHOLDER-NONCE"},
+                {"name": "LAUNCH_NONCE", "value": "PLACEHOLDER-NONCE"},
+            ]
+        },
+    ],
+)
+def test_exactly_the_placeholder_is_filled_and_no_byte_else(document: dict[str, Any]):
+    shown = definition(document)
+    sent = nonce.filled(shown, DRAWN)
+    assert sent.placeholders == ()
+    assert sent.document == json.loads(sent.text)
+    lines = zip(shown.text.splitlines(), sent.text.splitlines(), strict=True)
+    changed = [(a, b) for a, b in lines if a != b]
+    assert [a.replace(nonce.PLACEHOLDER, DRAWN) for a, _ in changed] == [b for _, b in changed]
+    assert sent.text.count(DRAWN) == 1
+    assert sent.text.count(nonce.PLACEHOLDER) == 1
+    assert shown.document == document, "what is shown is as it was"
+
+
+def test_a_service_that_quotes_the_request_does_not_show_the_nonce():
+    problem = Problem("SageMaker", f"'{DRAWN}' is too long", f"not {DRAWN}", f"shorten {DRAWN}")
+    error = nonce.without_nonce(InDoubtError(problem, 5), DRAWN)
+    assert isinstance(error, InDoubtError)
+    assert error.exit_code == 5
+    assert DRAWN not in str(error) + repr(error.problems)
+    assert "'***' is too long" in str(error)
+
+
+def test_a_line_that_prints_it_is_masked():
+    line = LogLine(1.0, "algo-1", 0, f"environ LAUNCH_NONCE={DRAWN} A=b")
+    assert nonce.without_secret(line, DRAWN).text == "environ LAUNCH_NONCE=*** A=b"
+    assert nonce.without_secret(line, "") is line
+
+
+def test_a_definition_that_is_printed_in_a_traceback_of_ours_keeps_to_the_placeholder():
+    from launchers.core.proof import Expected
+    from launchers.core.records.ledger import Entry
+
+    entry = Entry("n", "local", "b", 1, 2, "{}", nonce=DRAWN)
+    assert DRAWN not in repr(entry) + repr(Expected(2, nonce=DRAWN))
+
+
+@pytest.mark.parametrize(
+    ("environment", "rule"),
+    [
+        ({}, []),
+        ({"LAUNCH_PROOF": "strict", "LAUNCH_NONCE": DRAWN}, []),
+        ({"LAUNCH_PROOF": "init", "LAUNCH_NONCE": "PLACEHOLDER-NONCE"}, []),
+        ({"LAUNCH_PROOF": "none"}, ["proof-mode"]),
+        ({"LAUNCH_PROOF": None}, ["proof-mode"]),
+        ({"LAUNCH_NONCE": "secret-word"}, ["nonce"]),
+        ({"LAUNCH_NONCE": ""}, ["nonce"]),
+    ],
+)
+def test_a_document_says_its_proof_and_nonce_rightly(environment: dict[str, Any], rule: list[str]):
+    problems = problems_in_proof(environment, "$.Environment")
+    assert [problem.rule for problem in problems] == rule
+    assert "secret-word" not in str(problems)
+
+
+@pytest.mark.parametrize("name", ["LAUNCH_NONCE", "LAUNCH_PROOF"])
+def test_the_user_sets_neither_by_env(name: str):
+    (problem,) = problems_in_names({name: "x"})
+    assert problem.rule == "env-reserved"

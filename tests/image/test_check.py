@@ -1,0 +1,143 @@
+"""Looking into real images: ours, ours with parts taken away, and some that hold nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from launchers.core.model.problems import EXIT_BAD_REQUEST
+from launchers.docker.engine import engine
+from launchers.image.build import CPU_BASE
+from launchers.image.names import default_image
+from launchers.image.probe_container import LABEL
+from tests.cli.command import Launch
+from tests.image.engine import derived_image, own_tag, tiny_image
+
+pytestmark = pytest.mark.docker
+
+# A check's four imports of TensorFlow, on two busy cores.
+pytest_timeout = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def ours() -> str:
+    """Our image; CI builds it before the tests run."""
+    client = engine()
+    found = default_image(client)
+    client.close()
+    assert found, "no image of ours on this machine: run `launch image build`"
+    return found
+
+
+def left_over() -> list[str]:
+    """Containers of checks that are still there."""
+    client = engine()
+    found = [item.name for item in client.containers.list(all=True, filters={"label": LABEL})]
+    client.close()
+    return found
+
+
+@pytest_timeout
+def test_our_image_has_everything_that_both_providers_need(launch: Launch, ours: str) -> None:
+    answer = launch("image", "check", ours, "--json")
+
+    assert answer.code == 0, answer.err
+    assert answer.json["usable"] == {"sagemaker": True, "vertex": True}
+    assert {item["state"] for item in answer.json["checks"]} == {"ok"}
+    found = {item["name"]: item["found"] for item in answer.json["checks"]}
+    assert found["framework"] == "TensorFlow 2.18.1"
+    assert found["horovod"] == "0.28.1 for tensorflow"
+    assert found["ranks"] == "world size 2"
+    assert found["toolkit"].startswith("5.1.")
+    # The goal that the image was cut to.
+    assert answer.json["size"] <= 2.3e9
+    assert left_over() == []
+
+
+@pytest_timeout
+def test_every_part_that_was_taken_away_is_named_with_what_to_add(
+    launch: Launch, ours: str
+) -> None:
+    with own_tag() as (client, tag):
+        derived_image(
+            client,
+            tag,
+            ours,
+            "pip uninstall --yes mpi4py tf-keras",
+            "echo x > /opt/ml/code/train.py",
+            "sed -i 's/^UsePAM yes/UsePAM no/' /etc/ssh/sshd_config.d/launch.conf",
+            "rm -f $(python -c 'import gethostname; print(gethostname.__file__)')",
+        )
+
+        answer = launch("image", "check", tag, "--json")
+
+    missing = {item["name"] for item in answer.json["checks"] if item["state"] == "missing"}
+    assert answer.code == EXIT_BAD_REQUEST
+    assert missing == {"mpi4py", "tf-keras", "code", "pam", "shim"}
+    assert answer.err.count("error: ") == 5
+    assert "UsePAM yes" in answer.err
+
+
+@pytest_timeout
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        ("rm /usr/sbin/sshd", {"sshd"}),
+        ("rm /etc/ssh/ssh_host_*", {"host-keys", "root-login"}),
+        ("rm /root/.ssh/authorized_keys", {"root-login"}),
+    ],
+)
+def test_what_only_sagemaker_needs_does_not_keep_vertex_from_running_it(
+    launch: Launch, ours: str, command: str, missing: set[str]
+) -> None:
+    with own_tag() as (client, tag):
+        derived_image(client, tag, ours, command)
+
+        answer = launch("image", "check", tag, "--for", "vertex", "--json")
+
+    assert answer.code == 0
+    assert answer.json["usable"] == {"sagemaker": False, "vertex": True}
+    found = {item["name"] for item in answer.json["checks"] if item["state"] == "missing"}
+    assert found == missing
+
+
+def test_an_image_without_python_is_one_message(launch: Launch) -> None:
+    answer = launch("image", "check", CPU_BASE)
+
+    assert answer.code == EXIT_BAD_REQUEST
+    assert "no python3 and no python on PATH" in answer.err
+    assert left_over() == []
+
+
+def test_an_image_without_a_shell_is_one_message(launch: Launch) -> None:
+    with own_tag() as (client, tag):
+        tiny_image(client, tag)
+
+        answer = launch("image", "check", tag)
+
+    assert answer.code == EXIT_BAD_REQUEST
+    assert "does not start" in answer.err
+    assert left_over() == []
+
+
+def test_an_image_that_is_not_there_is_one_message(launch: Launch) -> None:
+    answer = launch("image", "check", "launch-test-no-such:image")
+
+    assert answer.code == EXIT_BAD_REQUEST
+    assert "launch-test-no-such:image is not on this machine" in answer.err
+
+
+def test_compilers_caches_and_the_hosts_files_stay_out_of_our_image(ours: str) -> None:
+    program = (
+        "for file in /usr/bin/gcc /usr/bin/g++ /usr/bin/cmake /usr/bin/make /host /pins "
+        "/root/.cache /etc/pip.conf; do [ ! -e $file ] || echo $file; done; "
+        "find / -xdev -name ca.pem; "
+        "find /var/lib/apt/lists /var/cache/apt /opt/ml/code -mindepth 1"
+    )
+    client = engine()
+    said = client.containers.run(ours, ["sh", "-c", program], network_mode="none", remove=True)
+    history = str(client.images.get(ours).history())
+    client.close()
+
+    assert said.decode().split() == []
+    for word in ("pip", "host/", "PROXY", "Proxy", "ca.pem"):
+        assert word not in history, word

@@ -1,0 +1,133 @@
+"""What each provider needs of an image, over tables of facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from launchers.image.check import MISSING, CheckedImage, rows
+
+GOOD: dict[str, Any] = {
+    "architecture": "amd64",
+    "python": "3.11.2",
+    "user": 0,
+    "versions": {
+        "tensorflow": "2.18.1",
+        "tf-keras": "2.18.0",
+        "torch": "",
+        "horovod": "0.28.1",
+        "mpi4py": "4.1.2",
+        "sagemaker-training": "5.1.4",
+    },
+    "horovod": {"tensorflow": {"mpi": True, "gloo": True, "nccl": False}},
+    "mpirun": {"path": "/usr/bin/mpirun", "version": "4.1.4", "name": "mpirun (Open MPI) 4.1.4"},
+    "mpi4py": "",
+    "sshd": {
+        "path": "/usr/sbin/sshd",
+        "keys": ["ed25519"],
+        "pam": True,
+        "login": "",
+        "environment": True,
+    },
+    "train": "/opt/venv/bin/train",
+    "shim": "",
+    "code": [],
+    "ranks": "",
+}
+NO_SSHD = {"path": "", "keys": [], "pam": False, "login": "", "environment": False}
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """GOOD with keys replaced; ``versions`` and ``sshd`` are merged."""
+    merged = {**GOOD, **changes}
+    for key in ("versions", "sshd"):
+        merged[key] = {**GOOD[key], **changes.get(key, {})}
+    return merged
+
+
+def checked(facts: dict[str, Any]) -> CheckedImage:
+    return CheckedImage("image", "sha256:0", 1, rows(facts), False, ())
+
+
+def test_an_image_with_everything_lacks_nothing() -> None:
+    assert checked(GOOD).missing() == []
+    assert checked(GOOD).as_dict()["usable"] == {"sagemaker": True, "vertex": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "missing", "sagemaker", "vertex"),
+    [
+        ({"architecture": "arm64"}, ["architecture"], False, False),
+        ({"python": "3.7.17"}, ["python"], False, False),
+        ({"python": "3.10.1"}, [], True, True),
+        ({"versions": {"tf-keras": ""}}, ["tf-keras"], False, False),
+        ({"versions": {"tf-keras": "", "tensorflow": "2.15.1"}}, [], True, True),
+        ({"versions": {"tf-keras": "", "tensorflow": "", "torch": "1.13.1"}}, [], True, True),
+        (
+            {"versions": {"tensorflow": ""}, "horovod": {}},
+            ["framework", "horovod", "horovod-gloo", "horovod-mpi"],
+            False,
+            False,
+        ),
+        (
+            {"horovod": {"tensorflow": {"error": "no libmpi.so.40"}}},
+            ["horovod", "horovod-gloo", "horovod-mpi"],
+            False,
+            False,
+        ),
+        (
+            {"horovod": {"tensorflow": {"mpi": False, "gloo": True, "nccl": False}}},
+            ["horovod-mpi"],
+            False,
+            True,
+        ),
+        (
+            {"horovod": {"tensorflow": {"mpi": True, "gloo": False, "nccl": False}}},
+            ["horovod-gloo"],
+            True,
+            False,
+        ),
+        ({"mpirun": {"path": "", "version": "", "name": ""}}, ["mpirun"], False, True),
+        (
+            {"mpirun": {"path": "/usr/bin/mpirun", "version": "4.0", "name": "HYDRA build"}},
+            ["mpirun"],
+            False,
+            True,
+        ),
+        ({"versions": {"mpi4py": ""}}, ["mpi4py"], False, True),
+        ({"mpi4py": "libmpi.so.40: cannot open"}, ["mpi4py"], False, True),
+        ({"ranks": "ranks 0/1, 0/1 of 2"}, ["ranks"], False, True),
+        ({"sshd": NO_SSHD}, ["sshd"], False, True),
+        (
+            {"sshd": {"keys": [], "login": "no hostkeys available"}},
+            ["host-keys", "root-login"],
+            False,
+            True,
+        ),
+        ({"sshd": {"login": "Permission denied (publickey)"}}, ["root-login"], False, True),
+        ({"sshd": {"pam": False, "environment": False}}, ["pam"], False, True),
+        ({"sshd": {"pam": True, "environment": False}}, ["pam"], False, True),
+        ({"versions": {"sagemaker-training": ""}, "train": ""}, ["toolkit"], False, True),
+        ({"train": ""}, ["toolkit"], False, True),
+        ({"shim": "No module named 'gethostname'"}, ["shim"], False, True),
+        ({"code": ["train.py"]}, ["code"], False, True),
+    ],
+)
+def test_what_is_missing_is_named_for_the_provider_that_needs_it(
+    changes: dict[str, Any], missing: list[str], sagemaker: bool, vertex: bool
+) -> None:
+    image = checked(changed(**changes))
+
+    assert [row.need.name for row in image.missing()] == missing
+    assert image.as_dict()["usable"] == {"sagemaker": sagemaker, "vertex": vertex}
+    for problem in image.problems():
+        assert problem.fix
+        assert problem.found
+
+
+def test_every_row_that_is_missing_says_so_in_json() -> None:
+    answer = checked(changed(train="")).as_dict()
+
+    assert [item["name"] for item in answer["checks"] if item["state"] == MISSING] == ["toolkit"]
+    assert [item["name"] for item in answer["checks"] if item["fix"]] == ["toolkit"]

@@ -1,0 +1,142 @@
+"""The recipe: its pins, its names, what a build is given of it."""
+
+from __future__ import annotations
+
+import ast
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from infra.bootstrap import requirements
+from launchers.core.records import pushed_image
+from launchers.core.records.ledger import data_folder
+from launchers.image import build as image_build
+from launchers.image import names as image
+from launchers.image import probe as image_probe
+from launchers.image.build import BuildRequest
+from launchers.image.host_settings import HostSettings
+from launchers.image.steps import instructions
+from tests.image.told import NOTHING_OF_THE_HOST
+
+FOLDER = image.recipe_folder()
+PINS = FOLDER / "pins"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pinned() -> dict[str, str]:
+    """Project to version, of all files of pins."""
+    found: dict[str, str] = {}
+    for file in PINS.iterdir():
+        for line in requirements.lines(file):
+            assert requirements.name(line) not in found, line
+            found[requirements.name(line)] = requirements.pin(file, requirements.name(line))
+    return found
+
+
+def test_every_package_of_the_image_is_pinned_once() -> None:
+    assert len(pinned()) > 50
+
+
+def test_the_image_holds_the_training_stack_of_the_requirements() -> None:
+    training = ROOT / "requirements-training.txt"
+
+    for project in ("tensorflow", "tf-keras", "horovod"):
+        assert pinned()[project] == requirements.pin(training, project)
+
+
+def test_every_slow_instruction_has_a_title() -> None:
+    found = instructions((FOLDER / "Dockerfile").read_text())
+
+    assert not [item.text for item in found if item.text.startswith("RUN") and not item.title]
+
+
+def test_the_dockerfile_names_the_bases_that_the_command_uses() -> None:
+    text = (FOLDER / "Dockerfile").read_text()
+
+    for base in (image_build.CPU_BASE, *image_build.GPU_BASES):
+        assert base in text
+
+
+def test_the_gpu_variant_is_said_to_be_unbuilt_where_it_is_read() -> None:
+    text = " ".join((FOLDER / "Dockerfile").read_text().split())
+
+    assert "The GPU variant (`--gpu`) has not been built by us" in text
+
+
+@pytest.mark.parametrize(
+    ("request_", "bases", "ending"),
+    [
+        (BuildRequest(), ("debian:bookworm-slim",) * 2, ""),
+        (BuildRequest(base="mine:1"), ("mine:1",) * 2, ""),
+        (BuildRequest(gpu=True), image_build.GPU_BASES, "-gpu"),
+        (BuildRequest(gpu=True, base="cuda:1"), ("cuda:1",) * 2, "-gpu"),
+    ],
+)
+def test_a_request_gives_bases_and_name(
+    request_: BuildRequest, bases: tuple[str, str], ending: str
+) -> None:
+    assert request_.bases == bases
+    assert request_.name.startswith("launch-horovod:")
+    assert request_.name.endswith("-gpu") is bool(ending)
+
+
+def test_the_context_is_the_recipe_with_the_hosts_settings_and_nothing_else() -> None:
+    host = HostSettings("[global]\nindex-url = https://a\n", b"CERTIFICATES", {}, None, ())
+
+    with tarfile.open(fileobj=image_build.context(image.recipe_files(FOLDER), host)) as archive:
+        held = {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
+
+    assert set(held) == set(image.recipe_files(FOLDER))
+    assert held["host/pip.conf"] == host.pip_conf.encode()
+    assert held["host/ca.pem"] == host.ca_bundle
+
+
+def test_the_same_recipe_gives_the_same_bytes() -> None:
+    files = image.recipe_files(FOLDER)
+
+    first, second = (image_build.context(files, NOTHING_OF_THE_HOST).read() for _ in range(2))
+
+    assert first == second
+
+
+def test_the_digest_is_of_the_recipe_and_not_of_the_hosts_settings(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    before = image.recipe_digest(tmp_path)
+
+    (tmp_path / "host" / "pip.conf").write_text("[global]\n")
+    assert image.recipe_digest(tmp_path) == before
+    (tmp_path / "Dockerfile").write_text("FROM other\n")
+    assert image.recipe_digest(tmp_path) != before
+
+
+def test_the_probe_keeps_to_the_syntax_of_python_3_6() -> None:
+    program = image_probe.source("facts")[1]
+
+    ast.parse(program, feature_version=(3, 6))
+    # One argument of a command line holds 128 KB on Linux.
+    assert len(program.encode()) < 100_000
+
+
+def test_what_was_pushed_last_is_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
+    assert pushed_image.last_pushed() is None
+
+    pushed_image.remember_pushed("a.example/x@sha256:1", "a.example/x:1")
+    pushed_image.remember_pushed("a.example/x@sha256:2", "a.example/x:2")
+
+    assert pushed_image.last_pushed() == "a.example/x@sha256:2"
+    assert [file.name for file in data_folder().iterdir()] == ["image.json"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"reference": 3}', "not json"])
+def test_a_broken_note_of_the_last_push_counts_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
+    (tmp_path / "image.json").write_text(text)
+
+    assert pushed_image.last_pushed() is None

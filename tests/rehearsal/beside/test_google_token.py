@@ -1,0 +1,130 @@
+"""The metadata server of a rehearsal, as Google's own library and our guard ask it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from launchers.core.model.containers import Container
+from launchers.core.model.problems import LaunchError
+from launchers.rehearsal.beside import google_token
+from tests.entrypoints.simulated import free_port
+from tests.fakes.vertex_service import VertexService
+from tests.local.waiting import until
+
+PROGRAM = Path(google_token.__file__).with_name("metadata_server.py")
+ACCOUNT = "computeMetadata/v1/instance/service-accounts/default"
+# In a process of its own: the library reads its variables when it is imported.
+LIBRARY = """
+import google.auth
+from google.auth.transport.requests import Request
+credentials, project = google.auth.default()
+credentials.refresh(Request())
+print(type(credentials).__module__, project, credentials.token, credentials.valid)
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """``host:port`` of a server that has one token."""
+    told = {"token": "a-token", "expires": time.time() + 3000, "project": "p", "email": "default"}
+    file = tmp_path / "token.json"
+    file.write_text(json.dumps(told))
+    address = f"127.0.0.1:{free_port()}"
+    port = address.partition(":")[2]
+    with subprocess.Popen([sys.executable, str(PROGRAM), str(file), port]) as process:
+        try:
+            until("an answer of the server", lambda: answers(address), 30)
+            yield address
+        finally:
+            process.kill()
+
+
+def answers(address: str) -> bool:
+    try:
+        return bool(ask(address, ""))
+    except OSError:
+        return False
+
+
+def ask(address: str, path: str, flavor: str = "Google") -> str:
+    request = urllib.request.Request(
+        f"http://{address}/{path}", headers={"Metadata-Flavor": flavor} if flavor else {}
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        assert answer.headers["Metadata-Flavor"] == "Google"
+        return str(answer.read().decode())
+
+
+def test_the_token_is_told_with_the_time_that_is_left(server: str) -> None:
+    token = json.loads(ask(server, f"{ACCOUNT}/token"))
+    assert (token["access_token"], token["token_type"]) == ("a-token", "Bearer")
+    assert 0 < token["expires_in"] <= 3000
+    assert ask(server, "computeMetadata/v1/project/project-id") == "p"
+    assert json.loads(ask(server, f"{ACCOUNT}/?recursive=true"))["email"] == "default"
+
+
+@pytest.mark.parametrize(("path", "flavor"), [(f"{ACCOUNT}/token", ""), ("else", "Google")])
+def test_nothing_else_is_told_and_nobody_who_asks_otherwise(
+    path: str, flavor: str, server: str
+) -> None:
+    with pytest.raises(urllib.error.HTTPError):
+        ask(server, path, flavor)
+
+
+def test_googles_own_library_finds_the_account(server: str, tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if name != "NO_GCE_CHECK"}
+    kept.pop("GOOGLE_APPLICATION_CREDENTIALS", None)
+    kept.pop("GOOGLE_CLOUD_PROJECT", None)
+    named = {"GCE_METADATA_HOST": server, "GCE_METADATA_IP": server}
+    told = subprocess.run(
+        [sys.executable, "-c", LIBRARY],
+        env={**kept, **named, "CLOUDSDK_CONFIG": str(tmp_path / "none"), "no_proxy": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    expected = "google.auth.compute_engine.credentials p a-token True"
+    assert told.stdout.strip() == expected, told.stderr
+
+
+def test_the_token_is_written_for_its_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with VertexService() as google:
+        for name, value in google.environment().items():
+            monkeypatch.setenv(name, value)
+        file = google_token.write_token(tmp_path)
+        told = json.loads(file.read_text())
+        assert told["project"] == google.account.project
+        assert told["email"] == google.account.caller.email
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert set(told) == {"token", "expires", "project", "email"}, "no key, no refresh token"
+    assert 0 < told["expires"] - time.time() <= 3600
+
+
+def test_no_account_is_told_with_the_way_to_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    with pytest.raises(LaunchError, match="gcloud auth application-default login"):
+        google_token.write_token(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_containers_find_the_server_or_none() -> None:
+    container = Container("a", "a", "image", (), {"GCE_METADATA_HOST": "own"}, {})
+    (served,) = google_token.with_server([container])
+    assert served.environment == {"GCE_METADATA_HOST": "own", "GCE_METADATA_IP": google_token.HOST}
+    (without,) = google_token.without_server([container])
+    assert without.names == {google_token.HOST: "127.0.0.1"}
+    assert google_token.token_server("image", Path("/x")).address == google_token.HOST

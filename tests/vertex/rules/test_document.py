@@ -1,0 +1,374 @@
+"""The rules of a CustomJob: every broken one is told, with its path."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from launchers.core.model.problems import errors
+from launchers.vertex.rules import document as rules
+from launchers.vertex.rules.document import (
+    as_custom_job,
+    check,
+    check_as_given,
+    check_location,
+    recognises,
+    started_world_size,
+)
+from tests.vertex.documents import CAPTURED, through_the_client
+from tests.vertex.rules.changed_documents import documents
+from tests.vertex.rules.rule_rows import (
+    BASES,
+    IMAGE,
+    POOL,
+    RESERVATION,
+    RULES,
+    Change,
+    Document,
+    captured,
+    env,
+    foreign,
+    ours,
+    put,
+)
+
+
+def _at(path: str) -> str:
+    """``$.jobSpec.workerPoolSpecs[0].x`` of ``jobSpec.workerPoolSpecs.0.x``."""
+    return "$." + re.sub(r"\.(\d)\b", r"[\1]", path)
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "path", "rule", "severity"),
+    [pytest.param(case[1], *case[3:], id=case[0]) for case in RULES],
+)
+def test_a_broken_rule_is_told_with_its_path(
+    base: str, change: Change, path: str, rule: str, severity: str
+):
+    document = BASES[base]()
+    change(document)
+    before = copy.deepcopy(document)
+    problems = check(document)
+    found = [(problem.path, problem.rule, problem.severity) for problem in problems]
+    assert (_at(path), rule, severity) in found
+    assert len(set(problems)) == len(problems)
+    assert document == before
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "path", "rule"),
+    [
+        pytest.param(case[1], case[2], case[4], case[5], id=case[0])
+        for case in RULES
+        if case[2] != case[3]
+    ],
+)
+def test_a_kept_rule_is_not_told(base: str, change: Change, path: str, rule: str):
+    document = BASES[base]()
+    change(document)
+    assert (_at(path), rule) not in [(problem.path, problem.rule) for problem in check(document)]
+
+
+def test_every_rule_has_a_row():
+    """By the names in the modules' text; those of the shape have rows of their own."""
+    folder = Path(rules.__file__).parent
+    named = set()
+    for module in folder.glob("rules*.py"):
+        text = module.read_text(encoding="utf-8")
+        named |= set(re.findall(r'rule="([a-z-]+)"', text))
+        named |= set(re.findall(r'(?:"warning"|"unknown"|severity),\s*"([a-z-]+)"', text))
+    tried = {case[5] for case in RULES} | {"location", "python-names"}
+    assert len(named) > 40
+    assert named - tried == set()
+
+
+@pytest.mark.parametrize("make", BASES.values(), ids=BASES)
+def test_our_own_request_and_the_clients_break_no_rule(make: Callable[[], Document]):
+    assert errors(check(make())) == []
+
+
+def test_our_own_request_has_no_warning():
+    assert check(ours()) == []
+
+
+CAPTURED_ONES = {
+    "n1_4xT4": (4, {"start-agent"}),
+    "a3_flex_start": (8, {"start-agent"}),
+    "chief_3workers": (4, {"start-agent", "restart", "world-size"}),
+}
+
+
+@pytest.mark.parametrize("name", CAPTURED_ONES)
+def test_what_the_client_sends_passes_with_warnings(name: str):
+    started, warned = CAPTURED_ONES[name]
+    document = captured(name)
+    problems = check(document)
+    assert errors(problems) == []
+    assert {problem.rule for problem in problems} == warned
+    assert started_world_size(document) == started
+
+
+def test_four_replicas_that_each_start_four_ranks_are_four_jobs():
+    found = {problem.rule: problem for problem in check(foreign())}["world-size"]
+    assert "4 jobs of world size 4 that know nothing of each other" in found.found
+    assert found.expected == "one job of world size 16"
+    (error,) = errors(check(foreign(), 16))
+    assert error.rule == "world-size"
+    assert errors(check(foreign(), 4)) != []
+
+
+def test_the_callers_world_size_must_agree_with_the_documents_own():
+    problems = errors(check(ours(), 4))
+    assert [(problem.path, problem.rule) for problem in problems] == [
+        ("--world-size", "world-size")
+    ]
+    assert check(ours(), 8) == []
+
+
+STARTED: list[tuple[list[str], int | None]] = [
+    (["horovodrun", "-np", "4", "python", "train.py"], 4),
+    (["horovodrun", "--num-proc=8", "-H", "a:4,b:4", "python", "train.py", "-np", "2"], 8),
+    (["/usr/bin/mpirun", "--allow-run-as-root", "-n", "2", "python", "t.py"], 2),
+    (["mpirun", "python", "t.py"], None),
+    (["python3.11", "train.py", "--epochs", "3"], 1),
+    (["python", "-m", "trainer.task"], 1),
+    (["python", "-m", "horovod.runner.launch", "-np", "3", "python", "x.py"], 3),
+    (["python", "-m", "torch.distributed.run", "x.py"], None),
+    (["torchrun", "x.py"], None),
+    (["./start.sh"], None),
+    (["bash", "start.sh"], None),
+    (["bash", "-c", "cd /app && exec env A=1 horovodrun -np 4 python t.py"], 4),
+    (["sh", "-ec", "pip install x\npython t.py"], 1),
+    (["sh", "-c", "./start.sh"], None),
+    (["bash", "-c", "horovodrun -np 4 'python"], None),
+    (["bash", "-c"], None),
+    ([], None),
+]
+
+
+@pytest.mark.parametrize(("command", "started"), STARTED, ids=[str(case[0]) for case in STARTED])
+def test_what_one_replica_starts_is_read_from_its_command(command: list[str], started: int | None):
+    document = captured("n1_4xT4")
+    container = {"imageUri": IMAGE, "command": command[:1], "args": command[1:]}
+    put(f"{POOL}.containerSpec", container)(document)
+    assert started_world_size(document) == started
+
+
+def test_a_start_that_cannot_be_read_is_unknown_where_a_world_size_is_meant():
+    document = captured("n1_4xT4")
+    put(f"{POOL}.containerSpec", {"imageUri": IMAGE})(document)
+    assert "world-size" not in {problem.rule for problem in check(document)}
+    (found,) = [problem for problem in check(document, 4) if problem.rule == "world-size"]
+    assert (found.severity, found.expected) == ("unknown", "world size 4")
+
+
+def test_a_python_package_is_one_rank_a_replica():
+    document = captured("chief_3workers")
+    package = {
+        "executorImageUri": "us-docker.pkg.dev/vertex-ai/training/tf-gpu.2-12.py310:latest",
+        "packageUris": ["gs://b/trainer.tar.gz"],
+        "pythonModule": "trainer.task",
+    }
+    for pool in document["jobSpec"]["workerPoolSpecs"]:
+        del pool["containerSpec"]
+        pool["pythonPackageSpec"] = package
+    assert started_world_size(document) == 1
+    found = {problem.rule: problem for problem in check(document)}["world-size"]
+    assert "python -m trainer.task on each of 4 replicas" in found.found
+    assert "one job of world size 16" in found.expected
+
+
+def test_all_problems_are_told_at_once():
+    document = ours()
+    together = ("a label's key", "the bundle's hash", "a disk's type", "no TPU", "a variable once")
+    chosen = [case for case in RULES if case[0] in together]
+    for case in chosen:
+        case[3](document)
+    found = {problem.path for problem in check(document)}
+    assert {_at(case[4]) for case in chosen} <= found
+
+
+def test_a_rule_about_our_own_way_is_a_warning_in_a_document_that_is_not_ours():
+    document = ours()
+    for pool in document["jobSpec"]["workerPoolSpecs"]:
+        container = pool["containerSpec"]
+        container["env"] = [
+            item for item in container["env"] if not item["name"].startswith("LAUNCH_")
+        ]
+        container["command"] = ["python3", "-c", "print(1)"]
+    assert errors(check(document)) == []
+    assert "start-agent" in {problem.rule for problem in check(document)}
+
+
+def test_a_flagged_value_may_be_let_pass_by_name():
+    document = ours()
+    env("API_TOKEN", "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345")(document)
+    assert errors(check(document)) != []
+    assert check(document, allowed_values=frozenset({"API_TOKEN"})) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ("encryptionSpec.kmsKeyName", "projects/p/locations/{}/keyRings/r/cryptoKeys/k"),
+        ("jobSpec.tensorboard", "projects/p/locations/{}/tensorboards/1"),
+        (
+            "jobSpec.pscInterfaceConfig.networkAttachment",
+            "projects/p/regions/{}/networkAttachments/n",
+        ),
+    ],
+)
+def test_what_the_job_names_lies_where_the_job_runs(keys: str, place: str):
+    document = ours()
+    put(keys, place.format("us-central1"))(document)
+    assert check_location(document, "us-central1") == []
+    (problem,) = check_location(document, "europe-west4")
+    assert (problem.path, problem.rule) == (f"$.{keys}", "location")
+
+
+def test_a_reservation_lies_where_the_job_runs():
+    document = ours()
+    named = {"reservationAffinityType": "SPECIFIC_RESERVATION", "key": "k"}
+    where = f"{POOL}.machineSpec.reservationAffinity"
+    put(where, {**named, "values": [RESERVATION]})(document)
+    put(where.replace("0", "1"), {**named, "values": [RESERVATION, "other"]})(document)
+    assert check_location(document, "us-central1") == []
+    (problem,) = check_location(document, "europe-west4")
+    assert (problem.path, problem.rule) == (_at(f"{where}.values.0"), "location")
+
+
+def test_the_content_of_a_gcloud_config_is_wrapped():
+    request = json.loads((CAPTURED / "chief_3workers.json").read_text(encoding="utf-8"))
+    before = copy.deepcopy(request)
+    job = as_custom_job(request["jobSpec"])
+    assert set(job) == {"displayName", "jobSpec"}
+    assert job["jobSpec"] == as_custom_job(request)["jobSpec"]
+    machine_spec = job["jobSpec"]["workerPoolSpecs"][0]["machineSpec"]
+    assert machine_spec["acceleratorType"] == "NVIDIA_TESLA_T4"
+    assert errors(check(job)) == []
+    assert request == before
+
+
+def test_problems_of_a_gcloud_config_have_its_own_paths():
+    spec = captured("n1_4xT4")["jobSpec"]
+    put("workerPoolSpecs.0.machineSpec.acceleratorCount", 3)(spec)
+    put("netwrk", "x")(spec)
+    found = {problem.path: problem.fix for problem in errors(check_as_given(spec))}
+    assert found["$.netwrk"] == "did you mean network?"
+    assert "$.workerPoolSpecs[0].machineSpec.acceleratorCount" in found
+    assert not [path for path in found if "jobSpec" in path]
+
+
+def in_python_names(value: Any) -> Any:
+    """A document as the Python client's dictionaries spell it."""
+    if isinstance(value, list):
+        return [in_python_names(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(key)).lower(): in_python_names(item)
+        for key, item in value.items()
+    }
+
+
+@pytest.mark.parametrize("name", CAPTURED_ONES)
+def test_the_names_of_the_python_client_are_read_as_the_service_reads_them(name: str):
+    spelt = in_python_names(captured(name))
+    assert "job_spec" in spelt
+    assert as_custom_job(spelt) == captured(name)
+    assert through_the_client(json.dumps(spelt)) == through_the_client(json.dumps(captured(name)))
+    first, *others = check_as_given(spelt)
+    assert (first.path, first.severity) == ("$.display_name", "warning")
+    assert others == check(captured(name))
+    bare, *_ = check_as_given(spelt["job_spec"])
+    assert (bare.path, bare.rule) == ("$.worker_pool_specs", "python-names")
+
+
+def test_a_key_in_both_spellings_is_an_error_as_in_the_service():
+    job = captured("n1_4xT4")
+    job["job_spec"] = {}
+    (problem,) = errors(check_as_given(job))
+    assert (problem.path, problem.fix) == ("$.job_spec", "did you mean jobSpec?")
+
+
+@pytest.mark.parametrize(
+    ("document", "known"),
+    [
+        ({"jobSpec": {}}, True),
+        ({"workerPoolSpecs": []}, True),
+        ({"worker_pool_specs": []}, True),
+        ({"TrainingJobName": "x"}, False),
+        ({}, False),
+    ],
+)
+def test_a_custom_job_is_recognised(document: Document, known: bool):
+    assert recognises(document) is known
+
+
+VALUES = [None, 1, -1, "x", [], {}, [None], {"a": None}, [[]], True]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "displayName",
+        "labels",
+        "encryptionSpec",
+        "encryptionSpec.kmsKeyName",
+        "jobSpec",
+        "jobSpec.workerPoolSpecs",
+        "jobSpec.scheduling",
+        "jobSpec.scheduling.timeout",
+        "jobSpec.scheduling.strategy",
+        "jobSpec.network",
+        "jobSpec.tensorboard",
+        "jobSpec.reservedIpRanges",
+        "jobSpec.persistentResourceId",
+        "jobSpec.baseOutputDirectory",
+        POOL,
+        f"{POOL}.replicaCount",
+        f"{POOL}.machineSpec",
+        f"{POOL}.machineSpec.machineType",
+        f"{POOL}.machineSpec.acceleratorType",
+        f"{POOL}.machineSpec.acceleratorCount",
+        f"{POOL}.machineSpec.reservationAffinity",
+        f"{POOL}.machineSpec.reservationAffinity.values",
+        f"{POOL}.diskSpec",
+        f"{POOL}.containerSpec",
+        f"{POOL}.containerSpec.command",
+        f"{POOL}.containerSpec.args",
+        f"{POOL}.containerSpec.env",
+        f"{POOL}.containerSpec.env.0",
+        f"{POOL}.containerSpec.env.0.value",
+        f"{POOL}.containerSpec.imageUri",
+        f"{POOL}.pythonPackageSpec",
+    ],
+)
+@pytest.mark.parametrize("make", [ours, foreign], ids=["ours", "foreign"])
+def test_no_malformed_document_makes_a_rule_fail(
+    make: Callable[[], Document], path: str, value: Any
+):
+    document = make()
+    put(path, value)(document)
+    check(document, 8)
+    check_as_given(document, 8)
+    started_world_size(as_custom_job(document))
+    check_location(document, "us-central1")
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(document=documents())
+def test_no_changed_document_makes_a_rule_fail(document: Document):
+    as_custom_job(document)
+    given = [*check_as_given(document, 8), *check_as_given(in_python_names(document))]
+    for problem in [*check(document, 8), *given]:
+        assert problem.rule
+        assert problem.expected

@@ -1,0 +1,38 @@
+"""Forks submissions to Vertex AI (see :mod:`tests.submit_children`).
+
+python -m tests.vertex.service.submit_children IMAGE SCRIPT
+"""
+
+from __future__ import annotations
+
+import sys
+
+import google.auth
+from google.cloud import aiplatform_v1, storage
+
+from launchers.core.spec.job import JobSpec
+from launchers.vertex.launcher import VertexProvider
+from launchers.vertex.options import VertexOptions
+from launchers.vertex.service import preflight, resolve, submission
+from tests.submit_children import serve
+
+# What a submission imports on use; a child finds it imported.
+IMPORTED = (aiplatform_v1, storage, google.auth, preflight, resolve, submission)
+
+
+def main() -> None:
+    """Serve submissions of one job."""
+    image, script = sys.argv[1:]
+    job = JobSpec(
+        provider="vertex",
+        script=script,
+        instances=2,
+        gpus=4,
+        image=image,
+        options=VertexOptions(),
+    )
+    serve(VertexProvider(), job)
+
+
+if __name__ == "__main__":
+    main()
