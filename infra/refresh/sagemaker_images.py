@@ -13,7 +13,7 @@ from pathlib import Path
 
 from infra.refresh.files import SAGEMAKER, Document, file_of, main, read_json, version_of
 
-FILE = SAGEMAKER / "images.json"
+FILE = SAGEMAKER / "tables" / "images.json"
 DOCKERFILES = Path(__file__).with_name("sagemaker_dockerfiles.json")
 FRAMEWORKS = ("tensorflow", "pytorch")
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from infra.refresh.files import SAGEMAKER, Document, file_of, main, read_json, version_of
 
-FILE = SAGEMAKER / "machines.json"
+FILE = SAGEMAKER / "tables" / "machines.json"
 GPUS = Path(__file__).with_name("sagemaker_gpus.json")
 MODEL = "data/sagemaker/2017-07-24/service-2.json.gz"
 HARDWARE = "ec2/resources/instance_types.json"

@@ -11,7 +11,7 @@ from typing import Any
 from infra.refresh.files import SAGEMAKER, Document, file_of, main, read_json, version_of
 from infra.refresh.java_patterns import python_pattern
 
-FILE = SAGEMAKER / "service_model.json"
+FILE = SAGEMAKER / "rules" / "service_model.json"
 MODEL = "data/sagemaker/2017-07-24/service-2.json.gz"
 ROOT = "CreateTrainingJobRequest"
 

@@ -11,7 +11,7 @@ import ast
 
 from infra.refresh.files import VERTEX, Document, file_of, main, version_of
 
-FILE = VERTEX / "locations.json"
+FILE = VERTEX / "tables" / "locations.json"
 CLIENT = "google.cloud.aiplatform"
 CONSTANTS = "constants/base.py"
 LIST = "SUPPORTED_REGIONS"

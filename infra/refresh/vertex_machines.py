@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.refresh.files import VERTEX, Document, file_of, main, read_json, version_of
 
-FILE = VERTEX / "machines.json"
+FILE = VERTEX / "tables" / "machines.json"
 HARDWARE = Path(__file__).with_name("vertex_hardware.json")
 CLIENT = "google.cloud.aiplatform_v1"
 ENUMERATION = "types/accelerator_type.py"

@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.refresh.files import VERTEX, Document, main, version_of
 
-FILE = VERTEX / "service_model.json"
+FILE = VERTEX / "rules" / "service_model.json"
 ROOT = "CustomJob"
 _PACKAGE = "google-cloud-aiplatform"
 _PREFIX = "google.cloud.aiplatform.v1."

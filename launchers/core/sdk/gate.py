@@ -1,7 +1,7 @@
 """The gate: no cloud SDK that is older than what the job needs, or too new, is used.
 
 It looks at package metadata alone, imports no SDK and makes no network call. What each feature
-needs stands in sdk_minimums.json. It is necessary and not sufficient: even a new SDK may drop an
+needs stands in minimums.json. It is necessary and not sufficient: even a new SDK may drop an
 argument, so the rendered request is checked by itself.
 """
 
@@ -23,7 +23,7 @@ _INSTALLED = "installed"
 
 
 class SdkMinimum(NamedTuple):
-    """One row of sdk_minimums.json.
+    """One row of minimums.json.
 
     Attributes:
         package: Name of the distribution.
@@ -98,7 +98,7 @@ def check(
     """Which installed SDKs do not serve a job that uses ``features``.
 
     Args:
-        features: Names of sdk_minimums.json, such as ``sagemaker.request.RetryStrategy`` or
+        features: Names of minimums.json, such as ``sagemaker.request.RetryStrategy`` or
             ``vertex.request.accelerator.NVIDIA_L4``. A feature needs what those above it need.
             Below ``sagemaker.request`` and ``vertex.request.accelerator`` any name will do.
         ignore: Packages of `--ignore-sdk`: their findings are given, marked, and stop nothing.
@@ -147,7 +147,7 @@ def require(features: Iterable[str], *, ignore: Collection[str] = ()) -> list[Ga
 
 @cache
 def minimums() -> tuple[SdkMinimum, ...]:
-    """The rows of sdk_minimums.json."""
+    """The rows of minimums.json."""
     return tuple(
         SdkMinimum(**{**row, "excluded": tuple(row.get("excluded", ()))}) for row in _data()["rows"]
     )

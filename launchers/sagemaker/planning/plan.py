@@ -106,7 +106,7 @@ def make_plan(job: JobSpec) -> SageMakerPlan:
 
 
 def features(job: JobSpec) -> frozenset[str]:
-    """What the request asks of boto3 and botocore, in the words of sdk_minimums.json."""
+    """What the request asks of boto3 and botocore, in the words of minimums.json."""
     options: SageMakerOptions = job.options
     asked = {
         "Environment": True,

@@ -88,7 +88,7 @@ def make_estimator(job: JobSpec, overrides: Mapping[str, Any]) -> Any:
 
 
 def _features(job: JobSpec) -> list[str]:
-    """What the job needs of the SDK, in the words of sdk_minimums.json."""
+    """What the job needs of the SDK, in the words of minimums.json."""
     asked = {
         "sagemaker.estimator.environment": True,
         "sagemaker.estimator.retry_strategy": job.options.retries is not None,

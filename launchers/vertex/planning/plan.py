@@ -111,7 +111,7 @@ def make_plan(job: JobSpec) -> VertexPlan:
 
 
 def features(job: JobSpec, machine: MachineChoice) -> frozenset[str]:
-    """What the request asks of google-cloud-aiplatform, in the words of sdk_minimums.json."""
+    """What the request asks of google-cloud-aiplatform, in the words of minimums.json."""
     options: VertexOptions = job.options
     asked = {
         "rest": True,

@@ -28,7 +28,7 @@ Gate = Callable[..., list[dict[str, Any]]]
 # Runs in a Python of its own, where the packages under test come first on the path.
 PROGRAM = """
 import dataclasses, json, sys
-from launchers.core import sdk_gate
+from launchers.core.sdk import gate as sdk_gate
 asked = json.loads(sys.argv[1])
 findings = sdk_gate.check(asked.pop("features"), **asked)
 sdks = {"boto3", "botocore", "sagemaker", "google.cloud.aiplatform", "google.cloud.storage"}
