@@ -195,7 +195,7 @@ def test_the_table_agrees_with_the_source_of_an_old_vertex_client(
     assert len(rows) >= 20
     lacking = {row.feature for row in rows if not _knows(client, row.feature)}
     assert lacking == {row.feature for row in rows if Version(row.minimum) > Version(version)}
-    folder = client.parents[3]
+    folder = client.parents[2]
     refused = {row.feature for row in rows if gate(folder, features=[row.feature])}
     assert refused == lacking
 
