@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +10,7 @@ from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.paths import entrypoints_folder
 from launchers.core.provider import Provider
+from launchers.core.reading.text_file import read_json_or_yaml
 from launchers.core.registry import having, provider
 from launchers.core.spec.job import SHARED_SCRIPT, STRATEGIES
 
@@ -56,14 +54,7 @@ def read_document(file: str) -> tuple[Provider, dict[str, Any]]:
     Raises:
         LaunchError: It cannot be read, or is no object of a provider that we know.
     """
-    try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise LaunchError(
-            Problem(file, str(reason), "a file that can be read", rule="file-unreadable")
-        ) from None
-    document = _parsed(text, file)
+    document = read_json_or_yaml(file)
     if not isinstance(document, dict) or not document:
         found = "nothing" if document in (None, {}) else type(document).__name__
         raise LaunchError(Problem(file, found, f"an object: {_known()}", rule="file-shape"))
@@ -77,39 +68,3 @@ def read_document(file: str) -> tuple[Provider, dict[str, Any]]:
 
 def _known() -> str:
     return " or ".join(f"a {provider(name).document_title}" for name in having("documents"))
-
-
-def _parsed(text: str, file: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, file))
-    except json.JSONDecodeError as error:
-        if text.lstrip().startswith("{"):
-            raise LaunchError(
-                Problem(f"{file}:{error.lineno}", error.msg, "valid JSON", rule="file-json")
-            ) from None
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{file}:{mark.line + 1}" if mark else file
-        reason = getattr(error, "problem", None) or "cannot be read"
-        raise LaunchError(Problem(place, str(reason), "valid YAML", rule="file-yaml")) from None
-
-
-def _once(pairs: list[tuple[str, Any]], file: str) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in document:
-            raise LaunchError(
-                Problem(
-                    f"{file}: {key}",
-                    "the same key twice",
-                    "each key once",
-                    "a reader keeps the last one without a word",
-                    rule="file-key-twice",
-                )
-            )
-        document[key] = value
-    return document

@@ -15,10 +15,11 @@ from typing import Any
 
 import click
 
+from launchers.cli.values import parsed
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
 from launchers.core.spec.job import JobSpec, merged, option_fields
-from launchers.core.spec.value_types import Kind, Pairs, Switch, Words
+from launchers.core.spec.value_types import Pairs, Switch, ValueType, Words
 
 _PATHS = ("script", "source", "requirements")
 
@@ -44,7 +45,7 @@ def job_flags(provider: Provider) -> list[click.Option]:
     return [_flag(item, kind) for item, kind in items if item.metadata["flags"]]
 
 
-def _flag(item: Field[Any], kind: Kind) -> click.Option:
+def _flag(item: Field[Any], kind: ValueType) -> click.Option:
     declarations = [*item.metadata["flags"], item.name]
     if isinstance(kind, Switch):
         return click.Option(declarations, is_flag=True, default=None, help=item.metadata["help"])
@@ -124,26 +125,23 @@ class _Section(dict):  # type: ignore[type-arg]
 def _parsed(
     provider: Provider, values: Mapping[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
-    parsed: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for item, kind in option_fields(JobSpec) + option_fields(provider.options):
         raw = values.get(item.name)
         if raw is None or raw == ():
             continue
         if isinstance(raw, tuple) and len(set(raw)) > 1 and not isinstance(kind, Pairs | Words):
-            flag, found = item.metadata["flags"][0], " and ".join(map(repr, raw))
-            problems.append(Problem(flag, found[:80], "one value", rule="flag-twice"))
+            flag, both = item.metadata["flags"][0], " and ".join(map(repr, raw))
+            problems.append(Problem(flag, both[:80], "one value", rule="flag-twice"))
         for text in raw if isinstance(raw, tuple) else (raw,):
-            try:
-                value = kind.parse(text)
-            except ValueError:
-                flag = item.metadata["flags"][0]
-                problems.append(Problem(flag, repr(text)[:60], kind.expected, rule="flag-value"))
+            value = parsed(kind, item.metadata["flags"][0], text, problems)
+            if value is None:
                 continue
-            before = parsed.get(item.name)
+            before = found.get(item.name)
             if isinstance(value, tuple) and before:
                 value = before + value
-            parsed[item.name] = {**(before or {}), **value} if isinstance(value, dict) else value
-    return parsed
+            found[item.name] = {**(before or {}), **value} if isinstance(value, dict) else value
+    return found
 
 
 def _from_file(file: str | None, no_file: bool) -> tuple[dict[str, Any], str]:

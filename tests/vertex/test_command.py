@@ -114,9 +114,9 @@ def test_all_wrong_keys_of_a_launch_yaml_are_told_with_their_lines(here: Launch)
     [
         ("location: us-central1\n", "did you mean region?"),
         ("timeout: 2h\n", "did you mean max_runtime?"),
-        ("vertex: {location: us-central1}\n", "`region:` stands at the top"),
-        ("vertex: {bucket: b}\n", "`bucket:` stands at the top"),
-        ("boot_disk: pd-ssd:200\n", "`boot_disk:` stands under `vertex:`"),
+        ("vertex: {location: us-central1}\n", "`region:` belongs at the top"),
+        ("vertex: {bucket: b}\n", "`bucket:` belongs at the top"),
+        ("boot_disk: pd-ssd:200\n", "`boot_disk:` belongs under `vertex:`"),
     ],
 )
 def test_a_key_in_the_wrong_place_is_told_where_it_stands(here: Launch, text: str, fix: str):

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.values import FlagType
 from launchers.core.model.jobs import SUCCEEDED, JobDefinition, LogLine
 from launchers.core.model.problems import (
     EXIT_INTERRUPTED,
@@ -17,14 +18,7 @@ from launchers.core.model.problems import (
 )
 from launchers.core.output.lines import JobWatch
 from launchers.core.source.bundle import SourceBundle
-from launchers.core.spec.value_types import Count, Duration, Kind, Size
-
-_KINDS: dict[str, tuple[str, Kind]] = {
-    "ranks_per_host": ("--ranks-per-host", Count(1, 512)),
-    "interrupt_after": ("--interrupt-after", Duration(1, 86400)),
-    "memory": ("--memory-per-host", Size(1, 4096)),
-    "world_size": ("--world-size", Count(1, 100_000)),
-}
+from launchers.core.spec.value_types import Count, Duration, Size
 
 
 def rehearsal_flags() -> list[click.Option]:
@@ -37,6 +31,7 @@ def rehearsal_flags() -> list[click.Option]:
         ),
         click.Option(
             ["--ranks-per-host", "ranks_per_host"],
+            type=FlagType(Count(1, 512)),
             metavar="N",
             help="Rehearse with fewer ranks on each host.",
         ),
@@ -53,11 +48,13 @@ def rehearsal_flags() -> list[click.Option]:
         ),
         click.Option(
             ["--interrupt-after", "interrupt_after"],
+            type=FlagType(Duration(1, 86400)),
             metavar="30s",
             help="Take spot capacity back this long after the proof line, start again.",
         ),
         click.Option(
             ["--memory-per-host", "memory"],
+            type=FlagType(Size(1, 4096)),
             metavar="8GB",
             help="Memory of each container. Default: an equal part.",
         ),
@@ -65,32 +62,19 @@ def rehearsal_flags() -> list[click.Option]:
 
 
 def given_options(values: Mapping[str, Any]) -> Any:
-    """The :class:`launchers.rehearsal.options.RehearsalOptions` of a command line.
-
-    Raises:
-        LaunchError: With every flag that is wrong.
-    """
+    """The :class:`launchers.rehearsal.options.RehearsalOptions` of a command line."""
     from launchers.rehearsal.options import RehearsalOptions
 
-    parsed: dict[str, Any] = {}
-    problems = []
-    for name, (flag, kind) in _KINDS.items():
-        if values.get(name) is None:
-            continue
-        try:
-            parsed[name] = kind.parse(values[name])
-        except ValueError:
-            problems.append(Problem(flag, str(values[name])[:60], kind.expected, rule="flag-value"))
-    if problems:
-        raise LaunchError(problems)
-    if "memory" in parsed:
-        parsed["memory"] *= 1024**3
+    memory = values.get("memory")
     return RehearsalOptions(
         image=values.get("rehearsal_image"),
         local_channels=tuple(values.get("local_channels") or ()),
         source=values.get("source"),
         with_credentials=bool(values.get("with_credentials")),
-        **parsed,
+        ranks_per_host=values.get("ranks_per_host"),
+        interrupt_after=values.get("interrupt_after"),
+        memory=memory * 1024**3 if memory else None,
+        world_size=values.get("world_size"),
     )
 
 

@@ -9,6 +9,7 @@ import click
 
 from launchers.cli.interrupts import held_back
 from launchers.cli.show.output import answer, say, say_answers, say_problems
+from launchers.cli.values import FlagType
 from launchers.core import pipeline
 from launchers.core.analysis import standard_input
 from launchers.core.model.jobs import JobDefinition, JobHandle
@@ -16,6 +17,10 @@ from launchers.core.model.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import INTENT, Entry, Ledger
 from launchers.core.source.script import locate
+from launchers.core.spec.value_types import Count
+
+# Of a sweep's jobs; more threads than this would only wait for each other.
+MOST_AT_ONCE = 64
 
 
 def submission_flags(chosen: Provider) -> list[click.Option]:
@@ -41,6 +46,7 @@ def submission_flags(chosen: Provider) -> list[click.Option]:
         ),
         click.Option(
             ["--max-parallel"],
+            type=FlagType(Count(1, MOST_AT_ONCE)),
             metavar="N",
             help="Of the jobs of a sweep, so many at once. Default: all.",
         ),

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from launchers.cli.jobs.follow import wait_for_end
+from launchers.cli.jobs.submission import MOST_AT_ONCE
 from launchers.cli.options import Given
 from launchers.cli.show.output import answer, say, say_plan, say_problems, table
 from launchers.core import pipeline
@@ -31,12 +32,9 @@ from launchers.core.model.problems import (
 from launchers.core.planning.plan import counted
 from launchers.core.printable import printable
 from launchers.core.provider import Provider
-from launchers.core.spec.value_types import Count
 
 # A row whose job needs nobody to end it.
 _ENDS = FINAL_STATES | {"waiting", "not started"}
-# More threads than this would only wait for each other.
-_MOST_AT_ONCE = 64
 # What an interrupt waits for requests that are on their way.
 _SENDING_SECONDS = 10.0
 _COLUMNS = ("JOB", "STATE", "RANKS", "ARGUMENTS", "PROOF OR REASON")
@@ -66,7 +64,7 @@ def run_sweep(chosen: Provider, given: Given, values: Mapping[str, Any], mode: s
     """
     if not chosen.once or mode == "docker":
         raise LaunchError(_refused(chosen, mode))
-    at_once = _at_once(values.get("max_parallel"), len(given.sweep))
+    at_once = min(len(given.sweep), values["max_parallel"] or MOST_AT_ONCE)
     ignored, again = tuple(values.get("ignore_sdk") or ()), bool(values.get("again"))
     online = mode == "run"
     rows = []
@@ -247,18 +245,6 @@ def _same_name(rows: list[_Row], problems: list[Problem]) -> None:
                     rule="sweep-twice",
                 )
             )
-
-
-def _at_once(given: str | None, count: int) -> int:
-    if given is None:
-        return min(count, _MOST_AT_ONCE)
-    kind = Count(1, _MOST_AT_ONCE)
-    try:
-        return min(count, int(kind.parse(given)))
-    except ValueError:
-        raise LaunchError(
-            Problem("--max-parallel", given, kind.expected, rule="flag-value")
-        ) from None
 
 
 def _refused(chosen: Provider, mode: str) -> Problem:

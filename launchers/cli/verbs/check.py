@@ -6,19 +6,26 @@ import click
 
 from launchers.cli.document_file import problems_of_source, read_document
 from launchers.cli.show.output import answer, say, say_problems
-from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
+from launchers.cli.values import FlagType, Verb
+from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, errors
 from launchers.core.spec.job import STRATEGIES
 from launchers.core.spec.value_types import Count
 
 
 @click.command(
     "check",
+    cls=Verb,
     help="Run every rule on a document (JSON or YAML) that something else made: a SageMaker "
     "CreateTrainingJob request, a Vertex AI CustomJob. Exit 2 when one fails. FILE may be - for "
     "standard input.",
 )
 @click.argument("file", metavar="FILE")
-@click.option("--world-size", metavar="N", help="The world size that is meant.")
+@click.option(
+    "--world-size",
+    type=FlagType(Count(1, 100_000)),
+    metavar="N",
+    help="The world size that it should start.",
+)
 @click.option("--source", metavar="DIR|TAR", help="Read the document's code there as well.")
 @click.option(
     "--strategy",
@@ -27,12 +34,11 @@ from launchers.core.spec.value_types import Count
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(
-    file: str, world_size: str | None, source: str | None, strategy: str | None, as_json: bool
+    file: str, world_size: int | None, source: str | None, strategy: str | None, as_json: bool
 ) -> int:
     """Check one file; nothing is sent anywhere."""
-    expected = _expected(world_size)
     chosen, document = read_document(file)
-    found = chosen.examine(document, expected)
+    found = chosen.examine(document, world_size)
     problems = [*found.problems, *problems_of_source(found, source, strategy)]
     started = found.started
     failed = errors(problems)
@@ -54,13 +60,3 @@ def command(
             f"it starts a world size of {started if started is not None else 'unknown'}"
         )
     return EXIT_BAD_REQUEST if failed else EXIT_OK
-
-
-def _expected(text: str | None) -> int | None:
-    if text is None:
-        return None
-    kind = Count(1, 100_000)
-    try:
-        return kind.parse(text)
-    except ValueError:
-        raise LaunchError(Problem("--world-size", text, kind.expected, rule="flag-value")) from None

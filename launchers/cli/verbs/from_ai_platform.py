@@ -12,6 +12,7 @@ import click
 from launchers.cli.show.output import answer, say, say_problems
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
 from launchers.core.reading.job_file import DEFAULT_FILE
+from launchers.core.reading.text_file import read_verbatim_mapping
 from launchers.core.source.python_module import module_file
 
 FLAG = "--from-ai-platform"
@@ -117,7 +118,7 @@ def convert_and_write(
     from launchers.vertex.ai_platform.input import read_words
 
     target = Path(output)
-    config = _read(file)
+    config = read_verbatim_mapping(file)
     flags, problems = read_words(words)
     values, found = convert(config, flags, arguments)
     values = _placed(values, target.parent)
@@ -148,30 +149,6 @@ def convert_and_write(
         say(f"wrote {target}")
         say(f"next: launch vertex {_file_flag(output)}--dry-run")
     return EXIT_OK
-
-
-def _read(file: str) -> Mapping[str, Any]:
-    """The file's tree, every scalar as the text that it has there (``1.10`` stays ``1.10``)."""
-    import yaml
-
-    try:
-        tree = yaml.load(Path(file).read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise LaunchError(
-            Problem(file, str(reason), "a file that can be read", rule="file-unreadable")
-        ) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{file}:{mark.line + 1}" if mark else file
-        reason = getattr(error, "problem", None) or "cannot be read"
-        raise LaunchError(Problem(place, str(reason), "valid YAML", rule="file-yaml")) from None
-    if tree in (None, ""):
-        return {}
-    if not isinstance(tree, dict):
-        found = type(tree).__name__
-        raise LaunchError(Problem(file, found, "a mapping of keys", rule="file-shape"))
-    return tree
 
 
 def _placed(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:

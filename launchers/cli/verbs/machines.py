@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from launchers.cli.show.output import answer, say, table
+from launchers.cli.values import FlagType, Verb
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.registry import having, provider
 from launchers.core.spec.value_types import Count
 
 
-@click.command("machines", help="Show the machine types: GPUs, memory, vCPU, EFA.")
+@click.command("machines", cls=Verb, help="Show the machine types: GPUs, memory, vCPU, EFA.")
 @click.option(
     "--provider",
     "name",
@@ -18,9 +19,14 @@ from launchers.core.spec.value_types import Count
     metavar="NAME",
     help="sagemaker (the default) or vertex.",
 )
-@click.option("--gpus", metavar="G", help="Only those with exactly so many GPUs.")
+@click.option(
+    "--gpus",
+    type=FlagType(Count(0, 128)),
+    metavar="G",
+    help="Only those with exactly this many GPUs.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
-def command(name: str, gpus: str | None, as_json: bool) -> int:
+def command(name: str, gpus: int | None, as_json: bool) -> int:
     """Print the table; the default for a GPU count is marked."""
     known = having("machines")
     if name not in known:
@@ -33,8 +39,7 @@ def command(name: str, gpus: str | None, as_json: bool) -> int:
                 rule="provider-unknown",
             )
         )
-    count = _count(gpus)
-    rows = provider(name).machine_rows(count)
+    rows = provider(name).machine_rows(gpus)
     if as_json:
         answer(rows)
     elif rows:
@@ -46,7 +51,7 @@ def command(name: str, gpus: str | None, as_json: bool) -> int:
             [[_cell(value) for value in row.values()] for row in rows],
         )
     else:
-        say(f"no machine has exactly {count} GPUs")
+        say(f"no machine has exactly {gpus} GPUs")
     return 0
 
 
@@ -54,13 +59,3 @@ def _cell(value: str | int | float | bool) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _count(gpus: str | None) -> int | None:
-    if gpus is None:
-        return None
-    kind = Count(0, 128)
-    try:
-        return kind.parse(gpus)
-    except ValueError:
-        raise LaunchError(Problem("--gpus", gpus, kind.expected, rule="flag-value")) from None

@@ -15,7 +15,9 @@ from launchers.cli.document_file import (
 )
 from launchers.cli.jobs.rehearse import given_options, rehearsal_flags, rehearse_and_say
 from launchers.cli.show.output import say, say_problems
+from launchers.cli.values import FlagType, Verb
 from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, Problem, errors
+from launchers.core.spec.value_types import Count
 
 
 def _command(**values: Any) -> int:
@@ -37,7 +39,7 @@ def _command(**values: Any) -> int:
     return rehearse_and_say(chosen, found.definition, None, options, values["as_json"])
 
 
-command = click.Command(
+command = Verb(
     "rehearse",
     callback=_command,
     params=[
@@ -47,8 +49,9 @@ command = click.Command(
         ),
         click.Option(
             ["--world-size", "world_size"],
+            type=FlagType(Count(1, 100_000)),
             metavar="N",
-            help="The world size that is meant, where the document does not say.",
+            help="The world size that it should start, where the document does not say.",
         ),
         strategy_option(),
         click.Option(["--despite-problems"], is_flag=True, help="Rehearse although rules fail."),
@@ -66,7 +69,7 @@ def _no_world_size() -> Problem:
     return Problem(
         "--world-size",
         "missing",
-        "the world size that is meant",
+        "the world size that the document should start",
         "the document does not say how many ranks it starts",
         rule="world-size",
     )

@@ -15,6 +15,7 @@ from launchers.cli.jobs.rehearse import (
 from launchers.cli.jobs.submission import start, submission_flags
 from launchers.cli.options import given_job, job_flags
 from launchers.cli.show.output import say, say_plan, say_problems
+from launchers.cli.values import Verb
 from launchers.core import pipeline
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
 from launchers.core.provider import Provider
@@ -48,7 +49,7 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
         context = click.get_current_context()
         return _run(chosen, values, context.obj["arguments"])
 
-    return click.Command(
+    return Verb(
         name,
         callback=callback,
         params=parameters,

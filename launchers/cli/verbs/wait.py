@@ -9,21 +9,23 @@ import click
 from launchers.cli.jobs.follow import goes_on, say_end, summary, wait_for_end
 from launchers.cli.jobs.lookup import found_job, region_flag
 from launchers.cli.show.output import answer
+from launchers.cli.values import FlagType, Verb
 from launchers.core.model.jobs import SUCCEEDED
-from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK, LaunchError, Problem
+from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
 from launchers.core.spec.value_types import Duration
 
 
-@click.command("wait", help="Wait for a job's end; exit with its 0 or 1.")
+@click.command("wait", cls=Verb, help="Wait for a job's end; exit with its 0 or 1.")
 @click.argument("job", metavar="JOB")
-@click.option("--timeout", metavar="10m", help="Give up after this time (exit 1).")
+@click.option(
+    "--timeout", type=FlagType(Duration()), metavar="10m", help="Give up after this time (exit 1)."
+)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 @region_flag
-def command(job: str, region: str | None, timeout: str | None, as_json: bool) -> int:
+def command(job: str, region: str | None, timeout: int | None, as_json: bool) -> int:
     """Block until the job has ended; an interrupt leaves the job as it is."""
-    limit = _seconds(timeout)
     chosen, entry = found_job(job, region)
-    deadline = time.monotonic() + limit if limit else None
+    deadline = time.monotonic() + timeout if timeout else None
     try:
         status = wait_for_end(chosen, entry.handle, deadline)
     except KeyboardInterrupt:
@@ -35,14 +37,3 @@ def command(job: str, region: str | None, timeout: str | None, as_json: bool) ->
     else:
         say_end(chosen, entry.handle, status)
     return EXIT_OK if status.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
-
-
-def _seconds(timeout: str | None) -> int | None:
-    if timeout is None:
-        return None
-    try:
-        return Duration().parse(timeout)
-    except ValueError:
-        raise LaunchError(
-            Problem("--timeout", timeout, Duration().expected, rule="flag-value")
-        ) from None

@@ -1,26 +1,26 @@
 """launch.yaml: read, checked as a whole, and its JSON schema.
 
-pydantic does the checking, over the same dataclass that the flags come from; it is imported only
-here, so a job that comes from flags alone does not pay for it. Scalars under ``args`` and ``env``
-keep the text that the file has (``1.10`` stays ``1.10``), since they reach the script verbatim.
+The dataclasses that the flags come from say what each key may be. Scalars under ``args`` and
+``env`` keep the text that the file has (``1.10`` stays ``1.10``): they reach the script verbatim.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import make_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
+from launchers.core.reading.job_values import VERBATIM, fields_of, key_named
 from launchers.core.reading.sweep import KEY, expand
+from launchers.core.reading.text_file import as_mapping, read_text, yaml_errors_of
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.spec.job import JobSpec, ProviderOptions, key_of, option_fields
+from launchers.core.spec.value_types import ValueType
 
 DEFAULT_FILE = "launch.yaml"
-_VERBATIM = ("args", "env")
-_MISSING = "a value"
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -34,12 +34,7 @@ def read(path: Path) -> dict[str, Any]:
         LaunchError: With every problem in the file, each with its line.
     """
     tree, lines = _load(path)
-    if tree is None:
-        return {}
-    if not isinstance(tree, dict):
-        raise LaunchError(
-            Problem(str(path), type(tree).__name__, "a mapping of keys", rule="file-shape")
-        )
+    tree = as_mapping(tree, str(path))
     problems: list[Problem] = []
     if KEY not in tree:
         result = _read_tree(tree, path, lines, problems)
@@ -65,16 +60,10 @@ def _read_tree(
 ) -> dict[str, Any]:
     """The fields of one job; what is wrong goes to ``problems``."""
     sections = {name: tree.pop(name) for name in list(tree) if name in PROVIDERS}
-    result = _validated(tree, JobSpec, (), path, lines, problems)
-    for name, section in sections.items():
-        result[name] = _validated(
-            {} if section is None else section,
-            provider(name).options,
-            (name,),
-            path,
-            lines,
-            problems,
-        )
+    result = _Section((), JobSpec, path, lines).fields(tree, problems)
+    for name, values in sections.items():
+        section = _Section((name,), provider(name).options, path, lines)
+        result[name] = section.fields({} if values is None else values, problems)
     return result
 
 
@@ -108,79 +97,56 @@ def _object_schema(cls: type) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _validated(
-    tree: Any,
-    cls: type[JobSpec] | type[ProviderOptions],
-    prefix: tuple[str, ...],
-    path: Path,
-    lines: Mapping[tuple[Any, ...], int],
-    problems: list[Problem],
-) -> dict[str, Any]:
-    from pydantic import TypeAdapter, ValidationError
+@dataclass(frozen=True)
+class _Section:
+    """A part of the file: its keys are those of one dataclass.
 
-    shape = _file_shape(cls)
-    keys = {key_of(item): item.name for item, _ in option_fields(cls)}
-    try:
-        value: Any = TypeAdapter(shape).validate_python(tree)
-    except ValidationError as error:
-        for item in error.errors(include_url=False, include_context=True):
-            location = prefix + tuple(item["loc"][:1])
-            problems.append(
-                _problem(item, location, path, lines, [*keys, *(PROVIDERS if not prefix else ())])
-            )
-        return {}
-    return {keys[key]: getattr(value, key) for key in tree}
+    Attributes:
+        prefix: Where it lies, ``("sagemaker",)``.
+        lines: Of each key in the file.
+    """
 
+    prefix: tuple[str, ...]
+    cls: type[JobSpec] | type[ProviderOptions]
+    path: Path
+    lines: Mapping[tuple[Any, ...], int]
 
-def _file_shape(cls: type) -> type:
-    """``cls`` with only what a file may give, under the file's own keys."""
-    items = [(key_of(item), item.type, None) for item, _ in option_fields(cls)]
-    return make_dataclass(
-        cls.__name__,
-        [(name, kind, default) for name, kind, default in items],
-        namespace={"__pydantic_config__": {"extra": "forbid"}},
-        kw_only=True,
-    )
+    def fields(self, values: Any, problems: list[Problem]) -> dict[str, Any]:
+        """The fields that the section gives, by field name."""
+        if not isinstance(values, dict):
+            place, expected = self._place(self.prefix), "a mapping of keys"
+            problems.append(Problem(place, _shown(values), expected, rule="file-value"))
+            return {}
 
+        def problem_at(key: str, value_type: ValueType | None) -> Problem:
+            place = self._place((*self.prefix, key))
+            if value_type is None:
+                return self._unknown(key, place)
+            return Problem(place, _shown(values[key]), value_type.expected, rule="file-value")
 
-def _problem(
-    item: Any,
-    location: tuple[Any, ...],
-    path: Path,
-    lines: Mapping[tuple[Any, ...], int],
-    allowed: list[str],
-) -> Problem:
-    where = ".".join(str(part) for part in location)
-    line = lines.get(location)
-    place = (
-        f"{path.name}:{line}: {where}" if line else f"{path.name}: {where}" if where else path.name
-    )
-    if item["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return Problem(
-            place,
-            "unknown key",
-            "one of " + ", ".join(sorted(allowed)),
-            _meant(location, allowed),
-            rule="file-key-unknown",
-        )
-    expected = item["ctx"]["expected"] if item["type"] == "kind" else item["msg"].lower()
-    return Problem(place, _shown(item["input"]), expected, rule="file-value")
+        return fields_of(values, option_fields(self.cls), problem_at, problems)
+
+    def _place(self, location: tuple[str, ...]) -> str:
+        line = self.lines.get(location)
+        where = ".".join(location)
+        return f"{self.path.name}:{line}: {where}" if line else f"{self.path.name}: {where}"
+
+    def _unknown(self, key: str, place: str) -> Problem:
+        keys = [key_of(item) for item, _ in option_fields(self.cls)]
+        if not self.prefix:
+            keys += PROVIDERS
+        named = key_named(key, option_fields(JobSpec))
+        if named:
+            fix = f"`{named}:` belongs at the top" if self.prefix else f"did you mean {named}?"
+        else:
+            owners = () if self.prefix else [name for name in PROVIDERS if key in _own_keys(name)]
+            fix = f"`{key}:` belongs under `{owners[0]}:`" if owners else did_you_mean(key, keys)
+        expected = "one of " + ", ".join(sorted(keys))
+        return Problem(place, "unknown key", expected, fix, rule="file-key-unknown")
 
 
-def _meant(location: tuple[Any, ...], allowed: list[str]) -> str:
-    """The key that an unknown one stands for: a flag's other name, a key of another section, or
-    the nearest word."""
-    key = str(location[-1])
-    flag = f"--{key.replace('_', '-')}"
-    named = [key_of(item) for item, _ in option_fields(JobSpec) if flag in item.metadata["flags"]]
-    if len(location) > 1 and location[-2] in PROVIDERS:
-        return f"`{named[0]}:` stands at the top" if named else did_you_mean(key, allowed)
-    if named:
-        return f"did you mean {named[0]}?"
-    for name in PROVIDERS:
-        if key in (key_of(item) for item, _ in option_fields(provider(name).options)):
-            return f"`{key}:` stands under `{name}:`"
-    return did_you_mean(key, allowed)
+def _own_keys(name: str) -> list[str]:
+    return [key_of(item) for item, _ in option_fields(provider(name).options)]
 
 
 def _shown(value: Any) -> str:
@@ -192,30 +158,13 @@ def _load(path: Path) -> tuple[Any, dict[tuple[Any, ...], int]]:
     """The file's tree, and the line of every key in it."""
     import yaml
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise LaunchError(
-            Problem(
-                str(path),
-                reason,
-                "a YAML file that can be read",
-                "name another with -f, or none with --no-file",
-                rule="file-unreadable",
-            )
-        ) from None
+    text = read_text(str(path), "name another with -f, or none with --no-file")
     lines: dict[tuple[Any, ...], int] = {}
     problems: list[Problem] = []
-    try:
+    with yaml_errors_of(path.name):
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         builder = _Builder(yaml.SafeLoader(""), lines, problems, path)
         tree = builder.build(node, ()) if node is not None else None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path.name}:{mark.line + 1}" if mark else path.name
-        reason = getattr(error, "problem", None) or str(error)
-        raise LaunchError(Problem(place, reason, "valid YAML", rule="file-yaml")) from None
     if problems:
         raise LaunchError(problems)
     return tree, lines
@@ -225,7 +174,7 @@ def _is_verbatim(location: tuple[Any, ...]) -> bool:
     """Whether a scalar reaches the script as the file has it, also as a part of a sweep."""
     if location[:1] == (KEY,):
         location = location[3:] if location[1:2] == ("jobs",) else location[2:]
-    return bool(location) and str(location[0]).partition(".")[0] in _VERBATIM
+    return bool(location) and str(location[0]).partition(".")[0] in VERBATIM
 
 
 class _Builder:

@@ -1,20 +1,56 @@
-"""A JobSpec from Python values, for notebooks: the keys of launch.yaml as keyword arguments.
-
-The kinds are those of the flags and of launch.yaml, so a mistake is told in the same words.
-"""
+"""A JobSpec from values by their keys in launch.yaml: a file's, or a notebook's arguments."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field
 from typing import Any
 
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
-from launchers.core.spec.job import JobSpec, key_of, option_fields
+from launchers.core.spec.job import JobSpec, default_of, key_of, option_fields
+from launchers.core.spec.value_types import ValueType
 
-# What reaches the script as text; numbers are written out as Python prints them.
-_TEXTS = ("args", "env")
+# Keys whose values reach the script as they were written.
+VERBATIM = ("args", "env")
+Items = Iterable[tuple[Field[Any], ValueType]]
+
+
+def fields_of(
+    values: Mapping[str, Any],
+    items: Items,
+    problem_at: Callable[[str, ValueType | None], Problem],
+    problems: list[Problem],
+) -> dict[str, Any]:
+    """The fields that ``values`` give, by field name; None only where a field can be None.
+
+    Args:
+        items: The fields that may be given, of :func:`launchers.core.spec.job.option_fields`.
+        problem_at: What is wrong at a key: its value is not of that type, or, with None, nobody
+            knows the key.
+        problems: Each mistake is added here.
+    """
+    known = {key_of(item): (item, value_type) for item, value_type in items}
+    fields = {}
+    for key, value in values.items():
+        if key not in known:
+            problems.append(problem_at(key, None))
+            continue
+        item, value_type = known[key]
+        try:
+            absent = value is None and default_of(item) is None
+            fields[item.name] = None if absent else value_type.parse(value)
+        except ValueError:
+            problems.append(problem_at(key, value_type))
+    return fields
+
+
+def key_named(key: str, items: Items) -> str:
+    """The key of the field or flag that is called ``key``, or an empty string."""
+    flag = f"--{key.replace('_', '-')}"
+    named = [key_of(i) for i, _ in items if key == i.name or flag in i.metadata["flags"]]
+    return named[0] if named else ""
 
 
 def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
@@ -25,43 +61,39 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
             stands for a key that is not given.
 
     Raises:
-        LaunchError: With every unknown key and every value that is not of its key's kind.
+        LaunchError: With every unknown key and every value that is not of its key's type.
     """
-    common = option_fields(JobSpec, provider.capabilities)
     own = option_fields(provider.options)
-    kinds = {key_of(item): (item.name, kind) for item, kind in [*common, *own]}
-    own_keys = {key_of(item) for item, _ in own}
+    items = [*option_fields(JobSpec, provider.capabilities), *own]
+    keys = sorted(key_of(item) for item, _ in items)
+
+    def problem_at(key: str, value_type: ValueType | None) -> Problem:
+        if value_type is None:
+            named = key_named(key, items)
+            fix = f"did you mean {named}?" if named else did_you_mean(key, keys)
+            expected = f"one of {', '.join(keys)}"
+            return Problem(key, "unknown key", expected, fix, rule="key-unknown")
+        return Problem(key, repr(values[key])[:60], value_type.expected, rule="value")
+
     problems: list[Problem] = []
-    parts: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    for key, value in values.items():
-        if key not in kinds:
-            problems.append(_unknown(key, {name: known for known, (name, _) in kinds.items()}))
-            continue
-        if value is None:
-            continue
-        name, kind = kinds[key]
-        try:
-            parts[key in own_keys][name] = kind.parse(_plain(key, value))
-        except ValueError:
-            problems.append(Problem(key, repr(value)[:60], kind.expected, rule="value"))
+    given = {
+        key: _plain(key, value)
+        for key, value in values.items()
+        if value is not None or key not in keys
+    }
+    fields = fields_of(given, items, problem_at, problems)
     if problems:
         raise LaunchError(problems)
-    return JobSpec(provider=provider.name, options=provider.options(**parts[1]), **parts[0])
-
-
-def _unknown(key: str, known: Mapping[str, str]) -> Problem:
-    """``known``: key by field name, so that ``environment`` leads to ``env``."""
-    keys = sorted(known.values())
-    meant = known.get(key)
-    fix = f"did you mean {meant}?" if meant else did_you_mean(key, keys)
-    return Problem(key, "an unknown key", f"one of {', '.join(keys)}", fix, rule="key-unknown")
+    names = {item.name for item, _ in own}
+    options = provider.options(**{name: fields.pop(name) for name in names & fields.keys()})
+    return JobSpec(provider=provider.name, options=options, **fields)
 
 
 def _plain(key: str, value: Any) -> Any:
-    """``value`` in the types that a YAML file has."""
+    """``value`` in the types that a YAML file has; numbers as Python prints them."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if key not in _TEXTS:
+    if key not in VERBATIM:
         return value
     if isinstance(value, Mapping):
         return {name: _plain(key, item) for name, item in value.items()}

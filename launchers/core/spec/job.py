@@ -2,24 +2,24 @@
 documentation's table are made.
 
 The annotations are real objects here (no ``from __future__ import annotations``), so that the
-command line can read a field's :class:`~launchers.core.spec.value_types.Kind` without evaluating
-strings.
+command line can read a field's :class:`~launchers.core.spec.value_types.ValueType` without
+evaluating strings.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from launchers.core.spec.value_types import (
     Arguments,
     Choice,
     Count,
     Duration,
-    Kind,
     Pairs,
     Switch,
     Text,
+    ValueType,
     Words,
 )
 
@@ -59,8 +59,6 @@ def option(
 class ProviderOptions:
     """The fields that only one provider has; a provider's package subclasses it."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
-
 
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
@@ -70,8 +68,6 @@ class JobSpec:
     ``world_size = instances x processes`` is not a field: the plan computes it once, from what
     the machine has.
     """
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
 
     script: Annotated[str | None, Text()] = option(
         help="The training script, a path below --source.", metavar="SCRIPT"
@@ -203,7 +199,7 @@ class JobSpec:
 
 def option_fields(
     cls: type, capabilities: frozenset[str] | None = None
-) -> list[tuple[Field[Any], Kind]]:
+) -> list[tuple[Field[Any], ValueType]]:
     """The fields of ``cls`` that a user may give, each with its kind, in order.
 
     With ``capabilities`` only those that a provider which declares them has.

@@ -1,8 +1,7 @@
-"""The kinds of value that a job's fields take: how text and YAML become a value.
+"""The types of value that a job's fields take: how text and YAML become a value.
 
-A kind stands in a field's ``Annotated`` type. It serves three readers with one definition: a flag
-(:meth:`Kind.parse`), launch.yaml (pydantic asks :meth:`Kind.__get_pydantic_core_schema__`) and the
-JSON schema that editors use. pydantic is imported only when it asks.
+A value type stands in a field's ``Annotated`` type. One definition serves flags and launch.yaml
+(:meth:`ValueType.parse`) and the JSON schema that editors use.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _DURATION_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SIZE_GIB = {"": 1, "g": 1, "gb": 1, "gib": 1, "t": 1024, "tb": 1024, "tib": 1024}
 
 
-class Kind:
+class ValueType:
     """What a field may be. Subclasses give :meth:`parse`, ``expected`` and ``json_schema``."""
 
     expected = "a text"
@@ -26,37 +25,16 @@ class Kind:
         """The value that ``value`` (a flag's text, or what YAML made of it) stands for.
 
         Raises:
-            ValueError: ``value`` is not of this kind; the caller says where it stood and
+            ValueError: ``value`` is not of this type; the caller says where it stood and
                 :attr:`expected`.
         """
         if not isinstance(value, str):
             raise ValueError
         return value
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import PydanticCustomError, core_schema
-
-        def validate(value: Any) -> Any:
-            try:
-                return self.parse(value)
-            except ValueError:
-                raise PydanticCustomError(
-                    "kind", "{expected}", {"expected": self.expected}
-                ) from None
-
-        schema = core_schema.no_info_plain_validator_function(validate)
-        return core_schema.nullable_schema(schema) if _allows_none(source) else schema
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return dict(self.json_schema)
-
-
-def _allows_none(source: Any) -> bool:
-    return type(None) in getattr(source, "__args__", ())
-
 
 @dataclass(frozen=True)
-class Text(Kind):
+class Text(ValueType):
     """A text, where ``pattern`` is given one that matches it as a whole."""
 
     pattern: str = ""
@@ -76,7 +54,7 @@ class Text(Kind):
 
 
 @dataclass(frozen=True)
-class Count(Kind):
+class Count(ValueType):
     """A whole number from ``minimum`` to ``maximum``."""
 
     minimum: int = 1
@@ -101,7 +79,7 @@ class Count(Kind):
 
 
 @dataclass(frozen=True)
-class Duration(Kind):
+class Duration(ValueType):
     """A time with its unit: ``90s``, ``30m``, ``1h30m``, ``5d``; the value is in seconds."""
 
     minimum: int = 1
@@ -132,7 +110,7 @@ class Duration(Kind):
 
 
 @dataclass(frozen=True)
-class Size(Kind):
+class Size(ValueType):
     """A disk size, ``500``, ``500GB`` or ``2TB``; the value is in the provider's GB."""
 
     minimum: int = 1
@@ -159,7 +137,7 @@ class Size(Kind):
 
 
 @dataclass(frozen=True)
-class Switch(Kind):
+class Switch(ValueType):
     """On or off: a flag without a value, ``true`` or ``false`` in YAML."""
 
     expected: str = "true or false"
@@ -175,7 +153,7 @@ class Switch(Kind):
 
 
 @dataclass(frozen=True)
-class Choice(Kind):
+class Choice(ValueType):
     """One of a few words. YAML makes a number of a word such as ``2``."""
 
     words: tuple[str, ...]
@@ -197,7 +175,7 @@ class Choice(Kind):
 
 
 @dataclass(frozen=True)
-class Pairs(Kind):
+class Pairs(ValueType):
     """Names with values: ``NAME=VALUE`` on the command line (repeatable), a mapping in YAML.
 
     Attributes:
@@ -239,7 +217,7 @@ class Pairs(Kind):
 
 
 @dataclass(frozen=True)
-class Words(Kind):
+class Words(ValueType):
     """Texts in order: a repeatable flag, a list in YAML."""
 
     pattern: str = ""

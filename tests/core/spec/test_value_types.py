@@ -9,11 +9,11 @@ from launchers.core.spec.value_types import (
     Choice,
     Count,
     Duration,
-    Kind,
     Pairs,
     Size,
     Switch,
     Text,
+    ValueType,
     Words,
     format_duration,
 )
@@ -50,7 +50,9 @@ from launchers.core.spec.value_types import (
         (Text(r"[a-z]+"), "abc", "abc"),
     ],
 )
-def test_a_kind_gives_the_value_that_its_text_stands_for(kind: Kind, text: object, value: object):
+def test_a_kind_gives_the_value_that_its_text_stands_for(
+    kind: ValueType, text: object, value: object
+):
     assert kind.parse(text) == value
 
 
@@ -88,7 +90,7 @@ def test_a_kind_gives_the_value_that_its_text_stands_for(kind: Kind, text: objec
         (Text(r"[a-z]+"), "ABC"),
     ],
 )
-def test_a_kind_refuses_everything_else(kind: Kind, text: object):
+def test_a_kind_refuses_everything_else(kind: ValueType, text: object):
     with pytest.raises(ValueError):  # noqa: PT011 - the caller adds place and expectation
         kind.parse(text)
 

@@ -1,0 +1,62 @@
+"""Files of JSON and YAML: what they hold, and what is said of one that is neither."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launchers.core.model.problems import LaunchError
+from launchers.core.reading.text_file import read_json_or_yaml, read_verbatim_mapping
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [('{"a": 1.5}', {"a": 1.5}), ("a: [1, x]", {"a": [1, "x"]}), ("", None), ("[1]", [1])],
+)
+def test_a_document_is_json_or_else_yaml(tmp_path: Path, text: str, value: Any):
+    file = tmp_path / "document"
+    file.write_text(text)
+    assert read_json_or_yaml(str(file)) == value
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"a": 1}'))
+    assert read_json_or_yaml("-") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "rule", "parts"),
+    [
+        (b'{"a": 1,\n}', "file-json", ["document:2", "valid JSON"]),
+        (b'{"a": {"b": 1, "b": 2}}', "file-key-twice", ["document: b", "each key once"]),
+        (b"a: 1\nb: [", "file-yaml", ["document:2", "valid YAML"]),
+        (b"\xff\xfe\x00", "file-unreadable", ["not UTF-8 text", "a file that can be read"]),
+        (None, "file-unreadable", ["No such file or directory"]),
+    ],
+)
+def test_a_file_that_is_neither_is_told_with_its_line(
+    tmp_path: Path, content: bytes | None, rule: str, parts: list[str]
+):
+    file = tmp_path / "document"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(LaunchError) as raised:
+        read_json_or_yaml(str(file))
+    (problem,) = raised.value.problems
+    assert problem.rule == rule
+    for part in parts:
+        assert part in str(problem)
+
+
+def test_a_verbatim_mapping_keeps_the_text_of_the_file(tmp_path: Path):
+    file = tmp_path / "document"
+    file.write_text("version: 1.10\nflags: [no, 0x10]\n")
+    assert read_verbatim_mapping(str(file)) == {"version": "1.10", "flags": ["no", "0x10"]}
+    file.write_text("# nothing\n")
+    assert read_verbatim_mapping(str(file)) == {}
+    file.write_text("- a\n")
+    with pytest.raises(LaunchError, match="list; expected a mapping of keys"):
+        read_verbatim_mapping(str(file))
