@@ -15,8 +15,7 @@ class RehearsalOptions:
         local_channels: ``NAME=DIR`` words.
         source: A folder or tar, for a document that comes without its code.
         world_size: What is expected where the document does not say.
-        with_credentials: The host's AWS credentials, or a token of its Google account, reach the
-            containers.
+        with_credentials: This machine's credentials for the provider reach the containers.
         interrupt_after: Seconds after the proof line at which spot capacity is taken back.
         memory: Bytes of each container; None for an equal part of the machine.
     """

@@ -13,7 +13,7 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
 from launchers.core.source.bundle import SourceBundle
 from launchers.docker.engine import engine
-from launchers.rehearsal.course.course import Audience, Play
+from launchers.rehearsal.course.course import Audience, Course
 from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.course.uninterrupted import uninterrupted
 from launchers.rehearsal.engine import leftovers
@@ -63,7 +63,7 @@ def rehearse(
             for image in {item.image for item in prepared.containers} - {prepared.image}:
                 with suppress(LaunchError):  # its container's own start names the host
                     have_image(client, image, audience.note)
-            play = Play(
+            play = Course(
                 client,
                 labels,
                 prepared,

@@ -13,14 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.containers import (
-    OBJECT_STORE_URL,
-    Cause,
-    Channel,
-    Conduct,
-    Container,
-    Pause,
-)
+from launchers.core.model.containers import Cause, Channel, Conduct, Container, Pause
 from launchers.core.model.document import at, entries, mapping, whole_number
 from launchers.sagemaker.document import (
     CHECKPOINT_PATH,
@@ -30,6 +23,7 @@ from launchers.sagemaker.document import (
     processes_per_host,
     uses_mpi,
 )
+from launchers.sagemaker.sidecars.declared import ACCESS, STORE, STORE_URL, data_source
 from launchers.sagemaker.tables.machines import machine
 
 ROOT = "/opt/ml"
@@ -83,6 +77,9 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
         causes=tuple(Cause(**entry) for entry in table["causes"]),
         pauses=tuple(Pause(**entry) for entry in table["pauses"]),
         unheard=table["unheard"],
+        access=ACCESS,
+        store=STORE,
+        data=data_source,
     )
 
 
@@ -190,7 +187,7 @@ def _environment(
         }
         values.update({key: str(value) for key, value in reduced.items() if key in values})
     if object_store:
-        values["S3_ENDPOINT_URL"] = OBJECT_STORE_URL
+        values["S3_ENDPOINT_URL"] = STORE_URL
     return {key: str(value) for key, value in values.items()}
 
 

@@ -23,6 +23,7 @@ from launchers.core.planning.plan import counted
 from launchers.vertex.document import MOUNT, is_ours, mounted
 from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
 from launchers.vertex.rules.world_size import start_of
+from launchers.vertex.sidecars.declared import ACCESS
 
 # The service makes up an id for each job; one that stays the same makes rehearsals comparable.
 JOB_NUMBER = "0123456789"
@@ -93,7 +94,7 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
         restarts=f"the service would start {'the whole job' if whole else 'it alone'} again",
         retried_codes=_TRANSIENT if retried else frozenset(),
         retries=_RETRIES if retried else 0,
-        token_server=True,
+        access=ACCESS,
         left_out=tuple(
             f"{counted(pool.replicas or 1, 'replica')} of pool {pool.index} (no ranks of the job) "
             "not rehearsed"

@@ -18,7 +18,7 @@ from launchers.core.model.document import at, document_text, entries
 from launchers.core.model.jobs import TIMED_OUT, JobDefinition, LogLine
 from launchers.core.output.lines import JobWatch
 from launchers.docker.engine import engine
-from launchers.rehearsal.course.course import Play
+from launchers.rehearsal.course.course import Course
 from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.engine import leftovers
 from launchers.rehearsal.engine.cluster import Cluster
@@ -116,7 +116,7 @@ class _Overheard(Cluster):
         return event
 
 
-class _OverheardPlay(Play):
+class _OverheardCourse(Course):
     def __init__(self, ears: Ears, *rest: Any):
         self._ears = ears
         super().__init__(*rest)
@@ -168,7 +168,7 @@ def play(
         prepared = stage(provider, definition, None, options, client, workplace)
         assert not [text for text in prepared.deviations if "another than the bundle" in text]
         assert prepared.expected.world_size == prepared.expected.document_world_size
-        play = _OverheardPlay(
+        play = _OverheardCourse(
             ears, client, labels, prepared, definition, folder / "outcome", _Nobody()
         )
         result = play.run()

@@ -34,7 +34,7 @@ def test_the_second_half_goes_on_from_the_checkpoints() -> None:
     conduct = Conduct(stop_grace=1.0, unheard="process 1 has no handler")
     result = run(TRAIN, "sleep 1000", heard=heard, conduct=conduct, interrupt_after=1)
     assert result.state == "succeeded"
-    first, second = result.halves
+    first, second = result.restarts
     assert first == (
         "first half: reached epoch 2/4, step 1/1; no rank saw SIGTERM: process 1 has no handler"
     )
@@ -52,15 +52,15 @@ def test_a_container_that_hears_sigterm_is_told() -> None:
         interrupt_after=1,
     )
     assert result.state == "succeeded"
-    assert "SIGTERM was seen: algo-" in result.halves[0]
+    assert "SIGTERM was seen: algo-" in result.restarts[0]
 
 
 def test_a_job_that_ends_in_the_grace_has_ended_before_the_interruption() -> None:
     result = run(f"{PROOF}; sleep 3; true", "sleep 1000", interrupt_after=1)
-    assert (result.state, result.halves) == ("succeeded", ())
+    assert (result.state, result.restarts) == ("succeeded", ())
 
 
 def test_a_job_that_begins_anew_is_told_so() -> None:
     forgetful = TRAIN.replace("$(cat /opt/ml/checkpoints/epoch 2>/dev/null || echo 0)", "0")
     result = run(forgetful, "sleep 1000", conduct=Conduct(stop_grace=1.0), interrupt_after=1)
-    assert result.halves[1].startswith("second half: began anew, reached epoch 4/4")
+    assert result.restarts[1].startswith("second half: began anew, reached epoch 4/4")

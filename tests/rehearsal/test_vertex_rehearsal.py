@@ -231,7 +231,7 @@ def test_an_interruption_goes_on_from_the_checkpoint_in_the_bucket(
     code = bundle(tmp_path, script)
     result = run(custom_job(toolkit_image, ours(code)), code, interrupt_after=2)
     assert (result.state, result.reason) == (SUCCEEDED, "")
-    first, second = result.halves
+    first, second = result.restarts
     assert "SIGTERM was seen: workerpool" in first
     assert second == "second half: went on from epoch 4/6, reached epoch 6/6, step 1/1"
 
@@ -257,7 +257,7 @@ print("the second time")
     code, heard = bundle(tmp_path, script), Heard()
     result = run(custom_job(toolkit_image, ours(code)), code, heard)
     assert (result.state, result.reason) == (SUCCEEDED, ""), heard.lines
-    (told,) = result.halves
+    (told,) = result.restarts
     assert told == (
         "workerpool0-0 ended with code 139 (SIGSEGV), which the service takes for a passing "
         "fault: it runs the whole job again (1 of 3 times at most)"

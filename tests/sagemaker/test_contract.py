@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from launchers.core.model.containers import OBJECT_STORE_URL, Container
+from launchers.core.model.containers import Container
 from launchers.sagemaker.contract import conduct, contract
+from launchers.sagemaker.sidecars.declared import STORE_URL
 from tests.sagemaker.documents import captured, plain, rendered
 
 CONFIG = "/opt/ml/input/config"
@@ -137,7 +138,7 @@ def test_code_in_s3_is_served_by_the_object_store_unless_aws_itself_is_asked() -
     document = captured(MINIMAL)
     host = contract(document)[0]
     assert host.code == "s3://my-bucket/mpi-demo/source/sourcedir.tar.gz"
-    assert host.environment["S3_ENDPOINT_URL"] == OBJECT_STORE_URL
+    assert host.environment["S3_ENDPOINT_URL"] == STORE_URL
     assert "S3_ENDPOINT_URL" not in contract(document, serve_code=False)[0].environment
 
 

@@ -13,7 +13,7 @@ _WORDS = {"containers": "to start containers", "collecting": "to collect"}
 
 def say_result(result: RehearsalResult) -> None:
     """The verdict, where the time went, where things lie."""
-    for text in result.halves:
+    for text in result.restarts:
         say(f"  {text}")
     if result.state == SUCCEEDED:
         say(f"{styled('succeeded', 'green')}  {_ranks(result)}: {result.proof}")
@@ -51,7 +51,7 @@ def summary(result: RehearsalResult, provider: str) -> dict[str, Any]:
         "deviations": result.deviations,
         "warnings": result.warnings,
         "seconds": {name: round(value, 1) for name, value in result.seconds.items()},
-        "halves": result.halves,
+        "restarts": result.restarts,
         "failure": result.failure,
         "folder": result.folder,
         "collected": result.collected,

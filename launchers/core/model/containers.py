@@ -6,14 +6,9 @@ them on this machine. Nothing here names a provider.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-# Where containers find the object store that the rehearsal puts beside them, if it does.
-OBJECT_STORE_HOST = "launch-object-store"
-OBJECT_STORE_PORT = 9000
-OBJECT_STORE_URL = f"http://{OBJECT_STORE_HOST}:{OBJECT_STORE_PORT}"
 
 
 @dataclass(frozen=True)
@@ -48,8 +43,8 @@ class Container:
         entrypoint: Stands for the image's entry point where not empty.
         folders: Empty folders that the service makes.
         channels: Input data.
-        code: Where the job's code is expected: a path in the container, an ``s3://`` address, or
-            an empty string where the image has it.
+        code: Where the job's code is expected: a path in the container, an address of an object
+            store, or an empty string where the image has it.
         code_digest: The word of the command that is the hash of that code, where one is.
         ranks: The global ranks that run on this host; empty where each host is a job of its own.
         leader: This container's end is the job's end.
@@ -112,6 +107,81 @@ class Pause:
 
 
 @dataclass(frozen=True)
+class Sidecar:
+    """A container beside those of the job: a program that the job's own image runs.
+
+    Attributes:
+        program: A Python program that needs the standard library alone, on this machine.
+        serves: The file or folder in the container that it hands out: its one argument.
+        address: Its name on the network; empty where that is ``name``.
+    """
+
+    name: str
+    program: Path
+    serves: str
+    address: str = ""
+
+    def container(
+        self,
+        image: str,
+        files: Mapping[str, bytes | Path] | None = None,
+        mounts: Mapping[str, str] | None = None,
+    ) -> Container:
+        """Its container, with what it serves; ``image`` must have python3."""
+        program = f"/launch/{self.program.name}"
+        return Container(
+            name=self.name,
+            hostname=self.name,
+            address=self.address,
+            image=image,
+            entrypoint=("python3", program, self.serves),
+            command=(),
+            environment={},
+            files={program: self.program, **(files or {})},
+            mounts=mounts or {},
+        )
+
+
+@dataclass(frozen=True)
+class Access:
+    """How this machine's credentials reach a job's containers, where the user asks for it.
+
+    Attributes:
+        borrow: Writes them into a file of the folder that it is given, for its owner alone, and
+            gives the file. May block; raises LaunchError where there are none.
+        path: Where that file is mounted, in every container or in the server.
+        environment: The variables by which containers find the file, or the server.
+        note: What a user is told of it.
+        server: Hands the credentials out, so that no container has the file.
+        placeholder: The file's content without credentials, where the code is in a store beside
+            the containers: it opens nothing.
+    """
+
+    borrow: Callable[[Path], Path]
+    path: str
+    environment: Mapping[str, str]
+    note: str
+    server: Sidecar | None = None
+    placeholder: bytes = b""
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where the data of channels can be copied from.
+
+    Attributes:
+        name: For messages.
+        scheme: Of the addresses that it has, with its ``://``.
+        fetch: Copies what lies below an address into a folder; the third argument names the
+            purpose in a problem. Blocks; raises LaunchError.
+    """
+
+    name: str
+    scheme: str
+    fetch: Callable[[str, Path, str], None]
+
+
+@dataclass(frozen=True)
 class Conduct:
     """How a provider treats a job's containers while it runs and when it ends.
 
@@ -132,8 +202,10 @@ class Conduct:
             the job's end: the end of a sentence.
         retried_codes: Codes of the leader after which the service runs the whole job again.
         retries: How often it does.
-        token_server: Containers ask a metadata server for the tokens of their account, instead of
-            reading credentials.
+        access: How credentials reach the containers; None where they use none.
+        store: Serves code that the document leaves at an address; None where no code lies so.
+        data: Where channels' data comes from, by whether the user lets this machine's credentials
+            be used; None where nothing is to be copied.
     """
 
     max_runtime: int | None = None
@@ -149,4 +221,6 @@ class Conduct:
     restarts: str = ""
     retried_codes: frozenset[int] = frozenset()
     retries: int = 0
-    token_server: bool = False
+    access: Access | None = None
+    store: Sidecar | None = None
+    data: Callable[[bool], DataSource | None] = lambda with_credentials: None

@@ -1,4 +1,4 @@
-"""The acts of one rehearsal: one, or more where spot capacity is taken back in between, or where
+"""The attempts of one rehearsal: one; more where spot capacity is taken back in between, or where
 the service would run the whole job again."""
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import Any, Protocol, TextIO
 from launchers.core.model.jobs import FAILED, JobDefinition, LogLine
 from launchers.core.output.lines import JobWatch
 from launchers.core.records.nonce import without_secret
-from launchers.rehearsal.course import run_once as act
+from launchers.rehearsal.course.attempt import ENGINE_LOST, INTERRUPTED, Attempt, AttemptEnd
 from launchers.rehearsal.course.outcome import RehearsalResult, judged
-from launchers.rehearsal.course.outputs import Gathered, carry_over, gather
+from launchers.rehearsal.course.outputs import Outputs, carry_over, collect_outputs
 from launchers.rehearsal.course.restarts import first_half, is_tried_again, second_half, tried_again
-from launchers.rehearsal.course.run_once import Act, ActEnd
 from launchers.rehearsal.engine.cluster import Cluster, StartError
 from launchers.rehearsal.engine.labels import Labels
 from launchers.rehearsal.staging.stage import Stage
@@ -34,7 +33,7 @@ class Audience(Protocol):
         """A line of the job."""
 
 
-class Play:
+class Course:
     """Creates, starts, hears and judges the containers of one rehearsal; others remove them.
 
     Args:
@@ -58,10 +57,10 @@ class Play:
         self._audience, self._interrupt_after = audience, interrupt_after
         self._cluster = self._new_cluster()
         self._log: TextIO | None = None
-        self._acted = 0.0  # seconds in which containers ran, all acts together
+        self._ran = 0.0  # seconds in which containers ran, all attempts together
 
     def run(self) -> RehearsalResult:
-        """Play to the end. Blocks.
+        """Course to the end. Blocks.
 
         Raises:
             OSError: The outcome's folder cannot be written.
@@ -72,35 +71,37 @@ class Play:
         try:
             with (self._folder / "rehearsal.log").open("w", encoding="utf-8") as log:
                 self._log = log
-                played, end, halves = self._acts()
+                last, end, restarts = self._attempts()
         except StartError as fault:
             return self._not_started(fault, time.monotonic() - began)
-        return self._result(played, end, halves, began)
+        return self._result(last, end, restarts, began)
 
-    def _acts(self) -> tuple[Act, ActEnd, tuple[str, ...]]:
+    def _attempts(self) -> tuple[Attempt, AttemptEnd, tuple[str, ...]]:
         conduct = self._stage.conduct
         limit = conduct.max_runtime
         stop_at = time.monotonic() + limit if limit else None
         self._cluster.make_network()
         self._create()
-        played, end = self._act(stop_at, self._interrupt_after)
-        told: list[str] = []
-        interrupted, retries = end.kind == act.INTERRUPTED, 0
-        while end.kind == act.INTERRUPTED or is_tried_again(end, conduct, retries):
-            if end.kind == act.INTERRUPTED:
-                told.append(first_half(played.seen, end, conduct))
+        last, end = self._attempt(stop_at, self._interrupt_after)
+        notes: list[str] = []
+        interrupted, retries = end.kind == INTERRUPTED, 0
+        while end.kind == INTERRUPTED or is_tried_again(end, conduct, retries):
+            if end.kind == INTERRUPTED:
+                notes.append(first_half(last.seen, end, conduct))
             else:
                 retries += 1
-                told.append(tried_again(end, conduct, retries))
-            self._audience.note(told[-1])
+                notes.append(tried_again(end, conduct, retries))
+            self._audience.note(notes[-1])
             self._begin_again()
-            played, end = self._act(stop_at, None)
+            last, end = self._attempt(stop_at, None)
         if interrupted:
-            told.append(second_half(played.seen))
-        return played, end, tuple(told)
+            notes.append(second_half(last.seen))
+        return last, end, tuple(notes)
 
-    def _act(self, stop_at: float | None, interrupt_after: int | None) -> tuple[Act, ActEnd]:
-        running = Act(
+    def _attempt(
+        self, stop_at: float | None, interrupt_after: int | None
+    ) -> tuple[Attempt, AttemptEnd]:
+        running = Attempt(
             self._cluster,
             self._stage.containers,
             self._stage.conduct,
@@ -112,7 +113,7 @@ class Play:
         self._cluster.start(self._stage.conduct.start_apart)
         began = time.monotonic()
         end = running.run()
-        self._acted += time.monotonic() - began
+        self._ran += time.monotonic() - began
         return running, end
 
     def _begin_again(self) -> None:
@@ -128,8 +129,8 @@ class Play:
 
     def _create(self) -> None:
         self._cluster.create()
-        for container in self._stage.beside:
-            self._cluster.add_beside(container)
+        for container in self._stage.sidecars:
+            self._cluster.add_sidecar(container)
 
     def _new_cluster(self) -> Cluster:
         stage, isolated = self._stage, self._stage.conduct.isolated
@@ -142,15 +143,15 @@ class Play:
         self._audience.line(line, watch)
 
     def _result(
-        self, played: Act, end: ActEnd, halves: tuple[str, ...], began: float
+        self, last: Attempt, end: AttemptEnd, restarts: tuple[str, ...], began: float
     ) -> RehearsalResult:
-        stage, seen = self._stage, played.seen
+        stage, seen = self._stage, last.seen
         found = judged(end, seen, stage.expected, stage.containers, stage.conduct.max_runtime)
         collecting = time.monotonic()
-        gathered = Gathered()
-        if end.kind != act.ENGINE_LOST:
+        outputs = Outputs()
+        if end.kind != ENGINE_LOST:
             self._cluster.signal("SIGKILL")  # the end is decided: the others at once
-            gathered = gather(self._cluster, stage.containers, self._folder)
+            outputs = collect_outputs(self._cluster, stage.containers, self._folder)
         now = time.monotonic()
         failure = seen.watch.failure
         return RehearsalResult(
@@ -163,18 +164,18 @@ class Play:
             deviations=stage.deviations,
             warnings=tuple(seen.causes.warnings) if not found.reason else (),
             seconds={
-                "containers": collecting - began - self._acted,
-                "job": self._acted,
+                "containers": collecting - began - self._ran,
+                "job": self._ran,
                 **seen.pauses,
                 "collecting": now - collecting,
             },
             folder=self._folder,
-            collected=gathered.folders,
-            differences=tuple(gathered.differences),
-            refused=tuple(gathered.refused),
-            halves=halves,
+            collected=outputs.folders,
+            differences=tuple(outputs.differences),
+            refused=tuple(outputs.refused),
+            restarts=restarts,
             failure=failure,
-            tail=tuple(_tail(played, end)),
+            tail=tuple(_tail(last, end)),
             fix=found.fix,
         )
 
@@ -192,9 +193,9 @@ class Play:
         )
 
 
-def _tail(played: Act, end: ActEnd) -> Sequence[str]:
+def _tail(last: Attempt, end: AttemptEnd) -> Sequence[str]:
     """The last lines of the rank that failed first, else of the container that decided."""
-    watch, failure = played.seen.watch, played.seen.watch.failure
+    watch, failure = last.seen.watch, last.seen.watch.failure
     if failure and failure.get("rank") is not None:
         return watch.tail(failure["rank"])
     if end.ending is None or end.ending.well:

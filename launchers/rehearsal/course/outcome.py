@@ -11,8 +11,7 @@ from launchers.core import proof
 from launchers.core.model.containers import Container
 from launchers.core.model.jobs import FAILED, LOST, STOPPED, SUCCEEDED, TIMED_OUT
 from launchers.core.planning.plan import counted
-from launchers.rehearsal.course import run_once as act
-from launchers.rehearsal.course.run_once import ActEnd, Seen
+from launchers.rehearsal.course.attempt import ENGINE_LOST, AttemptEnd, Seen
 from launchers.rehearsal.staging.expected import Expected
 
 
@@ -31,7 +30,7 @@ class RehearsalResult:
         collected: Name -> folder that was copied out of the containers, where it held anything.
         differences: What differs between the hosts' folders.
         refused: What was not copied out, with the reason.
-        halves: One line for each half of an interrupted rehearsal, and for each time that the
+        restarts: One line for each half of an interrupted rehearsal, and for each time that the
             service would have run the job again.
         failure: The first ``launch: failure`` object, or None.
         tail: The last lines of the rank that failed first.
@@ -51,16 +50,20 @@ class RehearsalResult:
     collected: Mapping[str, Path] = field(default_factory=dict)
     differences: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    halves: tuple[str, ...] = ()
+    restarts: tuple[str, ...] = ()
     failure: Mapping[str, Any] | None = None
     tail: tuple[str, ...] = ()
     fix: str = ""
 
 
 def judged(
-    end: ActEnd, seen: Seen, expected: Expected, containers: Sequence[Container], limit: int | None
+    end: AttemptEnd,
+    seen: Seen,
+    expected: Expected,
+    containers: Sequence[Container],
+    limit: int | None,
 ) -> proof.Verdict:
-    """The one verdict on an act's end.
+    """The one verdict on the end of an attempt.
 
     Args:
         limit: The document's time limit in seconds, for the reason.
@@ -70,12 +73,16 @@ def judged(
 
 
 def _said(
-    end: ActEnd, seen: Seen, expected: Expected, containers: Sequence[Container], limit: int | None
+    end: AttemptEnd,
+    seen: Seen,
+    expected: Expected,
+    containers: Sequence[Container],
+    limit: int | None,
 ) -> proof.Said:
     """What the containers' end says by itself."""
-    if end.kind == act.ENGINE_LOST:
+    if end.kind == ENGINE_LOST:
         return proof.Said(LOST, f"the Docker engine went away ({end.error})")
-    if end.kind == act.TIMED_OUT:
+    if end.kind == TIMED_OUT:
         return proof.Said(TIMED_OUT, f"the document's time limit of {limit} s was reached")
     if end.ending is None:
         return proof.Said(STOPPED, "interrupted")
@@ -91,7 +98,7 @@ def _said(
 
 
 def _why_failed(
-    end: ActEnd, seen: Seen, expected: Expected, containers: Sequence[Container]
+    end: AttemptEnd, seen: Seen, expected: Expected, containers: Sequence[Container]
 ) -> str:
     assert end.ending is not None
     alone = _alone(containers, expected)

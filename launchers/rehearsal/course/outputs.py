@@ -13,11 +13,11 @@ from launchers.rehearsal.engine.cluster import Cluster
 
 
 @dataclass
-class Gathered:
+class Outputs:
     """What came out.
 
     Attributes:
-        folders: ``model of algo-1`` -> its folder; only those that held a file.
+        folders: ``model of worker-1`` -> its folder; only those that held a file.
         differences: What differs between the hosts.
         refused: What stayed behind, with the reason.
     """
@@ -27,9 +27,9 @@ class Gathered:
     refused: list[str] = field(default_factory=list)
 
 
-def gather(cluster: Cluster, containers: Sequence[Container], target: Path) -> Gathered:
+def collect_outputs(cluster: Cluster, containers: Sequence[Container], target: Path) -> Outputs:
     """Copy every collected folder of every container to ``target/<host>/<name>``. May block."""
-    gathered = Gathered()
+    outputs = Outputs()
     names = dict.fromkeys(name for container in containers for name in container.collected)
     for name in names:
         hosts: dict[str, dict[str, str]] = {}
@@ -39,13 +39,13 @@ def gather(cluster: Cluster, containers: Sequence[Container], target: Path) -> G
             folder = target / container.name / name
             found = _copied(cluster, container.name, container.collected[name], folder)
             hosts[container.name] = found.files
-            gathered.refused += [f"{container.name} {name}: {text}" for text in found.refused]
+            outputs.refused += [f"{container.name} {name}: {text}" for text in found.refused]
             if found.files:
-                gathered.folders[f"{name} of {container.name}"] = folder
+                outputs.folders[f"{name} of {container.name}"] = folder
             else:
                 _remove_empty(folder, target)
-        gathered.differences += [f"{name}: {line}" for line in differences(hosts)]
-    return gathered
+        outputs.differences += [f"{name}: {line}" for line in differences(hosts)]
+    return outputs
 
 
 def carry_over(cluster: Cluster, containers: Sequence[Container], work: Path) -> dict[str, Path]:

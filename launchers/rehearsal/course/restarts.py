@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from launchers.core.model.containers import Conduct
-from launchers.rehearsal.course.run_once import ENDED, ActEnd, Seen
+from launchers.rehearsal.course.attempt import ENDED, AttemptEnd, Seen
 
 
-def first_half(seen: Seen, end: ActEnd, conduct: Conduct) -> str:
+def first_half(seen: Seen, end: AttemptEnd, conduct: Conduct) -> str:
     """How far it came, and whether anything heard the SIGTERM."""
     if end.heard:
         heard = f"SIGTERM was seen: {end.heard}"
@@ -25,7 +25,7 @@ def second_half(seen: Seen) -> str:
     return f"second half: {began}, {_reached(seen)}"
 
 
-def is_tried_again(end: ActEnd, conduct: Conduct, retries: int) -> bool:
+def is_tried_again(end: AttemptEnd, conduct: Conduct, retries: int) -> bool:
     """Whether the service would run the whole job again.
 
     Args:
@@ -36,7 +36,7 @@ def is_tried_again(end: ActEnd, conduct: Conduct, retries: int) -> bool:
     return end.ending.code in conduct.retried_codes and retries < conduct.retries
 
 
-def tried_again(end: ActEnd, conduct: Conduct, number: int) -> str:
+def tried_again(end: AttemptEnd, conduct: Conduct, number: int) -> str:
     """That it does, and why."""
     assert end.ending is not None
     return (

@@ -21,10 +21,10 @@ def uninterrupted(tell: Callable[[], None]) -> Iterator[None]:
         yield
         return
 
-    def told(number: int, frame: Any) -> None:
+    def tell_only(number: int, frame: Any) -> None:
         tell()
 
-    before = {number: signal.signal(number, told) for number in _SIGNALS}
+    before = {number: signal.signal(number, tell_only) for number in _SIGNALS}
     try:
         yield
     finally:

@@ -114,7 +114,7 @@ class Cluster:
                 time.sleep(pause)
             self._start(item)
 
-    def add_beside(self, container: Container) -> None:
+    def add_sidecar(self, container: Container) -> None:
         """Create and start a container that serves the others and is none of the job's.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Input data for the containers: a folder of this machine, an S3 endpoint's objects, or nothing."""
+"""Input data for the containers: a folder of this machine, a copy of the cloud's, or nothing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from launchers.core.model.containers import Channel, Container
+from launchers.core.model.containers import Channel, Container, DataSource
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
-from launchers.rehearsal.beside.s3_objects import Objects
-
-# The variables by which boto3 (1.28 and later) and AWS's toolkit are sent to another endpoint.
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "S3_ENDPOINT_URL")
 
 
 @dataclass(frozen=True)
@@ -56,19 +52,21 @@ def local_channels(words: Sequence[str], containers: Sequence[Container]) -> dic
 
 
 def fill(
-    containers: Sequence[Container], local: Mapping[str, Path], work: Path, use_aws: bool
+    containers: Sequence[Container],
+    local: Mapping[str, Path],
+    work: Path,
+    source: DataSource | None = None,
 ) -> Filled:
-    """Give every channel its data. May block on an S3 endpoint.
+    """Give every channel its data. May block on the source.
 
     Args:
         local: Channel -> folder of this machine; mounted read-only.
         work: A folder of the rehearsal, for what is downloaded or divided.
-        use_aws: Fetch from AWS itself where no endpoint is named in the environment.
+        source: Has the data of channels that no folder is given for; None leaves them empty.
 
     Raises:
-        LaunchError: An endpoint that was named does not give the data.
+        LaunchError: The source does not give the data.
     """
-    endpoint = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), None)
     names = [container.name for container in containers]
     notes: dict[str, str] = {}
     filled = []
@@ -78,9 +76,9 @@ def fill(
             folder = local.get(channel.name)
             if folder is not None:
                 notes[channel.name] = f"{folder} instead of {channel.uri or 'the cloud'}"
-            elif not channel.streamed and channel.uri.startswith("s3://") and (endpoint or use_aws):
-                folder = _fetched(channel, work, endpoint)
-                notes[channel.name] = f"copied from {endpoint or 'AWS'}, {channel.uri}"
+            elif not channel.streamed and source and channel.uri.startswith(source.scheme):
+                folder = _fetched(channel, work, source)
+                notes[channel.name] = f"copied from {source.name}, {channel.uri}"
             if channel.streamed:
                 notes[channel.name] = "empty: a channel in Pipe mode is not rehearsed"
                 folder = None
@@ -96,11 +94,11 @@ def fill(
     return Filled(tuple(filled), tuple(f"channel {name}: {text}" for name, text in notes.items()))
 
 
-def _fetched(channel: Channel, work: Path, endpoint: str | None) -> Path:
+def _fetched(channel: Channel, work: Path, source: DataSource) -> Path:
     folder = work / "channels" / channel.name
     if not folder.exists():
         folder.mkdir(parents=True)
-        Objects(endpoint).fetch(channel.uri, folder, f"channel {channel.name}")
+        source.fetch(channel.uri, folder, f"channel {channel.name}")
     return folder
 
 

@@ -23,7 +23,7 @@ _GUARD = "guard.py"
 
 def archive_of_bundle(bundle: SourceBundle, work: Path) -> Path:
     """The compressed bundle, as a submission uploads it."""
-    path = work / "sourcedir.tar.gz"
+    path = work / "source.tar.gz"
     bundle.write_tar_gz(path)
     return path
 
@@ -33,7 +33,7 @@ def archive_of_source(source: Path, work: Path, guarded: bool) -> Path:
 
     Args:
         guarded: The document starts our guard, so a folder is bundled with it; else a folder's
-            own files lie at the root, as the SageMaker SDK packs them.
+            own files lie at the root.
 
     Raises:
         LaunchError: It does not exist, cannot be packed, or a member's name leads out.
@@ -99,7 +99,7 @@ def _plain(source: Path, work: Path) -> Path:
         BundleFile(file.path, root / file.path, file.size, file.executable, file.link)
         for file in tree.files
     ]
-    path = work / "sourcedir.tar.gz"
+    path = work / "source.tar.gz"
     with gzip.GzipFile(path, "wb", compresslevel=6, mtime=0) as packed:
         for chunk in tar(files):
             packed.write(chunk)
@@ -136,7 +136,7 @@ def _checked(source: Path, work: Path, guarded: bool) -> Path:
     with source.open("rb") as stream:
         if stream.read(2) == b"\x1f\x8b":
             return source
-    path = work / "sourcedir.tar.gz"
+    path = work / "source.tar.gz"
     with source.open("rb") as plain, gzip.GzipFile(path, "wb", mtime=0) as packed:
         shutil.copyfileobj(plain, packed)
     return path

@@ -28,5 +28,5 @@ def with_room(client: Any, containers: Sequence[Container]) -> tuple[list[Contai
         replace(container, environment={**SETTINGS, **container.environment})
         for container in containers
     ]
-    told = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
-    return changed, f"{ranks} ranks on {counted(cores, 'CPU core')}: idle ranks give way ({told})"
+    words = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
+    return changed, f"{ranks} ranks on {counted(cores, 'CPU core')}: idle ranks give way ({words})"

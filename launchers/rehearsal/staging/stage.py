@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,12 +12,9 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.planning.plan import counted
 from launchers.core.proof import expected_of
-from launchers.core.records import nonce as nonces
+from launchers.core.records import nonce
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import INIT
-from launchers.rehearsal.beside import aws_credentials as secrets
-from launchers.rehearsal.beside import google_token
-from launchers.rehearsal.beside.objects_beside import object_store
 from launchers.rehearsal.engine.cluster import Limits
 from launchers.rehearsal.engine.volumes import filled_once
 from launchers.rehearsal.engine.workplace import Workplace
@@ -61,7 +58,7 @@ class Stage:
     """All that has to be there before the first container is created.
 
     Attributes:
-        beside: Containers that serve those of the job.
+        sidecars: Containers that serve those of the job.
         deviations: What is not as in the cloud, one line each.
         work: A folder of the rehearsal, gone with it.
     """
@@ -72,7 +69,7 @@ class Stage:
     limits: Limits
     image: str
     work: Path
-    beside: tuple[Container, ...]
+    sidecars: tuple[Container, ...]
     deviations: tuple[str, ...]
 
 
@@ -105,7 +102,7 @@ def stage(
         limits=limits,
         image=staging.containers[0].image,
         work=workplace.folder,
-        beside=tuple(staging.beside()),
+        sidecars=tuple(staging.sidecars),
         deviations=tuple(staging.deviations),
     )
 
@@ -124,7 +121,7 @@ class _Staging:
         self.conduct = provider.conduct(definition)
         # Without code of ours, and with credentials, the containers fetch their code themselves,
         # unless it comes from a bucket's mount, which is an empty folder here.
-        fetches = options.with_credentials and not self.conduct.token_server
+        fetches = options.with_credentials and self.conduct.store is not None
         self._serves = bundle is not None or bool(options.source) or not fetches
         self.containers = provider.contract(definition, options.ranks_per_host, self._serves)
         self._local = local_channels(options.local_channels, self.containers)
@@ -135,8 +132,7 @@ class _Staging:
         if not self._guarded:
             # The watch on hvd.init() is all that such a document gets, and it has no stamp.
             self.expected = replace(self.expected, mode=INIT, nonce="")
-        self._objects: dict[str, Path] = {}  # bucket/key -> file, for an object store
-        self._token: Path | None = None
+        self.sidecars: list[Container] = []
         self.deviations: list[str] = list(self.conduct.left_out)
 
     def choose_image(self) -> None:
@@ -144,7 +140,7 @@ class _Staging:
         options, expected = self._options, self.expected
         if options.image is not None:
             self._note(f"image {options.image} instead of {self.containers[0].image}")
-            self._change(image=options.image)
+            self.containers = [replace(one, image=options.image) for one in self.containers]
         if expected.world_size != expected.document_world_size:
             self._note(
                 f"{counted(options.ranks_per_host or 0, 'rank')} a host: world size "
@@ -153,22 +149,18 @@ class _Staging:
 
     def draw_nonce(self) -> None:
         """One of its own, where the document has the placeholder of one."""
-        if self.expected.nonce != nonces.PLACEHOLDER:
+        if self.expected.nonce != nonce.PLACEHOLDER:
             return
-        nonce = nonces.new_nonce()
-        self.expected = replace(self.expected, nonce=nonce)
-        self.containers = [
-            replace(one, environment={**one.environment, nonces.VARIABLE: nonce})
-            for one in self.containers
-        ]
-        self._note(f"{nonces.VARIABLE}: one that is drawn for the rehearsal, not the placeholder")
+        self.expected = replace(self.expected, nonce=nonce.new_nonce())
+        self._give(environment={nonce.VARIABLE: self.expected.nonce})
+        self._note(f"{nonce.VARIABLE}: one that is drawn for the rehearsal, not the placeholder")
 
     def share_machine(self, client: Any) -> Limits:
         """Memory, GPUs and CPU cores."""
         given = shares(client, self.containers, self._options.memory)
         self._note(given.gpu_note)
-        self.containers, crowded = with_room(client, self.containers)
-        self._note(crowded)
+        self.containers, note = with_room(client, self.containers)
+        self._note(note)
         return given.limits
 
     def bring_code(self) -> None:
@@ -180,8 +172,10 @@ class _Staging:
         if self._guarded and not carries_digest(self._text, archive):
             self._note("the code is another than the bundle whose hash the document's address has")
         self.containers = with_code(self.containers, archive, other=self._bundle is None)
-        if place.startswith("s3://"):
-            self._objects[place.removeprefix("s3://")] = archive
+        store = self.conduct.store
+        if store is not None and "://" in place:
+            served = {f"{store.serves}/{place.partition('://')[2]}": archive}
+            self.sidecars.append(store.container(self.containers[0].image, served))
             self._note(f"{place} is served beside the containers")
 
     def bring_watch(self) -> None:
@@ -194,33 +188,32 @@ class _Staging:
         self._note("the guard's watch on hvd.init() is mounted and put on PYTHONPATH")
 
     def bring_credentials(self) -> None:
-        """This machine's on request; else ones that open nothing, where an object store is."""
-        if self._options.with_credentials and self.conduct.token_server:
-            self._workplace.make_memory()
-            self._token = google_token.write_token(self._workplace.memory)
-            self.containers = google_token.with_server(self.containers)
-            self._note(
-                "a token of this machine's Google account, from a metadata server beside the "
-                "containers; buckets stay empty folders"
-            )
-        elif self._options.with_credentials:
-            self._workplace.make_memory()
-            file = secrets.write_credentials(self._workplace.memory)
-            self.containers = secrets.with_credentials(self.containers, file)
-            self._note("this machine's AWS credentials, from a read-only file in memory")
-        elif self.conduct.token_server:
-            self.containers = google_token.without_server(self.containers)
-        elif self._objects:
-            self.containers = secrets.with_placeholder(self.containers)
-        has_secrets = any(_SECRETS in container.environment for container in self.containers)
-        if has_secrets and not self._options.with_credentials:
+        """This machine's on request; else ones that open nothing, where code is served here."""
+        access, asked = self.conduct.access, self._options.with_credentials
+        if not asked and any(_SECRETS in container.environment for container in self.containers):
             self._note("its secrets cannot be read without --with-credentials")
+        if access is None:
+            return
+        if asked:
+            self._workplace.make_memory()
+            mounts = {access.path: str(access.borrow(self._workplace.memory))}
+            if access.server is None:
+                self._give(environment=access.environment, mounts=mounts)
+            else:
+                image = self.containers[0].image
+                self.sidecars.append(access.server.container(image, mounts=mounts))
+                self._give(own_first=True, environment=access.environment)
+            self._note(access.note)
+        elif access.server is not None:
+            # Also where this machine is in that cloud, and has an account of its own there.
+            self._give(names={access.server.address: "127.0.0.1"})
+        elif self.sidecars:
+            self._give(environment=access.environment, files={access.path: access.placeholder})
 
     def bring_channels(self) -> None:
         """The input data."""
-        filled = fill(
-            self.containers, self._local, self._workplace.folder, self._options.with_credentials
-        )
+        source = self.conduct.data(self._options.with_credentials)
+        filled = fill(self.containers, self._local, self._workplace.folder, source)
         self.containers = list(filled.containers)
         self.deviations += filled.notes
 
@@ -231,18 +224,24 @@ class _Staging:
             self._note(f"{path} is one empty folder of this machine, shared by all hosts")
         self.containers = filled_once(self.containers)
 
-    def beside(self) -> list[Container]:
-        """What the containers reach on their network that is none of the job's hosts."""
-        image = self.containers[0].image
-        stores = [object_store(image, self._objects)] if self._objects else []
-        return stores + ([google_token.token_server(image, self._token)] if self._token else [])
-
     def _note(self, text: str) -> None:
         if text:
             self.deviations.append(text)
 
-    def _change(self, **values: Any) -> None:
-        self.containers = [replace(container, **values) for container in self.containers]
+    def _give(self, own_first: bool = False, **added: Mapping[str, Any]) -> None:
+        """Add to fields of every container.
+
+        Args:
+            own_first: What a container has there itself stays as it is.
+        """
+        changed = []
+        for one in self.containers:
+            fields: dict[str, Any] = {}
+            for name, entries in added.items():
+                own = getattr(one, name)
+                fields[name] = {**entries, **own} if own_first else {**own, **entries}
+            changed.append(replace(one, **fields))
+        self.containers = changed
 
     def _archive(self, work: Path) -> Path:
         if self._bundle is not None:

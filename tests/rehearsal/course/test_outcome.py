@@ -11,10 +11,10 @@ import pytest
 from launchers.core.model.containers import Cause
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.mpirun import untangled
+from launchers.rehearsal.course.attempt import ENDED, ENGINE_LOST, TIMED_OUT, AttemptEnd, Seen
 from launchers.rehearsal.course.causes import Causes
+from launchers.rehearsal.course.ending import Ending
 from launchers.rehearsal.course.outcome import judged
-from launchers.rehearsal.course.run_once import ENDED, ENGINE_LOST, TIMED_OUT, ActEnd, Seen
-from launchers.rehearsal.course.verdict import Ending
 from launchers.rehearsal.staging.expected import Expected
 from tests.rehearsal.boxes import box
 
@@ -33,7 +33,7 @@ def hosts(ranks: int = 2) -> list[Any]:
 
 
 def seen(lines: Sequence[str], proofs: dict[str, str]) -> Seen:
-    """What an act showed that printed ``lines`` on algo-1, and from whose hosts proofs came."""
+    """What an attempt showed that printed ``lines`` on algo-1, and from whose hosts proofs came."""
     found = Seen(FOUR.to_prove.watch(), Causes(KNOWN), dict(proofs))
     for host, text in proofs.items():
         found.watch.see(LogLine(0.0, host, 0, f"launch: proof: {text}"))
@@ -176,25 +176,25 @@ def test_judged(
     state: str,
     reason: str,
 ) -> None:
-    found = judged(ActEnd(ENDED, ending), seen(lines, proofs), FOUR, hosts(ranks), None)
+    found = judged(AttemptEnd(ENDED, ending), seen(lines, proofs), FOUR, hosts(ranks), None)
     assert (found.state, found.reason) == (state, reason), name
 
 
 def test_a_time_limit_is_named() -> None:
-    found = judged(ActEnd(TIMED_OUT), seen([], {}), FOUR, hosts(), 3600)
+    found = judged(AttemptEnd(TIMED_OUT), seen([], {}), FOUR, hosts(), 3600)
     told = "the document's time limit of 3600 s was reached"
     assert (found.state, found.reason) == ("timed out", told)
 
 
 def test_an_engine_that_went_away_is_named() -> None:
-    end = ActEnd(ENGINE_LOST, error="ConnectionError")
+    end = AttemptEnd(ENGINE_LOST, error="ConnectionError")
     found = judged(end, seen([], {}), FOUR, hosts(), None)
     assert (found.state, found.reason) == ("lost", "the Docker engine went away (ConnectionError)")
 
 
 def test_a_success_says_what_it_rests_on() -> None:
-    found = judged(ActEnd(ENDED, GOOD), seen([], {"algo-1": PROOF}), FOUR, hosts(), None)
+    found = judged(AttemptEnd(ENDED, GOOD), seen([], {"algo-1": PROOF}), FOUR, hosts(), None)
     assert found.proof == f"{PROOF}; evidence missing ({UNSTAMPED})"
     init = replace(FOUR, mode="init", nonce="0" * 32)
     stamped = seen([], {"algo-1": PROOF})
-    assert judged(ActEnd(ENDED, GOOD), stamped, init, hosts(), None).proof == PROOF
+    assert judged(AttemptEnd(ENDED, GOOD), stamped, init, hosts(), None).proof == PROOF

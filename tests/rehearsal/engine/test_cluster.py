@@ -15,6 +15,7 @@ import pytest
 
 from launchers.core.model.containers import Cause, Conduct
 from launchers.rehearsal.engine.workplace import MEMORY
+from launchers.sagemaker.sidecars.declared import ACCESS
 from tests.rehearsal.boxes import PROOF, Heard, box, run, seconds_since, things_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base", "home")]
@@ -277,7 +278,8 @@ def test_credentials_come_on_request_from_memory_and_go_with_the_rehearsal(
         "grep -q some.secret /tmp/seen && echo found; "
         f"echo x >> $AWS_SHARED_CREDENTIALS_FILE || echo read-only; {PROOF}"
     )
-    result = run(script, FOREVER, heard=heard, name="secret", with_credentials=True)
+    asked = Conduct(access=ACCESS)
+    result = run(script, FOREVER, heard=heard, conduct=asked, name="secret", with_credentials=True)
     assert result.state == "succeeded"
     assert {"found", "read-only"} <= set(heard.of("algo-1"))
     assert modes == [0o600, 0o700]

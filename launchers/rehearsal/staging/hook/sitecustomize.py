@@ -16,7 +16,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 def _watch() -> None:
     """Notice ``hvd.init()``; the guard's own modules judge it."""
-    # Python 3.7 runs in AWS's oldest images; there is no ``launch`` for it.
+    # Python 3.7 runs in the oldest images; there is no ``launch`` for it.
     if sys.version_info < (3, 8):  # noqa: UP036
         raise RuntimeError("Python is older than 3.8")
     runtime = os.path.join(_FOLDER, "runtime")

@@ -1,4 +1,4 @@
-"""Which container's end is the job's end. Pure: it is told what happened, and when."""
+"""Which container's end is the job's end. Pure: it takes what happened, and when."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Ending:
         return not self.fault
 
 
-class Verdict:
-    """The rules: the leader's exit is the job's. Before it, a container that ends with a code
-    other than 0 is itself the verdict, at once or where the leader has not ended in time, and one
+class EndRules:
+    """When a job is over: the leader's exit is the job's. Before it, a container that ends with
+    another code than 0 ends the job, at once or where the leader has not ended in time, and one
     that ends with 0 is how a good job's workers end, if the leader follows in time.
 
     Args:
@@ -100,7 +100,7 @@ class Verdict:
 
 
 def described(exit_: Exit) -> str:
-    """A bad end in one line: ``algo-2 ended with code 3``, or ``... code 137 (SIGKILL)``."""
+    """A bad end in one line: ``worker-2 ended with code 3``, or ``... code 137 (SIGKILL)``."""
     name = exit_.container
     if exit_.error:
         return f"{name}: {exit_.error}"

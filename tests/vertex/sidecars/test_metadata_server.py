@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.model.containers import Container
 from launchers.core.model.problems import LaunchError
-from launchers.rehearsal.beside import google_token
+from launchers.vertex.service.host_token import write_token
+from launchers.vertex.sidecars.declared import METADATA
 from tests.entrypoints.simulated import free_port
 from tests.fakes.vertex_service import VertexService
 from tests.local.waiting import until
 
-PROGRAM = Path(google_token.__file__).with_name("metadata_server.py")
 ACCOUNT = "computeMetadata/v1/instance/service-accounts/default"
 # In a process of its own: the library reads its variables when it is imported.
 LIBRARY = """
@@ -41,7 +40,7 @@ def server(tmp_path: Path) -> Iterator[str]:
     file.write_text(json.dumps(told))
     address = f"127.0.0.1:{free_port()}"
     port = address.partition(":")[2]
-    with subprocess.Popen([sys.executable, str(PROGRAM), str(file), port]) as process:
+    with subprocess.Popen([sys.executable, str(METADATA.program), str(file), port]) as process:
         try:
             until("an answer of the server", lambda: answers(address), 30)
             yield address
@@ -103,7 +102,7 @@ def test_the_token_is_written_for_its_owner_alone(
     with VertexService() as google:
         for name, value in google.environment().items():
             monkeypatch.setenv(name, value)
-        file = google_token.write_token(tmp_path)
+        file = write_token(tmp_path)
         told = json.loads(file.read_text())
         assert told["project"] == google.account.project
         assert told["email"] == google.account.caller.email
@@ -117,14 +116,5 @@ def test_no_account_is_told_with_the_way_to_one(
 ) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
     with pytest.raises(LaunchError, match="gcloud auth application-default login"):
-        google_token.write_token(tmp_path)
+        write_token(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_containers_find_the_server_or_none() -> None:
-    container = Container("a", "a", "image", (), {"GCE_METADATA_HOST": "own"}, {})
-    (served,) = google_token.with_server([container])
-    assert served.environment == {"GCE_METADATA_HOST": "own", "GCE_METADATA_IP": google_token.HOST}
-    (without,) = google_token.without_server([container])
-    assert without.names == {google_token.HOST: "127.0.0.1"}
-    assert google_token.token_server("image", Path("/x")).address == google_token.HOST

@@ -13,7 +13,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from launchers.rehearsal.beside.object_store import Handler
+from launchers.sagemaker.sidecars.object_store import Handler
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from launchers.rehearsal.course.verdict import Verdict, described
+from launchers.rehearsal.course.ending import EndRules, described
 from launchers.rehearsal.engine.output import Exit
 
 
@@ -12,12 +12,12 @@ def judge(
     *events: tuple[str, int, float], until: float = 0.0
 ) -> tuple[str, int | None, str] | None:
     """The ending after exits (container, code, second) and then a look at second ``until``."""
-    verdict = Verdict("algo-1", 60.0)
+    rules = EndRules("algo-1", 60.0)
     for container, code, now in events:
-        ending = verdict.exited(Exit(container, code), now)
+        ending = rules.exited(Exit(container, code), now)
         if ending is not None:
             return ending.container, ending.code, ending.fault
-    ending = verdict.overdue(until)
+    ending = rules.overdue(until)
     return None if ending is None else (ending.container, ending.code, ending.fault)
 
 
@@ -45,19 +45,19 @@ def judge(
             ("algo-2", 0, "algo-2 ended with code 0, and algo-1 has not followed in 60 s"),
         ),
         (
-            "a worker's bad code is the verdict",
+            "a worker's bad code is the rules",
             [("algo-2", 3, 5.0)],
             0.0,
             ("algo-2", 3, "algo-2 ended with code 3"),
         ),
         (
-            "a killed worker is the verdict",
+            "a killed worker is the rules",
             [("algo-2", 137, 5.0)],
             0.0,
             ("algo-2", 137, "algo-2 ended with code 137 (SIGKILL)"),
         ),
         (
-            "the leader's bad code is the verdict",
+            "the leader's bad code is the rules",
             [("algo-2", 0, 1.0), ("algo-1", 1, 5.0)],
             0.0,
             ("algo-1", 1, "algo-1 ended with code 1"),
@@ -95,9 +95,9 @@ LEADER_DECIDES = {
 @pytest.mark.parametrize("case", LEADER_DECIDES)
 def test_where_the_service_looks_at_the_leader_alone(case: str) -> None:
     exits, until, expected = LEADER_DECIDES[case]
-    verdict = Verdict("a", 60.0, 12.0, DECIDES.removeprefix("and "))
-    endings = [verdict.exited(Exit(name, code), now) for name, code, now in exits]
-    ending = endings[-1] or verdict.overdue(until)
+    rules = EndRules("a", 60.0, 12.0, DECIDES.removeprefix("and "))
+    endings = [rules.exited(Exit(name, code), now) for name, code, now in exits]
+    ending = endings[-1] or rules.overdue(until)
     found = None if ending is None else (ending.container, ending.code, ending.fault)
     assert found == expected
 

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from launchers.core.model.containers import Conduct, Container
-from launchers.core.model.jobs import LogLine
+from launchers.core.model.jobs import TIMED_OUT, LogLine
 from launchers.core.output.lines import JobWatch, Progress, proof_of
 from launchers.core.output.mpirun import untangled
 from launchers.rehearsal.course.causes import Causes
-from launchers.rehearsal.course.verdict import Ending, Verdict
+from launchers.rehearsal.course.ending import Ending, EndRules
 from launchers.rehearsal.engine.cluster import Cluster
 from launchers.rehearsal.engine.output import EngineLost, Exit, Line
 
-ENDED, TIMED_OUT, INTERRUPTED, ENGINE_LOST = "ended", "timed out", "interrupted", "engine lost"
+ENDED, INTERRUPTED, ENGINE_LOST = "ended", "interrupted", "engine lost"
 
 _POLL_SECONDS = 0.25
 # What the other containers still have to say after one of them has decided the end.
@@ -26,11 +26,11 @@ _SIGTERM_BIT = 1 << 14  # of SigCgt in /proc/PID/status (proc(5)): signal 15
 
 @dataclass
 class Seen:
-    """What an act showed.
+    """What an attempt showed.
 
     Attributes:
         proofs: Container -> the last proof of the job that came out of it.
-        first_progress: The first that a rank told, or None.
+        first_progress: The first that a rank printed, or None.
         pauses: Known wait -> its seconds.
         exits: Container -> its end.
     """
@@ -44,11 +44,11 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class ActEnd:
-    """How an act ended.
+class AttemptEnd:
+    """How an attempt ended.
 
     Attributes:
-        kind: One of the four words above.
+        kind: ENDED, INTERRUPTED, ENGINE_LOST or TIMED_OUT.
         ending: The containers' own, where there was one.
         heard: What was seen to react to the SIGTERM of an interruption; empty for nothing.
         error: The engine's last word where it was lost.
@@ -60,7 +60,7 @@ class ActEnd:
     error: str = ""
 
 
-class Act:
+class Attempt:
     """Listens to a started cluster until the end.
 
     Args:
@@ -83,7 +83,7 @@ class Act:
         self._cluster = cluster
         self._names = [item.name for item in containers]
         leader = next((item.name for item in containers if item.leader), self._names[0])
-        self._verdict = Verdict(
+        self._rules = EndRules(
             leader, conduct.follow_within, conduct.leader_decides, conduct.restarts
         )
         self._host_of = {rank: item.name for item in containers for rank in item.ranks}
@@ -100,20 +100,20 @@ class Act:
         watch.without_gpus = not any(item.gpus for item in containers)
         self.seen = Seen(watch, Causes(conduct.causes))
 
-    def run(self) -> ActEnd:
-        """Listen until the end. Blocks; every rule about when it ends is here or in the verdict."""
+    def run(self) -> AttemptEnd:
+        """Listen until the end. Blocks; every rule about when it ends is here or in those rules."""
         while True:
             lost, ending = self._next(_POLL_SECONDS)
             now = time.monotonic()
             if lost is not None:
-                return ActEnd(ENGINE_LOST, error=lost)
-            ending = ending or self._verdict.overdue(now)
+                return AttemptEnd(ENGINE_LOST, error=lost)
+            ending = ending or self._rules.overdue(now)
             if ending is not None:
                 self._last_words(ending)
-                return ActEnd(ENDED, ending)
+                return AttemptEnd(ENDED, ending)
             if self._stop_at is not None and now >= self._stop_at:
                 self._ask_to_end(wait=self._hears())
-                return ActEnd(TIMED_OUT)
+                return AttemptEnd(TIMED_OUT)
             if self._interrupt_at is not None and now >= self._interrupt_at:
                 return self._interrupt()
 
@@ -126,7 +126,7 @@ class Act:
             return event.error or "no answer", None
         elif isinstance(event, Exit):
             self.seen.exits[event.container] = event
-            return None, self._verdict.exited(event, time.monotonic())
+            return None, self._rules.exited(event, time.monotonic())
         return None, None
 
     def _printed(self, event: Line) -> None:
@@ -167,21 +167,21 @@ class Act:
             if lost is not None:
                 return
 
-    def _interrupt(self) -> ActEnd:
+    def _interrupt(self) -> AttemptEnd:
         """SIGTERM as the service sends it. A job that ends by itself in the time that is left has
         ended before the interruption."""
         began = time.monotonic()
         hears = self._hears()
-        ending, told = self._ask_to_end(wait=True)
+        ending, lines = self._ask_to_end(wait=True)
         if ending is not None and ending.well and not hears:
-            return ActEnd(ENDED, ending)
-        if told:
-            return ActEnd(INTERRUPTED, heard=f"rank {told[0].rank}: {told[0].text}")
+            return AttemptEnd(ENDED, ending)
+        if lines:
+            return AttemptEnd(INTERRUPTED, heard=f"rank {lines[0].rank}: {lines[0].text}")
         if hears and self.seen.exits:
             name = next(iter(self.seen.exits))
             seconds = time.monotonic() - began
-            return ActEnd(INTERRUPTED, heard=f"{name} ended within {seconds:.0f} s of it")
-        return ActEnd(INTERRUPTED)
+            return AttemptEnd(INTERRUPTED, heard=f"{name} ended within {seconds:.0f} s of it")
+        return AttemptEnd(INTERRUPTED)
 
     def _ask_to_end(self, wait: bool) -> tuple[Ending | None, list[LogLine]]:
         """SIGTERM to all, and the time that the service gives, less where all have ended.
@@ -190,12 +190,12 @@ class Act:
         """
         self._cluster.signal("SIGTERM")
         until = time.monotonic() + (self._conduct.stop_grace if wait else 0.0)
-        told: list[LogLine] = []
+        lines: list[LogLine] = []
         take = self._on_line
 
         def listen(line: LogLine, watch: JobWatch) -> None:
             if line.rank is not None and "SIGTERM" in line.text:
-                told.append(line)
+                lines.append(line)
             take(line, watch)
 
         self._on_line = listen
@@ -206,7 +206,7 @@ class Act:
             if lost is not None or (first is not None and first.well):
                 break
         self._on_line = take
-        return first, told
+        return first, lines
 
     def _hears(self) -> bool:
         """Whether process 1 of any container has a handler for SIGTERM; the kernel drops the

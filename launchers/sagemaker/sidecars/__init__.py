@@ -1,0 +1,1 @@
+"""What SageMaker's containers reach beside themselves, for the rehearsal."""

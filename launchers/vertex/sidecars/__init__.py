@@ -1,0 +1,1 @@
+"""What Vertex AI's replicas reach beside themselves, for the rehearsal."""

@@ -1,0 +1,100 @@
+"""What containers are given before they start; no engine runs them here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launchers.core.model.containers import Access, Conduct, Sidecar
+from launchers.core.model.jobs import JobDefinition
+from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.engine.workplace import Workplace
+from launchers.rehearsal.options import RehearsalOptions
+from launchers.rehearsal.staging.stage import Stage, stage
+from tests.rehearsal.boxes import Boxes, box
+
+SERVER = Sidecar("tokens", Path("/programs/tokens.py"), "/launch/token", "tokens.internal")
+STORE = Sidecar("store", Path("/programs/store.py"), "/launch/objects")
+
+
+def borrow(folder: Path) -> Path:
+    (folder / "token").write_text("this machine's")
+    return folder / "token"
+
+
+BY_FILE = Access(borrow, "/launch/token", {"TOKEN": "/launch/token"}, "a file", None, b"nothing")
+BY_SERVER = replace(BY_FILE, environment={"HOST": "tokens.internal"}, server=SERVER)
+
+
+class Engine:
+    def info(self) -> dict[str, Any]:
+        return {}
+
+
+def staged(
+    conduct: Conduct, tmp_path: Path, *, code: str = "", asked: bool = False, **environment: str
+) -> Stage:
+    container = box(1, "", environment=environment, code=code)
+    source = tmp_path / "source"
+    source.mkdir()
+    workplace = Workplace(Labels.new("job"))
+    workplace.make()
+    options = RehearsalOptions(source=str(source), with_credentials=asked)
+    try:
+        definition = JobDefinition("boxes", "job", 1, "{}\n", {})
+        boxes = Boxes([container], conduct)
+        return stage(boxes, definition, None, options, Engine(), workplace)
+    finally:
+        workplace.remove()
+
+
+@pytest.mark.parametrize("access", [None, BY_FILE, BY_SERVER], ids=["none", "file", "server"])
+def test_credentials_reach_containers_only_on_request(
+    access: Access | None, home: Path, tmp_path: Path
+) -> None:
+    found = staged(Conduct(access=access), tmp_path, LAUNCH_SECRETS="{}")
+    (one,) = found.containers
+    assert (one.mounts, found.sidecars) == ({}, ())
+    assert set(one.environment) == {"LAUNCH_SECRETS"}
+    assert one.names == ({"tokens.internal": "127.0.0.1"} if access is BY_SERVER else {})
+    assert "its secrets cannot be read without --with-credentials" in found.deviations
+
+
+def test_a_file_with_credentials_is_mounted_and_takes_the_place_of_the_documents(
+    home: Path, tmp_path: Path
+) -> None:
+    found = staged(Conduct(access=BY_FILE), tmp_path, asked=True, TOKEN="own", LAUNCH_SECRETS="{}")
+    (one,) = found.containers
+    assert Path(one.mounts["/launch/token"]).name == "token"
+    assert one.environment["TOKEN"] == "/launch/token"
+    assert found.deviations[-1] == "a file"
+
+
+def test_a_server_has_the_credentials_instead_and_the_documents_own_server_stays(
+    home: Path, tmp_path: Path
+) -> None:
+    found = staged(Conduct(access=BY_SERVER), tmp_path, asked=True)
+    (one,), (server,) = found.containers, found.sidecars
+    assert (one.mounts, one.names) == ({}, {})
+    assert one.environment == {"HOST": "tokens.internal"}
+    assert list(server.mounts) == ["/launch/token"]
+    assert (server.name, server.address, server.image) == ("tokens", "tokens.internal", one.image)
+    assert server.entrypoint == ("python3", "/launch/tokens.py", "/launch/token")
+    (tmp_path / "other").mkdir()
+    own = staged(Conduct(access=BY_SERVER), tmp_path / "other", asked=True, HOST="own")
+    assert own.containers[0].environment["HOST"] == "own"
+
+
+def test_code_at_an_address_is_served_with_credentials_that_open_nothing(
+    home: Path, tmp_path: Path
+) -> None:
+    conduct = Conduct(access=BY_FILE, store=STORE)
+    found = staged(conduct, tmp_path, code="s3://bucket/code.tar.gz")
+    (one,), (store,) = found.containers, found.sidecars
+    assert "/launch/objects/bucket/code.tar.gz" in store.files
+    assert one.files["/launch/token"] == b"nothing"
+    assert one.environment["TOKEN"] == "/launch/token"
+    assert "s3://bucket/code.tar.gz is served beside the containers" in found.deviations
