@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError, Problem
+from launchers.core.paths import images_folder
 from launchers.docker.progress import Progress, size_text
 from launchers.image import names as image
 from launchers.image import probe as image_probe
@@ -99,7 +100,7 @@ def build(
     """
     import docker.errors
 
-    folder = folder or image.recipe_folder()
+    folder = folder or images_folder()
     files = image.recipe_files(folder)
     started = time.monotonic()
     _need_room(client, request.name)

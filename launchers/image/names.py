@@ -7,8 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.paths import entrypoints_folder
+from launchers.core.paths import images_folder
 from launchers.docker.engine import engine
 
 if TYPE_CHECKING:
@@ -61,26 +60,6 @@ def default_image(client: docker.DockerClient | None = None, gpu: bool = False) 
     return None if best is None else str(best.tags[0])
 
 
-def recipe_folder() -> Path:
-    """The folder of the Dockerfile: infra/images, in a clone and in an installed wheel.
-
-    Raises:
-        LaunchError: The installation lacks it.
-    """
-    folder = entrypoints_folder().parent / "infra" / "images"
-    if not (folder / "Dockerfile").is_file():
-        raise LaunchError(
-            Problem(
-                str(folder),
-                "no Dockerfile",
-                "a clone of the repository, or a whole wheel",
-                "install it again: pip install --force-reinstall .",
-                rule="installation.incomplete",
-            )
-        )
-    return folder
-
-
 def recipe_files(folder: Path) -> dict[str, bytes]:
     """The files that a build reads, by their path in ``folder``, sorted."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -90,7 +69,7 @@ def recipe_files(folder: Path) -> dict[str, bytes]:
 def recipe_digest(folder: Path | None = None) -> str:
     """A digest of the recipe: an image whose label differs is stale."""
     total = hashlib.sha256()
-    for name, content in recipe_files(folder or recipe_folder()).items():
+    for name, content in recipe_files(folder or images_folder()).items():
         if not name.startswith(f"{HOST_FOLDER}/"):
             total.update(f"{name}\0{len(content)}\0".encode() + content)
     return total.hexdigest()[:16]

@@ -26,7 +26,14 @@ from launchers.core.model.jobs import (
     JobStatus,
     LogLine,
 )
-from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, NameTakenError, Problem
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    LaunchError,
+    NameTakenError,
+    Problem,
+    unwritable,
+    writing,
+)
 from launchers.core.output.lines import parse_tagged
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
@@ -46,6 +53,7 @@ RESERVE_BYTES = 64 * 1024
 # Variables of one run, which don't make it another job.
 _NOT_THE_JOB = ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_MODEL_DIR", "LAUNCH_NONCE")
 _POLL_SECONDS = 0.1
+_ELSEWHERE = "name another with --output-path (or LAUNCH_HOME for all jobs)"
 _START_SECONDS = 30.0
 
 
@@ -117,16 +125,12 @@ class LocalProvider(Provider):
             LaunchError: The job's folder cannot be written, or the supervisor did not start.
         """
         folder = JobFolder(Path(definition.document["folder"]))
-        try:
+        with writing(folder.path, _ELSEWHERE):
             folder.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise LaunchError(_unwritable(folder.path, error)) from None
-        try:
-            folder.path.mkdir()
-        except FileExistsError as error:
-            raise NameTakenError(_unwritable(folder.path, error)) from None
-        except OSError as error:
-            raise LaunchError(_unwritable(folder.path, error)) from None
+            try:
+                folder.path.mkdir()
+            except FileExistsError as error:
+                raise NameTakenError(unwritable(folder.path, error, _ELSEWHERE)) from None
         try:
             folder.logs.mkdir()
             folder.model.mkdir()
@@ -136,7 +140,7 @@ class LocalProvider(Provider):
             folder.reserve.write_bytes(b"\0" * RESERVE_BYTES)
         except OSError as error:
             shutil.rmtree(folder.path, ignore_errors=True)
-            raise LaunchError(_unwritable(folder.path, error)) from None
+            raise LaunchError(unwritable(folder.path, error, _ELSEWHERE)) from None
         only_rank = definition.document["world_size"] == 1
         return self._start(definition.name, folder, only_rank and standard_input.is_given())
 
@@ -351,7 +355,7 @@ def _folder_problems(folder: Path) -> list[Problem]:
             raise NotADirectoryError(20, "not a folder")
         probe.write_bytes(b"\0" * 4096)
     except OSError as error:
-        return [_unwritable(folder, error)]
+        return [unwritable(folder, error, _ELSEWHERE)]
     finally:
         with contextlib.suppress(OSError):
             probe.unlink()
@@ -367,16 +371,6 @@ def _folder_problems(folder: Path) -> list[Problem]:
             )
         ]
     return []
-
-
-def _unwritable(folder: Path, error: OSError) -> Problem:
-    return Problem(
-        str(folder),
-        error.strerror or str(error),
-        "a folder that can be written",
-        "name another with --output-path (or LAUNCH_HOME for all jobs)",
-        rule="folder-unwritable",
-    )
 
 
 def _host_name_problems() -> list[Problem]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.bootstrap import requirements
+from launchers.core.paths import images_folder
 from launchers.core.records import pushed_image
 from launchers.core.records.ledger import data_folder
 from launchers.image import build as image_build
@@ -19,7 +20,7 @@ from launchers.image.host_settings import HostSettings
 from launchers.image.steps import instructions
 from tests.image.told import NOTHING_OF_THE_HOST
 
-FOLDER = image.recipe_folder()
+FOLDER = images_folder()
 PINS = FOLDER / "pins"
 ROOT = Path(__file__).resolve().parents[2]
 

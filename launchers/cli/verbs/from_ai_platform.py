@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from launchers.cli.show.output import answer, say, say_problems
-from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    EXIT_OK,
+    LaunchError,
+    Problem,
+    errors,
+    writing,
+)
 from launchers.core.reading.job_file import DEFAULT_FILE
 from launchers.core.reading.text_file import read_verbatim_mapping
 from launchers.core.source.python_module import module_file
@@ -185,15 +192,9 @@ def _missing_script(values: Mapping[str, Any], folder: Path) -> list[Problem]:
 
 
 def _write(target: Path, text: str) -> None:
-    try:
+    with writing(target, expected="a file that can be written"):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        expected = "a file that can be written"
-        raise LaunchError(
-            Problem(str(target), reason, expected, rule="folder-unwritable")
-        ) from None
 
 
 def _file_flag(output: str) -> str:

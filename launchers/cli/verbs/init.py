@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from launchers.cli.show.output import say
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError, Problem, writing
 from launchers.core.paths import templates_folder
 
 _FILES = ("launch.yaml", "train.py")
@@ -31,20 +31,11 @@ def command(folder: str, force: bool) -> int:
             )
             for name in there
         )
-    try:
+    with writing(target):
         target.mkdir(parents=True, exist_ok=True)
         for name in _FILES:
             text = (templates_folder() / "init" / name).read_text(encoding="utf-8")
             (target / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LaunchError(
-            Problem(
-                str(target),
-                error.strerror or str(error),
-                "a folder that can be written",
-                rule="folder-unwritable",
-            )
-        ) from None
     say(f"wrote {' and '.join(str(target / name) for name in _FILES)}")
     say("next: launch local --instances 2")
     return 0

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 TAIL_LINES = 20
 
 _AGENT_TAG = re.compile(r"\[([A-Za-z0-9._-]+)/(\d+|agent)\] ?(.*)", re.DOTALL)
-_MPI_TAG = re.compile(
-    r"\[(?:\d+,(?:mpirank:)?)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:?(.*)", re.DOTALL
-)
+MPI_TAG = re.compile(r"\[(?:\d+,(?:mpirank:)?)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:?")
 # Control characters stand in no line of ours.
 _PROOF = re.compile(
     r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) ranks?, [^\x00-\x1f\x7f-\x9f]{1,400}?)"
@@ -55,9 +53,9 @@ def parse_tagged(text: str, time: float = 0.0, host: str = "") -> LogLine:
     if match:
         rank = None if match[2] == "agent" else int(match[2])
         return LogLine(time, match[1], rank, match[3])
-    match = _MPI_TAG.match(text)
+    match = MPI_TAG.match(text)
     if match:
-        return LogLine(time, match[2] or host, int(match[1]), match[3])
+        return LogLine(time, match[2] or host, int(match[1]), text[match.end() :])
     return LogLine(time, host, None, text)
 
 

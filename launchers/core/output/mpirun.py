@@ -7,12 +7,8 @@ tag stands at the end of the line; and pieces of two ranks may share a line.
 
 from __future__ import annotations
 
-import re
-
 from launchers.core.model.jobs import LogLine
-from launchers.core.output.lines import parse_tagged
-
-_TAG = re.compile(r"\[(?:\d+,(?:mpirank:)?)?\d+(?:,[A-Za-z0-9._-]+)?\]<std(?:out|err)>:?")
+from launchers.core.output.lines import MPI_TAG, parse_tagged
 
 
 def untangled(text: str, time: float = 0.0, host: str = "") -> list[LogLine]:
@@ -24,7 +20,7 @@ def untangled(text: str, time: float = 0.0, host: str = "") -> list[LogLine]:
         >>> [(line.rank, line.text) for line in untangled("[1,0]<stdout>:a[1,1]<stdout>:b")]
         [(0, 'a'), (1, 'b')]
     """
-    starts = [match.start() for match in _TAG.finditer(text)]
+    starts = [match.start() for match in MPI_TAG.finditer(text)]
     if not starts:
         return [parse_tagged(text, time, host)]
     before = [parse_tagged(text[: starts[0]], time, host)] if starts[0] else []

@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
-from launchers.core.model.problems import LaunchError, NameTakenError, Problem, did_you_mean
+from launchers.core.model.problems import (
+    LaunchError,
+    NameTakenError,
+    Problem,
+    did_you_mean,
+    writing,
+)
 from launchers.core.printable import printable
 
 INTENT = "intent"
@@ -95,18 +101,8 @@ def data_folder() -> Path:
         from platformdirs import user_data_path
 
         folder = user_data_path("launch", appauthor=False)
-    try:
+    with writing(folder, "set LAUNCH_HOME to another folder"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise LaunchError(
-            Problem(
-                str(folder),
-                error.strerror or str(error),
-                "a folder that can be written",
-                "set LAUNCH_HOME to another one",
-                rule="data-folder",
-            )
-        ) from None
     return folder
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import writing
 from launchers.core.records.ledger import data_folder
 
 
@@ -27,19 +27,10 @@ def alone(name: str, waits: Callable[[], None] = lambda: None) -> Iterator[None]
     """
     folder = data_folder() / "locks"
     path = folder / f"{name}.lock"
-    try:
+    fix = "set LAUNCH_HOME to a folder that can be written"
+    with writing(path, fix, "a file that can be locked"):
         folder.mkdir(mode=0o700, exist_ok=True)
         file = _locked(path, waits)
-    except OSError as error:
-        raise LaunchError(
-            Problem(
-                str(path),
-                error.strerror or str(error),
-                "a file that can be locked",
-                "set LAUNCH_HOME to a folder that can be written",
-                rule="data-folder",
-            )
-        ) from None
     try:
         yield
     finally:

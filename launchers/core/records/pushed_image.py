@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import writing
 from launchers.core.records.ledger import data_folder
 
 
@@ -37,19 +37,9 @@ def remember_pushed(reference: str, tag: str) -> None:
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     partial = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
+    with writing(file, "set LAUNCH_HOME to another folder", "a file that can be written"):
         partial.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         partial.replace(file)
-    except OSError as error:
-        raise LaunchError(
-            Problem(
-                str(file),
-                error.strerror or str(error),
-                "a file that can be written",
-                "set LAUNCH_HOME to another folder",
-                rule="data-folder",
-            )
-        ) from None
 
 
 def _file() -> Path:

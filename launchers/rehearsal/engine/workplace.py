@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError, Problem, writing
 from launchers.core.records.ledger import data_folder
 from launchers.rehearsal.engine.labels import Labels
 
@@ -41,19 +41,9 @@ class Workplace:
         Raises:
             LaunchError: It cannot be written.
         """
-        try:
+        with writing(self.folder, "set LAUNCH_HOME to another folder"):
             self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _make_labelled(self.folder, self._labels)
-        except OSError as error:
-            raise LaunchError(
-                Problem(
-                    str(self.folder),
-                    error.strerror or str(error),
-                    "a folder that can be written",
-                    "set LAUNCH_HOME to another",
-                    rule="folder-unwritable",
-                )
-            ) from None
 
     def make_memory(self) -> None:
         """Make :attr:`memory`.

@@ -100,7 +100,7 @@ def test_a_ledger_is_for_its_owner_alone(ledger: Ledger):
 def test_a_folder_that_cannot_be_made_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "file" / "below"))
-    with pytest.raises(LaunchError, match="set LAUNCH_HOME to another one"):
+    with pytest.raises(LaunchError, match="set LAUNCH_HOME to another folder"):
         data_folder()
 
 
