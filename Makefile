@@ -15,17 +15,25 @@ SELECTION := -m "not docker"
 WITHOUT_DOCKER := echo "make test: without the tests that start containers; DOCKER=1 runs them too";
 endif
 
+# A worker a core; WORKERS=0 runs one test at a time, in this process.
+WORKERS ?= auto
+PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+FAST := not (docker or horovod or pip_network or processes or storm)
+
 .DEFAULT_GOAL := help
-.PHONY: help check demo environment tools test lint format types benchmark compat clean python
+.PHONY: help check demo environment tools test test-fast lint format types benchmark compat clean python
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: environment  ## make .venv, then train on two hosts of one rank each on this machine
 	@$(VENV)/python -m infra.bootstrap.demo
 
 test: tools  ## the whole test suite; ARGS="-k name" for a part, DOCKER=1 with containers
-	@$(WITHOUT_DOCKER)$(VENV)/python -m pytest $(SELECTION) $(ARGS)
+	@$(WITHOUT_DOCKER)$(PYTEST) $(SELECTION) $(ARGS)
+
+test-fast: tools  ## the unit tests alone: nothing that starts ranks, containers or interpreters
+	@$(PYTEST) -m "$(FAST)" $(ARGS)
 
 check: python  ## name what this machine lacks, download nothing
 	@$(BOOTSTRAP) check

@@ -1,12 +1,15 @@
-"""Fixtures that every folder of tests may use."""
+"""Fixtures that every folder of tests may use, and how the whole suite is run."""
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import processes, selection
 from tests.cli.command import Launch
 
 # The same examples in every run, and no judgement of how fast a busy machine makes them.
@@ -14,6 +17,48 @@ settings.register_profile(
     "launch", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("launch")
+
+# What a test that passes may take until the last of what it started is gone.
+ENDING_SECONDS = 30.0
+_FAILED = pytest.StashKey[bool]()
+
+
+def pytest_configure() -> None:
+    processes.hear_interrupts()
+    processes.adopt_orphans()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    return selection.workers()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> selection.ByFile:
+    return selection.ByFile(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    selection.arrange(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_FAILED] = report.failed or item.stash.get(_FAILED, False)
+    return report
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Ends what the test started and left, which is a test's fault in itself."""
+    before = set(processes.descendants())
+    yield
+    failed = request.node.stash.get(_FAILED, False)
+    left = processes.end_others_than(before, 0 if failed else ENDING_SECONDS)
+    if left and not failed:
+        pytest.fail("processes that this test left behind:\n" + "\n".join(left))
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from tests.fakes.faults import THROTTLED, Refuse
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.log_lines import Generated, Growing, first_from
 from tests.fakes.sagemaker_service import SageMakerService
+from tests.selection import storm
 
 
 @pytest.fixture
@@ -316,10 +317,12 @@ def test_a_line_without_text_is_no_event(aws: SageMakerService) -> None:
     assert [event["message"] for event in searched(logs)] == ["a", "b"]
 
 
-def test_two_hundred_thousand_lines_come_whole_through_throttled_pages(
+@pytest.mark.storm
+def test_very_many_lines_come_whole_through_throttled_pages(
     aws: SageMakerService,
 ) -> None:
-    hosts = {f"algo-{host}": numbered(host, 10_000, every=7) for host in range(1, 21)}
+    count = storm(10_000, small=1_000)
+    hosts = {f"algo-{host}": numbered(host, count, every=7) for host in range(1, 21)}
     training(aws, lines=hosts)
     fault = aws.faults.add(Refuse(THROTTLED), "FilterLogEvents", every=5)
     logs = client(aws, "logs", attempts=5)
@@ -330,7 +333,7 @@ def test_two_hundred_thousand_lines_come_whole_through_throttled_pages(
         assert int(index) == last[int(host)] + 1
         last[int(host)] = int(index)
 
-    assert set(last.values()) == {9_999}
+    assert set(last.values()) == {count - 1}
     assert fault.hits
 
 

@@ -30,6 +30,7 @@ from tests.fakes.faults import (
     Refuse,
 )
 from tests.fakes.sagemaker_service import SageMakerService
+from tests.selection import storm
 
 LOST = (BotoCoreError, HTTPClientError)
 
@@ -112,12 +113,15 @@ def test_an_error_after_the_job_was_created_leaves_one_job(aws: SageMakerService
     assert len(aws.jobs) == 1
 
 
-def test_two_hundred_connections_lost_at_random_points_never_leave_two_jobs(
+@pytest.mark.storm
+@pytest.mark.storm
+def test_connections_lost_at_random_points_never_leave_two_jobs(
     aws: SageMakerService,
 ) -> None:
     chosen = random.Random(5)
     sagemaker = client(aws, "sagemaker")
-    for number in range(200):
+    count = storm(200, small=36)
+    for number in range(count):
         point, way = chosen.choice((ARRIVED, READ, HANDLED)), chosen.choice(WAYS)
         aws.faults.add(Drop(way), "CreateTrainingJob", point=point, times=1)
         request = request_for(aws, f"job-{number}")
@@ -126,7 +130,7 @@ def test_two_hundred_connections_lost_at_random_points_never_leave_two_jobs(
         second = created(sagemaker, request)
         assert second == "ResourceInUse" or second.endswith(f"/job-{number}")
 
-    assert len({job.name for job in aws.jobs}) == len(aws.jobs) == 200
+    assert len({job.name for job in aws.jobs}) == len(aws.jobs) == count
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -35,6 +35,7 @@ from tests.fakes.google_wire import (
     UNAVAILABLE,
 )
 from tests.fakes.vertex_service import VertexService
+from tests.selection import storm
 
 LOST = requests.exceptions.RequestException
 
@@ -106,13 +107,14 @@ def test_the_client_sends_nothing_again_by_itself(google: VertexService) -> None
     assert len(listed(client, google, "job-1")) == 2
 
 
-def test_two_hundred_connections_lost_at_random_points_leave_one_job_where_it_was_done(
+@pytest.mark.storm
+def test_connections_lost_at_random_points_leave_one_job_where_it_was_done(
     google: VertexService,
 ) -> None:
     chosen = random.Random(5)
     client = job_client(google)
     google.jobs.checks_quotas = False
-    for number in range(200):
+    for number in range(storm(200, small=36)):
         point, way = chosen.choice((ARRIVED, READ, HANDLED)), chosen.choice(WAYS)
         fault = google.faults.add(Drop(way), "customJobs.create", point=point, times=1)
         with pytest.raises(LOST):

@@ -37,7 +37,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def test_make_alone_lists_every_goal_for_users(clone: Path) -> None:
-    listed = re.findall(r"^make (\w+) +\S", make(clone).stdout, re.MULTILINE)
+    listed = re.findall(r"^make ([\w-]+) +\S", make(clone).stdout, re.MULTILINE)
 
     phony = re.search(r"^\.PHONY: (.*)$", (clone / "Makefile").read_text(), re.MULTILINE)
     assert phony is not None

@@ -11,6 +11,7 @@ from launchers.core.reading.sweep import expand
 from tests.cli.command import Launch
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.sagemaker.service.submitting import Bench, bench, proven_job
+from tests.selection import storm
 
 BASE = {"args": {"lr": "1", "epochs": "3"}, "env": {"A": "1"}, "sagemaker": {"retries": 2}}
 
@@ -72,17 +73,19 @@ def test_numbers_reach_the_script_as_the_file_has_them(tried: Bench):
     assert '\\"1e-3\\"' in answer.out
 
 
-def test_50_jobs_at_once_under_a_service_that_throttles_are_50_jobs(tried: Bench):
+@pytest.mark.storm
+def test_as_many_jobs_are_made_under_a_service_that_throttles_as_were_asked_for(tried: Bench):
+    count = storm(50, small=20)
     tried.aws.account.limit("ml.g5.12xlarge", 1000)
     tried.aws.faults.limit(20, "sagemaker", burst=20)
     answer = tried.sweep(
-        f"sweep: {{matrix: {{args.seed: {list(range(50))}}}}}\n", "--max-parallel", "16"
+        f"sweep: {{matrix: {{args.seed: {list(range(count))}}}}}\n", "--max-parallel", "16"
     )
     assert answer.code == 0, answer.err
-    assert len(tried.aws.jobs) == 50
+    assert len(tried.aws.jobs) == count
     seeds = {json.dumps(job.document["HyperParameters"]["seed"]) for job in tried.aws.jobs}
-    assert len(seeds) == 50
-    assert answer.out.count("succeeded") == 50
+    assert len(seeds) == count
+    assert answer.out.count("succeeded") == count
     assert "JOB" in answer.out.splitlines()[0]
 
 

@@ -12,6 +12,7 @@ from tests.cli.command import Launch
 from tests.fakes.google_scenarios import VertexScenario
 from tests.fakes.google_wire import TOO_MANY_REQUESTS
 from tests.fakes.vertex_service import LOCATION
+from tests.selection import storm
 from tests.vertex.service.submitting import GPUS, Bench, bench, proven_job
 
 
@@ -27,16 +28,18 @@ def arguments_of(document: Mapping[str, Any]) -> list[str]:
     return words[1:]
 
 
-def test_50_jobs_at_once_under_a_service_that_throttles_are_50_jobs(tried: Bench):
+@pytest.mark.storm
+def test_as_many_jobs_are_made_under_a_service_that_throttles_as_were_asked_for(tried: Bench):
+    count = storm(50, small=20)
     tried.google.faults.limit(20, "aiplatform", burst=20, error=TOO_MANY_REQUESTS)
     answer = tried.sweep(
-        f"sweep: {{matrix: {{args.seed: {list(range(50))}}}}}\n", "--max-parallel", "16"
+        f"sweep: {{matrix: {{args.seed: {list(range(count))}}}}}\n", "--max-parallel", "16"
     )
     assert answer.code == 0, answer.err
-    assert len(tried.google.jobs) == 50
-    assert len({job.name for job in tried.google.jobs}) == 50
-    assert len({tuple(arguments_of(job.document)) for job in tried.google.jobs}) == 50
-    assert answer.out.count("succeeded") == 50
+    assert len(tried.google.jobs) == count
+    assert len({job.name for job in tried.google.jobs}) == count
+    assert len({tuple(arguments_of(job.document)) for job in tried.google.jobs}) == count
+    assert answer.out.count("succeeded") == count
     assert "JOB" in answer.out.splitlines()[0]
     assert len(tried.google.received("objects.insert")) <= 16, "one bundle for all of them"
     assert len(tried.google.objects.keys(f"gs://{tried.google.bucket}/launch/code/")) == 1

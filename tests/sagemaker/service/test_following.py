@@ -20,6 +20,7 @@ from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.log_lines import Generated, Lines
 from tests.fakes.sagemaker_service import SageMakerService
 from tests.sagemaker.service.submitting import PROOF, Bench, bench, proven_job
+from tests.selection import storm
 
 
 @pytest.fixture
@@ -71,10 +72,11 @@ def numbered(host: int, count: int) -> Lines:
     return Generated(count, lambda index: (index // 7, f"host {host} line {index}"))
 
 
-def test_200000_lines_of_20_hosts_come_once_each_in_order_a_host_in_flat_memory(
+@pytest.mark.storm
+def test_the_lines_of_20_hosts_come_once_each_in_order_a_host_in_flat_memory(
     service: SageMakerService,
 ):
-    hosts, count = 20, 10_000
+    hosts, count = 20, storm(10_000, small=1_000)
     lines = {f"algo-{host}": numbered(host, count) for host in range(1, hosts + 1)}
     late = {f"algo-{host}": 0.2 for host in range(11, 21)}
     hidden = {"algo-3": 3, "algo-4": 9}

@@ -31,6 +31,7 @@ from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.sagemaker_service import SageMakerService
 from tests.fakes.stamps import nonce_of
 from tests.sagemaker.service.submitting import Bench, bench, contents, proven_job
+from tests.selection import storm
 from tests.submit_children import Killer
 from tests.submitting import children
 
@@ -184,10 +185,12 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SageMakerService,
         yield aws, Session("us-east-1")
 
 
-def test_200_lost_connections_make_one_job_each(session: tuple[SageMakerService, Session]):
+@pytest.mark.storm
+def test_lost_connections_make_one_job_each(session: tuple[SageMakerService, Session]):
     aws, client = session
     points = [(way, point) for way in WAYS for point in (ARRIVED, READ, HANDLED)]
-    for number in range(200):
+    jobs = storm(200, small=36)
+    for number in range(jobs):
         way, point = points[number % len(points)]
         aws.faults.clear()
         # The next request after the first may be lost, too.
@@ -196,7 +199,7 @@ def test_200_lost_connections_make_one_job_each(session: tuple[SageMakerService,
         definition = definition_of(aws, number)
         submit_once(client, definition, intended=aws.clock.now(), may_be_sent=False, patience=QUICK)
     names = [job.name for job in aws.jobs]
-    assert sorted(names) == sorted(f"dropped-{number}" for number in range(200))
+    assert sorted(names) == sorted(f"dropped-{number}" for number in range(jobs))
 
 
 @pytest.mark.parametrize("point", [READ, HANDLED])
@@ -222,7 +225,8 @@ def test_a_job_that_differs_from_the_intent_is_not_adopted(
         submit_once(client, ours, intended=aws.clock.now(), may_be_sent=True, patience=QUICK)
 
 
-def test_200_kills_at_every_request_of_a_submission_never_make_two_jobs(tried: Bench):
+@pytest.mark.storm
+def test_kills_at_every_request_of_a_submission_never_make_two_jobs(tried: Bench):
     tried.aws.jobs.scenario = Scenario(pace=BY_HAND)
     tried.aws.account.limit("ml.g5.12xlarge", 10_000)
     module, where = (
@@ -231,15 +235,16 @@ def test_200_kills_at_every_request_of_a_submission_never_make_two_jobs(tried: B
     )
     with children(module, tried.launch, tried.environment(), *where) as process:
         killer = Killer(process, tried.aws)
+        kills = storm(200, small=40)
         # The first one also uploads.
         count, index = [killer.requests(seed) for seed in (-2, -1)][-1], 0
-        while killer.ended["killed"] < 200 and index < 300:
+        while killer.ended["killed"] < kills and index < 1.5 * kills:
             killer.submit_and_kill(index, count)
             known = {entry.name for entry in Ledger(tried.launch.home).jobs()}
             assert {job.name for job in tried.aws.jobs} <= known
             assert killer.submit(index) == 0
             index += 1
-    assert killer.ended["killed"] == 200
+    assert killer.ended["killed"] == kills
     assert len(tried.aws.jobs) == 2 + index
     entries = Ledger(tried.launch.home).jobs()
     assert {entry.name for entry in entries} == {job.name for job in tried.aws.jobs}

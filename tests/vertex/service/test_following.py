@@ -26,6 +26,7 @@ from tests.fakes.google_wire import TOO_MANY_READS, UNAVAILABLE
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.log_lines import Generated, Lines
 from tests.fakes.vertex_service import LOCATION, VertexService
+from tests.selection import storm
 from tests.vertex.service.submitting import CHIEF, PROOF, Bench, bench, proven_job, session_of
 
 ELSEWHERE = ("--region", LOCATION)
@@ -89,14 +90,16 @@ def counted_in_order(handle: JobHandle) -> dict[str, int]:
     return dict(seen)
 
 
-def test_200_000_lines_of_20_replicas_come_once_each_in_order_a_replica(service: VertexService):
+@pytest.mark.storm
+def test_the_lines_of_20_replicas_come_once_each_in_order_a_replica(service: VertexService):
     service.logs.empty_pages_every = 5
     service.faults.add(Refuse(TOO_MANY_READS), "entries.list", every=9)
     service.faults.add(Drop(RESET), "entries.list", every=31)
     service.faults.add(Drop(HALF_BODY), "entries.list", every=37)
-    seen = counted_in_order(twenty_replicas(service, 10_000))
+    count = storm(10_000, small=1_000)
+    seen = counted_in_order(twenty_replicas(service, count))
     assert len(seen) == 20
-    assert set(seen.values()) == {10_000}
+    assert set(seen.values()) == {count}
 
 
 def test_lines_are_read_in_memory_that_does_not_grow_with_them(service: VertexService):

@@ -24,6 +24,7 @@ from tests.fakes.google_wire import DEADLINE, INTERNAL, TOO_MANY_REQUESTS, UNAVA
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.stamps import nonce_of
 from tests.fakes.vertex_service import VertexService
+from tests.selection import storm
 from tests.submit_children import Killer
 from tests.submitting import children, contents
 from tests.vertex.service.submitting import GPUS, Bench, bench, proven_job, session_of
@@ -169,14 +170,16 @@ def send(google: VertexService, session: Session, number: int, may_be_sent: bool
     )
 
 
-def test_200_lost_connections_make_one_job_each(
+@pytest.mark.storm
+def test_lost_connections_make_one_job_each(
     service: tuple[VertexService, Session], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("LAUNCH_POLL_SECONDS", "0.001")
     google, session = service
     points = [(way, point) for way in WAYS for point in (ARRIVED, READ, HANDLED)]
     resources = []
-    for number in range(200):
+    jobs = storm(200, small=36)
+    for number in range(jobs):
         way, point = points[number % len(points)]
         google.faults.clear()
         # The lists before and after it may be lost, too.
@@ -186,7 +189,7 @@ def test_200_lost_connections_make_one_job_each(
     assert [job.resource.rpartition("/")[2] for job in google.jobs] == [
         resource.rpartition("/")[2] for resource in resources
     ]
-    assert len({job.name for job in google.jobs}) == 200
+    assert len({job.name for job in google.jobs}) == jobs
 
 
 @pytest.mark.parametrize("point", [READ, HANDLED])
@@ -267,22 +270,24 @@ def test_of_two_jobs_of_one_intent_the_older_is_followed_and_the_other_named(
     assert f"launch cancel vertex:{second.id}" in told[0]
 
 
-def test_200_kills_at_every_request_of_a_submission_never_make_two_jobs(tried: Bench):
+@pytest.mark.storm
+def test_kills_at_every_request_of_a_submission_never_make_two_jobs(tried: Bench):
     tried.google.jobs.scenario = VertexScenario(pace=BY_HAND)
     tried.google.jobs.checks_quotas = False
     tried.google.account.quotas[GPUS, "us-central1"] = 10_000
     module, environment = "tests.vertex.service.submit_children", tried.environment()
     with children(module, tried.launch, environment, tried.image) as process:
         killer = Killer(process, tried.google)
+        kills = storm(200, small=40)
         # The first one also uploads.
         count, index = [killer.requests(seed) for seed in (-2, -1)][-1], 0
-        while killer.ended["killed"] < 200 and index < 300:
+        while killer.ended["killed"] < kills and index < 1.5 * kills:
             killer.submit_and_kill(index, count)
             known = {entry.name for entry in Ledger(tried.launch.home).jobs()}
             assert {job.name for job in tried.google.jobs} <= known
             assert killer.submit(index) == 0
             index += 1
-    assert killer.ended["killed"] == 200
+    assert killer.ended["killed"] == kills
     assert len(tried.google.jobs) == 2 + index
     entries = {entry.name: entry for entry in Ledger(tried.launch.home).jobs()}
     assert set(entries) == {job.name for job in tried.google.jobs}

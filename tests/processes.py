@@ -1,0 +1,83 @@
+"""What a test starts ends with it: the processes below this one, orphans too, and their end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of whatever its descendants leave behind."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def hear_interrupts() -> None:
+    """Give SIGINT and SIGHUP back their meaning where whoever started this has them ignored (a
+    shell's background, nohup): what tests start would inherit it, and never be interrupted."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        # It still does nothing here, and does not last beyond an exec.
+        signal.signal(signal.SIGHUP, lambda number, frame: None)
+
+
+def descendants() -> dict[int, str]:
+    """The processes below this one: number and command line, "" for a zombie."""
+    if not _has_children():
+        return {}
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_bytes().rpartition(b")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(entry.name))
+    found: dict[int, str] = {}
+    below = list(children.get(os.getpid(), ()))
+    while below:
+        pid = below.pop()
+        found[pid] = _command(pid)
+        below += children.get(pid, ())
+    return found
+
+
+def end_others_than(known: set[int], seconds: float) -> list[str]:
+    """Give what is new ``seconds`` to end by itself, then kill it; gives the commands of that."""
+    deadline = time.monotonic() + seconds
+    while new := {pid: command for pid, command in descendants().items() if pid not in known}:
+        living = [command for command in new.values() if command]
+        if time.monotonic() > deadline or not living:
+            for pid, command in new.items():
+                _end(pid, bool(command))
+            return living + (end_others_than(known, 0) if living else [])
+        time.sleep(0.05)
+    return []
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+    except OSError:
+        return ""
+
+
+def _end(pid: int, living: bool) -> None:
+    try:
+        if living:
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    except (ProcessLookupError, ChildProcessError):
+        return

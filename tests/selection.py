@@ -1,0 +1,48 @@
+"""Which tests there are of a kind, in which order they run, and how large a storm is."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from xdist.scheduler import LoadGroupScheduling
+
+# Tests that use one of these start interpreters; a test file may carry the marker, too.
+_STARTING_FIXTURES = {"launch", "make_job"}
+# What takes long comes first, so that no worker is left alone with it at the end.
+_ORDER = ("docker", "horovod", "pip_network", "storm", "processes")
+# More workers would run out of memory before they ran out of cores: a rank takes half a gigabyte.
+_MOST_WORKERS = 8
+
+
+def storm(full: int, small: int) -> int:
+    """How often a storm's test repeats what must hold: in full where CI runs."""
+    return full if os.environ.get("CI") else small
+
+
+def workers() -> int:
+    """How many tests run at once on this machine."""
+    return min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
+
+
+def arrange(items: list[pytest.Item]) -> None:
+    """Mark what starts interpreters, and what cannot run beside another of its kind; sort."""
+    for item in items:
+        if _STARTING_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.processes)
+        if item.get_closest_marker("docker"):
+            # Some count what is in the engine; two hosts with ranks fill two cores.
+            item.add_marker(pytest.mark.xdist_group("docker"))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    return next((n for n, kind in enumerate(_ORDER) if item.get_closest_marker(kind)), len(_ORDER))
+
+
+class ByFile(LoadGroupScheduling):
+    """A file's tests stay together, for the fixtures that they share; groups go beyond files."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        return nodeid.partition("::")[0] if scope == nodeid else scope
