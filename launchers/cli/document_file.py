@@ -9,9 +9,9 @@ import click
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.paths import entrypoints_folder
-from launchers.core.provider import Provider
+from launchers.core.provider import Provider, Reader
 from launchers.core.reading.text_file import read_json_or_yaml
-from launchers.core.registry import having, provider
+from launchers.core.registry import provider, providers_with
 from launchers.core.spec.job import SHARED_SCRIPT, STRATEGIES
 
 
@@ -45,8 +45,8 @@ def problems_of_source(found: Examined, source: str | None, strategy: str | None
     return source_problems(found, where, strategy)
 
 
-def read_document(file: str) -> tuple[Provider, dict[str, Any]]:
-    """The document in ``file``, JSON or else YAML, and the provider whose it is.
+def read_document(file: str) -> tuple[Provider, Reader, dict[str, Any]]:
+    """The document in ``file``, JSON or else YAML, the provider whose it is and what reads it.
 
     Args:
         file: A path, or ``-`` for standard input.
@@ -58,13 +58,16 @@ def read_document(file: str) -> tuple[Provider, dict[str, Any]]:
     if not isinstance(document, dict) or not document:
         found = "nothing" if document in (None, {}) else type(document).__name__
         raise LaunchError(Problem(file, found, f"an object: {_known()}", rule="file-shape"))
-    for name in having("documents"):
-        chosen = provider(name)
-        if chosen.recognises(document):
-            return chosen, document
+    for name, reader in _readers().items():
+        if reader.recognises(document):
+            return provider(name), reader, document
     keys = ", ".join(str(key) for key in list(document)[:4])
     raise LaunchError(Problem(file, f"the keys {keys}", _known(), rule="file-shape"))
 
 
 def _known() -> str:
-    return " or ".join(f"a {provider(name).document_title}" for name in having("documents"))
+    return " or ".join(f"a {reader.document_title}" for reader in _readers().values())
+
+
+def _readers() -> dict[str, Reader]:
+    return providers_with(lambda one: one.reader)

@@ -41,7 +41,8 @@ class Given:
 
 def job_flags(provider: Provider) -> list[click.Option]:
     """The flags that describe a job on ``provider``, in the dataclasses' order."""
-    items = option_fields(JobSpec, provider.capabilities) + option_fields(provider.options)
+    definer = provider.definer
+    items = option_fields(JobSpec, definer.unused) + option_fields(definer.options)
     return [_flag(item, kind) for item, kind in items if item.metadata["flags"]]
 
 
@@ -107,13 +108,16 @@ def _job(
     for given, other in (("script", "module"), ("module", "script")):
         if given in flags:
             from_file.pop(other, None)
-    own = {item.name for item, _ in option_fields(provider.options)}
+    own = {item.name for item, _ in option_fields(provider.definer.options)}
     common = merged(from_file, {name: value for name, value in flags.items() if name not in own})
     special = merged(sections, {name: value for name, value in flags.items() if name in own})
     origin = read_from.removeprefix("from ").removesuffix(" and flags")
     origins = {name: origin for name in (*from_file, *sections) if name not in flags}
     job = JobSpec(
-        provider=provider.name, options=provider.options(**special), origins=origins, **common
+        provider=provider.name,
+        options=provider.definer.options(**special),
+        origins=origins,
+        **common,
     )
     return _without_foreign(job, provider)
 
@@ -126,7 +130,7 @@ def _parsed(
     provider: Provider, values: Mapping[str, Any], problems: list[Problem]
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for item, kind in option_fields(JobSpec) + option_fields(provider.options):
+    for item, kind in option_fields(JobSpec) + option_fields(provider.definer.options):
         raw = values.get(item.name)
         if raw is None or raw == ():
             continue
@@ -169,7 +173,7 @@ def _from_file(file: str | None, no_file: bool) -> tuple[dict[str, Any], str]:
 
 def _without_foreign(job: JobSpec, provider: Provider) -> JobSpec:
     """``job`` without the common keys of launch.yaml that this provider has no use for."""
-    known = {item.name for item, _ in option_fields(JobSpec, provider.capabilities)}
+    known = {item.name for item, _ in option_fields(JobSpec, provider.definer.unused)}
     fresh = JobSpec()
     changes = {
         item.name: getattr(fresh, item.name)
@@ -297,7 +301,7 @@ def _near_flag(word: str, allowed: list[str]) -> str:
 
 def _as_typed(provider: Provider, values: Mapping[str, Any]) -> list[str]:
     words = []
-    for item, _ in option_fields(JobSpec) + option_fields(provider.options):
+    for item, _ in option_fields(JobSpec) + option_fields(provider.definer.options):
         raw = values.get(item.name)
         for value in raw if isinstance(raw, tuple) else (raw,):
             if value is True:

@@ -63,7 +63,7 @@ def resolve(provider: Provider, job: JobSpec, ignored_sdks: tuple[str, ...] = ()
     if errors(draft.problems):
         raise LaunchError([*draft.problems, *later_problems(provider, draft, draft.problems)])
     _gate(draft, ignored_sdks)
-    return provider.resolve(job)
+    return provider.service.resolve(job)
 
 
 def prepare(
@@ -82,26 +82,26 @@ def prepare(
     draft = _planned(provider, job)
     bundle = bundle_of(job)
     # A job that runs where its source lies is not stopped by what would stop a journey.
-    travels = "bundle" in provider.capabilities
+    travels = provider.definer.sends_source
     bundle_problems = [
         problem for problem in bundle.problems if travels or problem.rule == "source.folder"
     ]
     early = [*draft.problems, *bundle_problems]
     if errors(early):
         raise LaunchError([*early, *later_problems(provider, draft, early)])
-    base = job_base(job, provider.identity(provider.render(draft)), bundle.sha256)
+    base = job_base(job, provider.definer.identity(provider.definer.render(draft)), bundle.sha256)
     named, run = numbered(provider, job, base, again, online)
     plan = _planned(provider, named)
     if run.why:
         plan = replace(plan, rows=(*plan.rows, Row("run", str(run.number), run.why)))
-    definition = provider.render(plan)
-    problems = [*plan.problems, *bundle_problems, *provider.check(definition)]
+    definition = provider.definer.render(plan)
+    problems = [*plan.problems, *bundle_problems, *provider.definer.check(definition)]
     return Prepared(plan.job, plan, definition, bundle, tuple(problems), run)
 
 
 def _planned(provider: Provider, job: JobSpec) -> Plan:
     """The provider's plan, with what the source says where several ranks are to train together."""
-    plan = provider.plan(job)
+    plan = provider.definer.plan(job)
     if plan.world_size == 1:
         return plan
     from launchers.core.analysis.strategy_reader import with_reading
@@ -137,7 +137,7 @@ def submit(
         raise LaunchError(left)
     for problem in _gate(prepared.plan, ignored_sdks):
         warn(problem)
-    answers = provider.preflight(prepared.definition)
+    answers = provider.service.preflight(prepared.definition)
     if answered is not None:
         answered(answers)
     else:
@@ -145,7 +145,7 @@ def submit(
             if problem.severity in ("warning", "unknown"):
                 warn(problem)
     if errors(answers):
-        raise LaunchError(errors(answers), provider.preflight_exit)
+        raise LaunchError(errors(answers), provider.service.preflight_exit)
     ledger = Ledger()
     prepared, entry = _entered(provider, prepared, ledger, ignored_sdks)
     try:
@@ -156,14 +156,14 @@ def submit(
     except NameTakenError:
         # Not a run of ours that failed: the same command must not take the next number by itself.
         ledger.forget(entry)
-        if provider.once:
+        if provider.charges_money:
             raise
         renumbered = _renumbered(provider, prepared)
         return submit(provider, renumbered, ignored_sdks, warn, answered)
     except LaunchError as error:
         ledger.update(entry, state="failed", reason=str(error).splitlines()[0])
         raise
-    if provider.once:
+    if provider.charges_money:
         known = ledger.get(provider.name, entry.name) or entry
         ledger.update(entry, state=PENDING, details={**known.details, **handle.details})
     return handle
@@ -172,7 +172,7 @@ def submit(
 def _sent(provider: Provider, prepared: Prepared, nonce: str) -> JobHandle:
     """Start the job; the nonce is in what is sent alone."""
     try:
-        return provider.submit(filled(prepared.definition, nonce), prepared.bundle)
+        return provider.service.submit(filled(prepared.definition, nonce), prepared.bundle)
     except LaunchError as error:
         raise without_nonce(error, nonce) from None
 
@@ -196,7 +196,7 @@ def _entered(
             return prepared, _intended(provider, prepared, ledger, ignored_sdks)
         except NameTakenError:
             # Where a job is paid for, it is one job, which both see through.
-            if provider.once:
+            if provider.charges_money:
                 raise
             prepared = _renumbered(provider, prepared)
 
@@ -206,8 +206,9 @@ def _renumbered(provider: Provider, prepared: Prepared) -> Prepared:
     base = prepared.definition.name.rpartition("-")[0]
     unnamed = replace(prepared.job, full_name="", run=1, checkpoint_of="", checkpoint_folder="")
     named, run = numbered(provider, unnamed, base, again=False, online=False)
-    plan = provider.plan(named)
-    return replace(prepared, job=plan.job, plan=plan, definition=provider.render(plan), run=run)
+    plan = provider.definer.plan(named)
+    definition = provider.definer.render(plan)
+    return replace(prepared, job=plan.job, plan=plan, definition=definition, run=run)
 
 
 def _intended(
@@ -228,13 +229,13 @@ def _intended(
         run=prepared.job.run,
         world_size=definition.world_size,
         definition=definition.text,
-        state=INTENT if provider.once else PENDING,
+        state=INTENT if provider.charges_money else PENDING,
         created=time.time(),
         checkpoint=prepared.plan.checkpoint_place,
         details=details,
         nonce=new_nonce(),
     )
-    begun = ledger.get(provider.name, definition.name) if provider.once else None
+    begun = ledger.get(provider.name, definition.name) if provider.charges_money else None
     if begun is not None and begun.state == INTENT:
         there = {key: begun.details[key] for key in _WHERE if key in begun.details}
         if "sent" in begun.details and any(details.get(key) != there[key] for key in there):
@@ -253,7 +254,7 @@ def _intended(
         ledger.add(entry)
     except LaunchError:
         # Another launcher was quicker: it is one job, which both see through.
-        known = ledger.get(provider.name, definition.name) if provider.once else None
+        known = ledger.get(provider.name, definition.name) if provider.charges_money else None
         if known is None:
             raise
         return known

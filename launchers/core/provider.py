@@ -1,13 +1,17 @@
-"""What a provider is.
+"""What a provider is: a name, and the roles that it plays.
 
 A provider is a folder under ``launchers/`` with the same rooms as the others. Adding one takes
-that folder, its templates and one line of the registry.
+that folder, its templates and one line of the registry. A role that is there is the capability:
+flags, help and the verbs' choices follow from it.
 """
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from launchers.core.model.containers import Conduct, Container
@@ -19,73 +23,89 @@ from launchers.core.model.jobs import (
     Listener,
     LogLine,
 )
-from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
+from launchers.core.model.problems import EXIT_PREFLIGHT, Problem
 from launchers.core.planning.plan import Plan
+from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import JobSpec, ProviderOptions
 
+SILENT = Listener()
 
-class Provider(ABC):
-    """One place where jobs run.
 
-    ``plan``, ``render`` and ``check`` are pure: no network, no credentials, no SDK import, and
-    their input is not changed.
-    """
+class Definer(ABC):
+    """Makes a job's document from what its user asks for. Pure: no network, no credentials, no SDK
+    import, and no change to its input."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     options: ClassVar[type[ProviderOptions]]
-    # What its documents are called; empty where no other tool makes such.
-    document_title: ClassVar[str] = ""
-    capabilities: ClassVar[frozenset[str]] = frozenset()
+    # Fields of JobSpec that mean nothing here: no flag and no key of launch.yaml sets them.
+    unused: ClassVar[frozenset[str]] = frozenset()
+    # Whether the source is sent somewhere, or runs where it lies.
+    sends_source: ClassVar[bool] = True
     # Rule about flags -> the places in the document that follow from such a flag, as a regular
     # expression of paths. Where flags are wrong, the document's other errors are told with them;
     # empty where there is no document to speak of.
-    follows: ClassVar[Mapping[str, str]] = {}
-    # Whether the same request again means the same job, until that has failed (see pipeline).
-    once: ClassVar[bool] = False
-    # What a refused preflight exits with: the request's own fault, or the account's.
-    preflight_exit: ClassVar[int] = EXIT_PREFLIGHT
-    # Seconds between two looks at a job that somebody waits for.
-    poll_seconds: float = 0.3
-    listener: Listener = Listener()
-
-    @abstractmethod
-    def resolve(self, job: JobSpec) -> JobSpec:
-        """``job`` with what only the account knows filled in. May block on the network."""
+    knock_on_errors: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def plan(self, job: JobSpec) -> Plan:
-        """Every default decided, and the world size computed. Pure."""
+        """Every default decided, and the world size computed."""
 
     @abstractmethod
     def render(self, plan: Plan) -> JobDefinition:
-        """The request document; the same bytes for the same plan. Pure."""
+        """The request document; the same bytes for the same plan."""
 
     @abstractmethod
     def identity(self, definition: JobDefinition) -> Mapping[str, Any]:
         """The part of the document that makes it this job and no other: without name, role,
-        bucket and folders. Its digest is part of the job's name. Pure."""
+        bucket and folders. Its digest is part of the job's name."""
 
     @abstractmethod
     def check(self, definition: JobDefinition) -> list[Problem]:
-        """Every rule that the document breaks, each with its path. Pure."""
+        """Every rule that the document breaks, each with its path."""
+
+
+class Service(ABC):
+    """Runs jobs. Every method may block on the network.
+
+    Args:
+        listener: Is told what happens meanwhile.
+    """
+
+    # What a refused preflight exits with: the request's own fault, or the account's.
+    preflight_exit: ClassVar[int] = EXIT_PREFLIGHT
+
+    def __init__(self, listener: Listener = SILENT):
+        self.listener = listener
+
+    @property
+    def poll_seconds(self) -> float:
+        """Seconds between two polls of a job that somebody waits for."""
+        return 0.3
+
+    @abstractmethod
+    def resolve(self, job: JobSpec) -> JobSpec:
+        """``job`` with what only the account knows filled in.
+
+        Raises:
+            LaunchError: The account doesn't say, or may not be asked.
+        """
 
     @abstractmethod
     def preflight(self, definition: JobDefinition) -> list[Problem]:
-        """What would stop the job, asked before anything is paid for. May block; a check that
-        the caller may not make is a problem of severity ``unknown``."""
+        """What would stop the job, asked before anything is paid for. A check that the caller may
+        not make is a problem of severity ``unknown``."""
 
     @abstractmethod
-    def submit(self, definition: JobDefinition, bundle: Any) -> JobHandle:
-        """Start the job. The same definition sent twice is one job. May block.
+    def submit(self, definition: JobDefinition, bundle: SourceBundle) -> JobHandle:
+        """Start the job. The same definition sent twice is one job.
 
         Raises:
             LaunchError: The provider refused.
+            InDoubtError: It is not known whether the job was taken.
         """
 
     @abstractmethod
     def describe(self, handle: JobHandle) -> JobStatus:
-        """Where the job stands now. May block; safe to repeat."""
+        """The job's state now. Safe to repeat."""
 
     @abstractmethod
     def logs(
@@ -96,20 +116,50 @@ class Provider(ABC):
         Args:
             since: Leave out what is older, in seconds since the epoch.
             rank: Only this rank's.
+
+        Raises:
+            LaunchError: There is no such job, or its logs may not be read.
         """
 
     @abstractmethod
     def cancel(self, handle: JobHandle) -> None:
-        """Ask for the job's end. Returns quietly for a job that has already ended."""
+        """Ask for the job's end. Returns quietly for a job that has already ended.
+
+        Raises:
+            LaunchError: The provider refused.
+        """
 
     @abstractmethod
-    def contract(
+    def name_exists(self, job: JobSpec, name: str) -> bool:
+        """Whether the provider already has a job of that name. Safe to repeat."""
+
+    def adopt(self, name: str, region: str | None) -> JobHandle | None:
+        """The handle of a job that this ledger does not know; None where there are no such jobs.
+
+        Raises:
+            LaunchError: There is none of that name, or nothing says where it runs.
+        """
+        return None
+
+    def detach(self, handle: JobHandle) -> None:  # noqa: B027 - most jobs do by themselves
+        """Let the job outlive this process. Safe to repeat."""
+
+    def without_gpus(self, handle: JobHandle) -> bool:
+        """Whether it is known that no rank of the job has a GPU."""
+        return False
+
+
+class Contract(ABC):
+    """What a provider's containers can rely on, for the rehearsal. Pure."""
+
+    @abstractmethod
+    def containers(
         self,
         definition: JobDefinition,
         ranks_per_host: int | None = None,
         serve_code: bool = True,
     ) -> list[Container]:
-        """What each host of that job would see, for the rehearsal. Pure.
+        """What each host of that job would see.
 
         Args:
             ranks_per_host: Stands for the document's own number in what the containers see.
@@ -117,49 +167,79 @@ class Provider(ABC):
                 the containers; without it they ask the cloud.
         """
 
-    def is_taken(self, job: JobSpec, name: str) -> bool:
-        """Whether the provider already has a job of that name. May block; safe to repeat."""
-        return False
+    @abstractmethod
+    def conduct(self, definition: JobDefinition) -> Conduct:
+        """How the service treats the job's containers while they run and when they end."""
 
-    def without_gpus(self, handle: JobHandle) -> bool:
-        """Whether it is known that no rank of the job has a GPU."""
-        return False
+    @abstractmethod
+    def is_guarded(self, definition: JobDefinition) -> bool:
+        """Whether the document itself starts our guard in every rank."""
 
-    def from_elsewhere(self, name: str, region: str | None) -> JobHandle:
-        """The handle of a job that this ledger does not know.
 
-        Raises:
-            LaunchError: The provider has no such jobs.
-        """
-        raise LaunchError(
-            Problem("JOB", f"{self.name}:{name}", "a job of `launch list`", rule="job-unknown")
-        )
+class Reader(ABC):
+    """Reads documents that another tool made. Pure."""
 
+    # What such a document is called.
+    document_title: ClassVar[str]
+
+    @abstractmethod
     def recognises(self, document: Mapping[str, Any]) -> bool:
-        """Whether a document from elsewhere is one of this provider's, right or wrong. Pure."""
-        return False
+        """Whether a document is one of this provider's, right or wrong."""
 
+    @abstractmethod
     def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
-        """What a document from elsewhere is, and every rule that it breaks. Pure.
+        """What a document is, and every rule that it breaks.
 
         Args:
             world_size: What the caller expects, where it says so.
         """
-        raise NotImplementedError(f"{self.name} has no documents from elsewhere")
 
+
+class Catalogue(ABC):
+    """The machine types that a provider rents out. Pure."""
+
+    @abstractmethod
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
         """The rows of `launch machines`: a machine type each, the default for a GPU count marked
-        under ``default``. Pure.
+        under ``default``.
 
         Args:
             gpus: Only those with exactly so many GPUs.
         """
-        raise NotImplementedError(f"{self.name} has no machine types")
 
-    def conduct(self, definition: JobDefinition) -> Conduct:
-        """How the service treats the job's containers while they run and when they end. Pure."""
-        return Conduct()
 
-    def is_guarded(self, definition: JobDefinition) -> bool:
-        """Whether the document itself starts our guard in every rank. Pure."""
-        return True
+@dataclass(frozen=True)
+class Provider:
+    """One place where jobs run.
+
+    Attributes:
+        title: For a person.
+        charges_money: Whether its jobs are paid for: the same request again then means the same
+            job, until that has failed (see :mod:`launchers.core.pipeline`).
+        service_class: Dotted path of its :class:`Service`, imported on use: no dry run needs it.
+        contract: None where jobs run in no containers.
+        reader: None where no other tool makes such documents.
+        catalogue: None where there are no machine types to choose from.
+        listener: Is told what the service does.
+    """
+
+    name: str
+    title: str
+    charges_money: bool
+    definer: Definer
+    service_class: str
+    contract: Contract | None = None
+    reader: Reader | None = None
+    catalogue: Catalogue | None = None
+    listener: Listener = SILENT
+
+    @cached_property
+    def service(self) -> Service:
+        """Its service, one a provider."""
+        module, _, attribute = self.service_class.partition(":")
+        found: type[Service] = getattr(importlib.import_module(module), attribute)
+        return found(self.listener)
+
+    def heard_by(self, listener: Listener) -> Provider:
+        """The same provider, whose service tells ``listener`` what it does."""
+        return replace(self, listener=listener)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from typing import TypeVar
 
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
 
+Role = TypeVar("Role")
+
 # name -> dotted path of its Provider, imported on use
 PROVIDERS = {
-    "local": "launchers.local.launcher:LocalProvider",
-    "sagemaker": "launchers.sagemaker.launcher:SageMakerProvider",
-    "vertex": "launchers.vertex.launcher:VertexProvider",
+    "local": "launchers.local.launcher:LOCAL",
+    "sagemaker": "launchers.sagemaker.launcher:SAGEMAKER",
+    "vertex": "launchers.vertex.launcher:VERTEX",
 }
 
 
@@ -32,16 +36,16 @@ def provider(name: str) -> Provider:
             )
         )
     module, _, attribute = PROVIDERS[name].partition(":")
-    found: type[Provider] = getattr(importlib.import_module(module), attribute)
-    return found()
-
-
-def having(power: str) -> list[str]:
-    """The names of the providers that declare a capability, or have documents (``documents``)."""
-    found = []
-    for name in PROVIDERS:
-        chosen = provider(name)
-        declared = chosen.document_title if power == "documents" else power in chosen.capabilities
-        if declared:
-            found.append(name)
+    found: Provider = getattr(importlib.import_module(module), attribute)
     return found
+
+
+def providers_with(role: Callable[[Provider], Role | None]) -> dict[str, Role]:
+    """A role of the providers that play it, by their names.
+
+    Example:
+        >>> list(providers_with(lambda one: one.catalogue))
+        ['sagemaker', 'vertex']
+    """
+    every = ((name, role(provider(name))) for name in PROVIDERS)
+    return {name: played for name, played in every if played is not None}

@@ -41,9 +41,9 @@ def numbered(
         online: Whether the provider may be asked; a dry run goes by the ledger alone.
     """
     runs = _as_they_stand(provider, Ledger().runs(provider.name, base), online)
-    run = _choose(runs, again) if provider.once else Run(next_run(runs))
+    run = _choose(runs, again) if provider.charges_money else Run(next_run(runs))
     # Where nothing is charged for, a number that is free costs no question.
-    asked = (again and online) or not provider.once
+    asked = (again and online) or not provider.charges_money
     if asked and run.standing is None and not _is_intent(runs, run):
         run = _first_free(provider, job, base, run)
     before = [entry for entry in runs if entry.run < run.number]
@@ -55,12 +55,12 @@ def numbered(
 
 def _as_they_stand(provider: Provider, runs: list[Entry], online: bool) -> list[Entry]:
     """``runs``; the last one's state is asked for, since the ledger's may be old."""
-    if not runs or not online or not provider.once:
+    if not runs or not online or not provider.charges_money:
         return runs
     last = runs[-1]
     if last.final or last.state == INTENT:
         return runs
-    status = provider.describe(last.handle)
+    status = provider.service.describe(last.handle)
     return [
         *runs[:-1],
         replace(last, state=status.state, reason=status.reason, proof=status.proof),
@@ -91,6 +91,6 @@ def _is_intent(runs: list[Entry], run: Run) -> bool:
 def _first_free(provider: Provider, job: JobSpec, base: str, run: Run) -> Run:
     """The first number from ``run`` on that the provider does not know either."""
     number = run.number
-    while provider.is_taken(job, job_name(base, number)):
+    while provider.service.name_exists(job, job_name(base, number)):
         number += 1
     return replace(run, number=number)

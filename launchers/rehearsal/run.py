@@ -11,6 +11,7 @@ from typing import Any
 
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
+from launchers.core.provider import Contract
 from launchers.core.source.bundle import SourceBundle
 from launchers.docker.engine import engine
 from launchers.rehearsal.course.course import Audience, Course
@@ -21,11 +22,11 @@ from launchers.rehearsal.engine.labels import Labels
 from launchers.rehearsal.engine.workplace import Workplace, outcome_folder
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.staging.resources import have_image
-from launchers.rehearsal.staging.stage import Rehearsable, stage
+from launchers.rehearsal.staging.stage import stage
 
 
 def rehearse(
-    provider: Rehearsable,
+    contract: Contract,
     definition: JobDefinition,
     bundle: SourceBundle | None,
     options: RehearsalOptions,
@@ -57,7 +58,7 @@ def rehearse(
         workplace = Workplace(labels)
         with _removed_afterwards(client, labels, workplace, audience):
             workplace.make()
-            prepared = stage(provider, definition, bundle, options, client, workplace)
+            prepared = stage(contract, definition, bundle, options, client, workplace)
             audience.plan(prepared, labels)
             have_image(client, prepared.image, audience.note)
             for image in {item.image for item in prepared.containers} - {prepared.image}:

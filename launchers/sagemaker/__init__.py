@@ -29,9 +29,9 @@ def job(script: str | None = None, **fields: Any) -> JobSpec:
         ('--epochs', '3')
     """
     from launchers.core.reading.job_values import job_from_values
-    from launchers.sagemaker.launcher import SageMakerProvider
+    from launchers.sagemaker.launcher import SAGEMAKER
 
-    return job_from_values(SageMakerProvider(), {"script": script, **fields})
+    return job_from_values(SAGEMAKER, {"script": script, **fields})
 
 
 def estimator(job: JobSpec, **overrides: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from launchers.core.model.document import at, entries, mapping, whole_number
@@ -36,6 +37,14 @@ def hyperparameter(document: object, name: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def code_place(document: Mapping[str, Any]) -> str:
+    """Where the request expects the bundle."""
+    for channel in entries(document, "InputDataConfig"):
+        if channel.get("ChannelName") == CODE_CHANNEL:
+            return str(at(mapping(channel, "DataSource"), "S3DataSource", "S3Uri") or "")
+    return ""
 
 
 def instances(document: object) -> int | None:

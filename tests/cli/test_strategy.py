@@ -110,7 +110,9 @@ FOREIGN = {
 @pytest.mark.parametrize("name", FOREIGN)
 def test_of_a_document_that_is_not_ours_it_is_a_warning(launch: Launch, name: str):
     launch.write("train.py", ALONE)
-    found = provider(name).examine(FOREIGN[name])
+    reader = provider(name).reader
+    assert reader is not None
+    found = reader.examine(FOREIGN[name])
     (problem,) = source_problems(found, str(launch.folder))
     assert (problem.severity, problem.rule) == ("warning", "strategy-none")
     launch.write("train.py", HVD)

@@ -16,7 +16,7 @@ from launchers.core.model.jobs import TIMED_OUT, JobDefinition
 from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.vertex.document import bundle_place
-from launchers.vertex.launcher import VertexProvider
+from launchers.vertex.launcher import VERTEX
 from tests.fakes.google_scenarios import VertexVerdict, exit_message
 from tests.fakes.google_storage import GoogleObjects
 from tests.fakes.job_runs import runner_of
@@ -50,7 +50,7 @@ def rehearsed(objects: GoogleObjects, image: str, folder: Path, ranks_per_host: 
         definition = JobDefinition("vertex", name, size, document_text(document), dict(document))
         options = RehearsalOptions(image=image, source=str(code), ranks_per_host=ranks_per_host)
         ears = Ears(line, stop)
-        result = play(VertexProvider(), definition, options, here, ears)
+        result = play(VERTEX.contract, definition, options, here, ears)
         _store(objects, document, result)
         return _verdict(result, ears.codes)
 

@@ -17,6 +17,7 @@ from typing import Any
 from launchers.core.model.document import at, document_text, entries
 from launchers.core.model.jobs import TIMED_OUT, JobDefinition, LogLine
 from launchers.core.output.lines import JobWatch
+from launchers.core.provider import Contract
 from launchers.docker.engine import engine
 from launchers.rehearsal.course.course import Course
 from launchers.rehearsal.course.outcome import RehearsalResult
@@ -26,8 +27,8 @@ from launchers.rehearsal.engine.labels import Labels
 from launchers.rehearsal.engine.output import Event, Exit, Line
 from launchers.rehearsal.engine.workplace import Workplace
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.staging.stage import Rehearsable, Stage, stage
-from launchers.sagemaker.launcher import SageMakerProvider
+from launchers.rehearsal.staging.stage import Stage, stage
+from launchers.sagemaker.launcher import SAGEMAKER
 from tests.fakes.job_runs import runner_of
 from tests.fakes.job_scenarios import Runner, Verdict
 from tests.fakes.object_store import ObjectStore
@@ -66,7 +67,7 @@ def rehearsed(objects: ObjectStore, image: str, folder: Path, ranks_per_host: in
         )
         options = RehearsalOptions(image=image, source=str(code), ranks_per_host=ranks_per_host)
         ears = Ears(line, stop)
-        result = play(SageMakerProvider(), definition, options, here, ears)
+        result = play(SAGEMAKER.contract, definition, options, here, ears)
         return _verdict(result, ears.codes, here)
 
     return runner_of(tell)
@@ -148,7 +149,7 @@ class _Nobody:
 
 
 def play(
-    provider: Rehearsable,
+    contract: Contract,
     definition: JobDefinition,
     options: RehearsalOptions,
     folder: Path,
@@ -165,7 +166,7 @@ def play(
     workplace = Workplace(labels)
     try:
         workplace.make()
-        prepared = stage(provider, definition, None, options, client, workplace)
+        prepared = stage(contract, definition, None, options, client, workplace)
         assert not [text for text in prepared.deviations if "another than the bundle" in text]
         assert prepared.expected.world_size == prepared.expected.document_world_size
         play = _OverheardCourse(

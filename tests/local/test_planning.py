@@ -182,9 +182,9 @@ def test_the_plan_says_all_that_decides_the_run(launch: Launch):
 
 
 def test_a_host_name_without_an_address_is_told_before_any_rank(monkeypatch: pytest.MonkeyPatch):
-    from launchers.local import launcher
+    from launchers.local import preflight
 
-    assert launcher._host_name_problems() == []
+    assert preflight._host_name_problems() == []
     monkeypatch.setattr("socket.gethostname", lambda: "no-such-host.invalid")
-    (problem,) = launcher._host_name_problems()
+    (problem,) = preflight._host_name_problems()
     assert "/etc/hosts: 127.0.1.1 no-such-host.invalid" in problem.fix

@@ -10,6 +10,7 @@ from typing import Any
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import JobDefinition, LogLine
 from launchers.core.output.lines import JobWatch
+from launchers.core.provider import Contract
 from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.engine.labels import ID
 from launchers.rehearsal.options import RehearsalOptions
@@ -39,20 +40,20 @@ def box(number: int, script: str, **more: Any) -> Container:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Boxes(Contract):
     """A provider whose contract is given."""
 
-    containers: Sequence[Container]
+    boxes: Sequence[Container]
     conduct_: Conduct = field(default_factory=Conduct)
     guarded: bool = True
 
-    def contract(
+    def containers(
         self,
         definition: JobDefinition,
         ranks_per_host: int | None = None,
         serve_code: bool = True,
     ) -> list[Container]:
-        return list(self.containers)
+        return list(self.boxes)
 
     def conduct(self, definition: JobDefinition) -> Conduct:
         return self.conduct_

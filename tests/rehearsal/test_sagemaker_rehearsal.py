@@ -17,7 +17,7 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.proof import NO_NONCE
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.run import rehearse as run_rehearsal
-from launchers.sagemaker.launcher import SageMakerProvider
+from launchers.sagemaker.launcher import SageMakerContract
 from tests.cli.command import Answer, Launch
 from tests.local.waiting import until
 from tests.rehearsal.boxes import Heard, things_of
@@ -147,10 +147,10 @@ def test_an_mpi_option_that_makes_the_toolkit_leave_is_not_proven(
     assert "mpirun never started" in answer.json["reason"]
 
 
-class WithAnotherInterface(SageMakerProvider):
+class WithAnotherInterface(SageMakerContract):
     """SageMaker's contract with the interface name that the SDK 3's local mode writes."""
 
-    def contract(
+    def containers(
         self,
         definition: JobDefinition,
         ranks_per_host: int | None = None,
@@ -159,7 +159,7 @@ class WithAnotherInterface(SageMakerProvider):
         path = "/opt/ml/input/config/resourceconfig.json"
         return [
             replace(host, files={**host.files, path: _renamed(host.files[path])})
-            for host in super().contract(definition, ranks_per_host, serve_code)
+            for host in super().containers(definition, ranks_per_host, serve_code)
         ]
 
 
@@ -290,7 +290,7 @@ def test_fewer_ranks_are_told_and_proven(launch: Launch, toolkit_image: str) -> 
     assert consumed == document, "never written into the document"
 
 
-class ImpatientSageMaker(SageMakerProvider):
+class ImpatientSageMaker(SageMakerContract):
     """SageMaker that gives 2 s instead of 120 between SIGTERM and SIGKILL."""
 
     def conduct(self, definition: JobDefinition) -> Conduct:

@@ -6,13 +6,11 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.document import document_text
 from launchers.core.model.jobs import FAILED, NOT_PROVEN, SUCCEEDED, JobDefinition
 from launchers.core.model.problems import LaunchError
@@ -23,8 +21,8 @@ from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.engine.workplace import MEMORY
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.run import rehearse
-from launchers.vertex.contract import conduct, contract
-from launchers.vertex.document import bootstrap, is_ours, words
+from launchers.vertex.document import bootstrap, words
+from launchers.vertex.launcher import VERTEX
 from tests.fakes.vertex_service import VertexService
 from tests.rehearsal.boxes import Heard, things_of
 from tests.rehearsal.requests import RESUMES
@@ -54,25 +52,6 @@ def google() -> Iterator[VertexService]:
     """Google Cloud on loopback."""
     with VertexService() as service:
         yield service
-
-
-@dataclass(frozen=True)
-class Vertex:
-    """As much of the provider as a rehearsal needs."""
-
-    def contract(
-        self,
-        definition: JobDefinition,
-        ranks_per_host: int | None = None,
-        serve_code: bool = True,
-    ) -> list[Container]:
-        return contract(definition.document, ranks_per_host, serve_code)
-
-    def conduct(self, definition: JobDefinition) -> Conduct:
-        return conduct(definition.document)
-
-    def is_guarded(self, definition: JobDefinition) -> bool:
-        return is_ours(definition.document)
 
 
 def custom_job(
@@ -134,7 +113,9 @@ def run(
 ) -> RehearsalResult:
     text = document_text(document)
     definition = JobDefinition("vertex", "rehearsed-1", world_size, text, document)
-    return rehearse(Vertex(), definition, code, RehearsalOptions(**options), heard or Heard())
+    return rehearse(
+        VERTEX.contract, definition, code, RehearsalOptions(**options), heard or Heard()
+    )
 
 
 def test_a_job_of_two_replicas_is_proven(

@@ -10,7 +10,7 @@ from typing import Any
 
 from launchers.core.pipeline import Prepared, prepare
 from launchers.core.spec.job import JobSpec
-from launchers.sagemaker.launcher import SageMakerProvider
+from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.options import SageMakerOptions
 
 CAPTURED = Path(__file__).parent / "captured" / "sagemaker-2.257.7"
@@ -21,7 +21,7 @@ def prepared(**asked: Any) -> Prepared:
     own = {field.name for field in fields(SageMakerOptions)}
     options = SageMakerOptions(**{name: asked.pop(name) for name in list(asked) if name in own})
     asked = {"instances": 2, "gpus": 4, **asked}
-    return prepare(SageMakerProvider(), JobSpec(provider="sagemaker", options=options, **asked))
+    return prepare(SAGEMAKER, JobSpec(provider="sagemaker", options=options, **asked))
 
 
 def rendered(**asked: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from launchers.core.pipeline import Prepared, prepare
 from launchers.core.spec.job import JobSpec
-from launchers.vertex.launcher import VertexProvider
+from launchers.vertex.launcher import VERTEX
 from launchers.vertex.options import VertexOptions
 
 CAPTURED = Path(__file__).parent / "captured" / "aiplatform-2.7.0"
@@ -34,7 +34,7 @@ def job(**asked: Any) -> JobSpec:
 
 def prepared(**asked: Any) -> Prepared:
     """What `launch vertex` makes of these fields."""
-    return prepare(VertexProvider(), job(**asked))
+    return prepare(VERTEX, job(**asked))
 
 
 def rendered(**asked: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from launchers.core.records import nonce
 from launchers.core.records.pushed_image import remember_pushed
 from launchers.vertex.document import bootstrap, escaped, script_of, unescaped, words_of
-from launchers.vertex.launcher import VertexProvider
+from launchers.vertex.launcher import VERTEX
 from tests.cli.command import Launch
 from tests.vertex.documents import (
     IMAGE,
@@ -179,7 +179,7 @@ def test_a_replica_starts_the_bootstrap():
     # The service expands $(NAME) in a command as well.
     assert "$(" not in bootstrap()
     assert script_of(document) == "train_image_classifier.py"
-    assert VertexProvider().is_guarded(prepared().definition)
+    assert VERTEX.contract.is_guarded(prepared().definition)
 
 
 @pytest.mark.parametrize(

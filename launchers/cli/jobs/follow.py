@@ -57,7 +57,7 @@ def follow_to_end(
     Returns:
         0 where the job succeeded and was proven, 1 where not, 130 where interrupted.
     """
-    watch = JobWatch(without_gpus=chosen.without_gpus(handle))
+    watch = JobWatch(without_gpus=chosen.service.without_gpus(handle))
     try:
         if interrupted:
             raise KeyboardInterrupt
@@ -70,7 +70,7 @@ def follow_to_end(
         silence_stdout()
         return _interrupted(chosen, handle, as_json) if owner else goes_on(handle)
     except LaunchError as error:
-        if not chosen.once:
+        if not chosen.charges_money:
             raise
         say_problems(error.problems)
         goes_on(handle, "following ended")
@@ -84,7 +84,7 @@ def follow_to_end(
 def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Screen) -> None:
     """The job's lines to its end, or until it is known that they cannot be read."""
     try:
-        for line in chosen.logs(handle, follow=True):
+        for line in chosen.service.logs(handle, follow=True):
             watch.see(line)
             screen.show(line, watch)
     except LogsUnreadableError as error:
@@ -201,8 +201,8 @@ def _say_failure(
 
 def _last_lines(chosen: Provider, handle: JobHandle, rank: int) -> list[str]:
     try:
-        no_gpus = chosen.without_gpus(handle)
-        lines = (shown(line, no_gpus) for line in chosen.logs(handle, rank=rank))
+        no_gpus = chosen.service.without_gpus(handle)
+        lines = (shown(line, no_gpus) for line in chosen.service.logs(handle, rank=rank))
         return [line.text for line in deque(filter(None, lines), TAIL_LINES)]
     except LaunchError as error:
         say_problems(error.problems)
@@ -236,9 +236,9 @@ def wait_for_end(
     """
     told = False
     while True:
-        status, wait = None, chosen.poll_seconds
+        status, wait = None, chosen.service.poll_seconds
         try:
-            status = chosen.describe(handle)
+            status = chosen.service.describe(handle)
         except (PassingError, CredentialsError) as error:
             wait = max(wait, 1.0)
             late = deadline is not None and time.monotonic() + wait > deadline
@@ -278,11 +278,11 @@ def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:
     say("interrupted: ending the job")
     told = False
     try:
-        chosen.cancel(handle)
+        chosen.service.cancel(handle)
         told = True
         status = wait_for_end(chosen, handle, time.monotonic() + _CANCEL_SECONDS, known=True)
     except (LaunchError, KeyboardInterrupt) as error:
-        if not chosen.once:
+        if not chosen.charges_money:
             raise
         if isinstance(error, LaunchError):
             say_problems(error.problems)

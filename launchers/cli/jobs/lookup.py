@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from launchers.core.model.jobs import PENDING, JobStatus
-from launchers.core.model.problems import LaunchError
+from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.registry import PROVIDERS, provider
@@ -36,17 +36,19 @@ def found_job(word: str, region: str | None = None) -> tuple[Provider, Entry]:
     where, colon, name = word.partition(":")
     if colon and where in PROVIDERS and (entry := Ledger().get(where, name)) is None:
         chosen = _speaking(provider(where))
-        handle = chosen.from_elsewhere(name, region)
+        handle = chosen.service.adopt(name, region)
+        if handle is None:
+            raise LaunchError(Problem("JOB", word, "a job of `launch list`", rule="job-unknown"))
         return chosen, Entry(name, where, name, 1, 0, "", state=PENDING, details=handle.details)
     entry = Ledger().find(word)
     return _speaking(provider(entry.provider)), entry
 
 
 def _speaking(chosen: Provider) -> Provider:
-    if chosen.once:
+    if chosen.charges_money:
         from launchers.cli.show.narrator import Narrator
 
-        chosen.listener = Narrator()
+        chosen = chosen.heard_by(Narrator())
     return chosen
 
 
@@ -60,14 +62,14 @@ def statuses_of(entries: list[Entry]) -> list[JobStatus]:
 
     def ask(index: int, entry: Entry) -> None:
         try:
-            found[index] = provider(entry.provider).describe(entry.handle)
+            found[index] = provider(entry.provider).service.describe(entry.handle)
         except LaunchError as error:
             reason = f"as of the ledger; {str(error).splitlines()[0]}"
             found[index] = JobStatus(entry.state, reason, entry.proof, entry.details)
 
     waiting = []
     for index, entry in enumerate(entries):
-        if provider(entry.provider).once and not entry.final:
+        if provider(entry.provider).charges_money and not entry.final:
             # A thread that still waits for an answer does not keep the command from ending.
             thread = threading.Thread(target=ask, args=(index, entry), daemon=True)
             thread.start()

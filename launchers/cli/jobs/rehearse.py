@@ -17,6 +17,7 @@ from launchers.core.model.problems import (
     Problem,
 )
 from launchers.core.output.lines import JobWatch
+from launchers.core.provider import Provider
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.value_types import Count, Duration, Size
 
@@ -98,7 +99,7 @@ def refuse_without_docker(values: Mapping[str, Any]) -> None:
 
 
 def rehearse_and_say(
-    provider: Any,
+    provider: Provider,
     definition: JobDefinition,
     bundle: SourceBundle | None,
     options: Any,
@@ -107,13 +108,15 @@ def rehearse_and_say(
     """Rehearse, show it while it runs, and give the exit code.
 
     Raises:
-        LaunchError: It could not start.
+        LaunchError: It could not start, or the provider has no containers.
     """
+    if provider.contract is None:
+        raise LaunchError(_without_containers(provider))
     from launchers.rehearsal.run import rehearse
 
     screen = RehearsalScreen(as_json)
     try:
-        result = rehearse(provider, definition, bundle, options, screen)
+        result = rehearse(provider.contract, definition, bundle, options, screen)
     except (KeyboardInterrupt, BrokenPipeError) as error:
         from launchers.cli.show.output import say, silence_stdout
 
@@ -131,6 +134,16 @@ def rehearse_and_say(
 
         answer(summary(result, provider.name))
     return EXIT_OK if result.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
+
+
+def _without_containers(provider: Provider) -> Problem:
+    return Problem(
+        "--dry-run=docker",
+        f"launch {provider.name}",
+        "a provider that runs containers",
+        f"leave it out: `launch {provider.name}` already runs on {provider.title}",
+        rule="no-rehearsal",
+    )
 
 
 class RehearsalScreen:

@@ -25,7 +25,7 @@ MOST_AT_ONCE = 64
 
 def submission_flags(chosen: Provider) -> list[click.Option]:
     """What only a submission to a cloud has: it costs money and outlives the command."""
-    if not chosen.once:
+    if not chosen.charges_money:
         return []
     return [
         click.Option(
@@ -59,10 +59,10 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     Returns:
         The exit code of the command.
     """
-    if chosen.once:
+    if chosen.charges_money:
         from launchers.cli.show.narrator import Narrator
 
-        chosen.listener = Narrator()
+        chosen = chosen.heard_by(Narrator())
     standing = prepared.run.standing
     if standing is None:
         _look_at_standard_input(chosen, prepared)
@@ -76,7 +76,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     else:
         try:
             # A job of this machine starts at once, and is then known and can be ended.
-            with held_back(not chosen.once) as told:
+            with held_back(not chosen.charges_money) as told:
                 handle = pipeline.submit(
                     chosen,
                     prepared,
@@ -88,7 +88,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
                 taken = prepared.definition.name
                 say(f"{taken} was started by another command just now: this is {handle.name}")
         except KeyboardInterrupt:
-            if not chosen.once:
+            if not chosen.charges_money:
                 raise
             return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
     if values["detach"] and not told:
@@ -96,7 +96,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     from launchers.cli.jobs.follow import follow_to_end
 
     # A job on a cloud outlives the command that follows it.
-    owner = not chosen.once or bool(values.get("cancel_on_interrupt"))
+    owner = not chosen.charges_money or bool(values.get("cancel_on_interrupt"))
     return follow_to_end(
         chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(told)
     )
@@ -104,10 +104,10 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
 
 def _look_at_standard_input(chosen: Provider, prepared: pipeline.Prepared) -> None:
     ranks = prepared.definition.world_size
-    if not chosen.once and ranks == 1:
+    if not chosen.charges_money and ranks == 1:
         return  # handed on
     source, _ = locate(prepared.job)
-    where = f"a job of {chosen.title}" if chosen.once else f"{ranks} ranks"
+    where = f"a job of {chosen.title}" if chosen.charges_money else f"{ranks} ranks"
     found = standard_input.problems(source.folder / source.script, where)
     if errors(found):
         raise LaunchError(found)
@@ -122,9 +122,9 @@ def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> i
         say(f"interrupted: nothing was sent; {name} costs nothing")
         return EXIT_INTERRUPTED
     try:
-        there = chosen.describe(entry.handle).state != INTENT
+        there = chosen.service.describe(entry.handle).state != INTENT
         if there and cancel:
-            chosen.cancel(entry.handle)
+            chosen.service.cancel(entry.handle)
     except (LaunchError, KeyboardInterrupt) as error:
         # A second interrupt: the answer is not waited for.
         if isinstance(error, LaunchError):
@@ -146,9 +146,7 @@ def _leave(
     chosen: Provider, handle: JobHandle, prepared: pipeline.Prepared, started: bool, as_json: bool
 ) -> int:
     """``--detach``: the job goes on without this command."""
-    detach = getattr(chosen, "detach", None)
-    if detach is not None:
-        detach(handle)
+    chosen.service.detach(handle)
     what = f"started {handle.name}; " if started else ""
     say(f"{what}follow it with: launch logs {handle.name} --follow")
     if as_json:
@@ -168,7 +166,7 @@ def _show(chosen: Provider, entry: Entry, as_json: bool) -> int:
     """The run that has succeeded already stands for this request."""
     from launchers.cli.jobs.follow import say_end, summary
 
-    status = chosen.describe(entry.handle)
+    status = chosen.service.describe(entry.handle)
     say(f"{entry.name} has run already: nothing is sent; --again runs it once more")
     say_end(chosen, entry.handle, status)
     if as_json:

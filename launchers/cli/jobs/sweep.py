@@ -62,7 +62,7 @@ def run_sweep(chosen: Provider, given: Given, values: Mapping[str, Any], mode: s
     Returns:
         0 where every job succeeded and was proven.
     """
-    if not chosen.once or mode == "docker":
+    if not chosen.charges_money or mode == "docker":
         raise LaunchError(_refused(chosen, mode))
     at_once = min(len(given.sweep), values["max_parallel"] or MOST_AT_ONCE)
     ignored, again = tuple(values.get("ignore_sdk") or ()), bool(values.get("again"))
@@ -217,7 +217,7 @@ def _interrupted(chosen: Provider, rows: list[_Row], cancel: bool) -> int:
 def _is_told_to_stop(chosen: Provider, handle: JobHandle) -> bool:
     """One that cannot be told does not keep the others from it."""
     try:
-        chosen.cancel(handle)
+        chosen.service.cancel(handle)
     except LaunchError as error:
         say_problems(error.problems)
         return False

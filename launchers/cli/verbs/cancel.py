@@ -21,14 +21,14 @@ _WAIT_SECONDS = 15.0
 def command(job: str, region: str | None, as_json: bool) -> int:
     """Ask for the end and wait shortly for it; a job that has ended stays as it is."""
     chosen, entry = found_job(job, region)
-    before = chosen.describe(entry.handle)
+    before = chosen.service.describe(entry.handle)
     status = before
     if before.final:
         say(f"{entry.name} had already ended: {before.state}")
     elif before.state == INTENT:
         say(f"{entry.name} was begun and not sent: there is nothing to stop")
     else:
-        chosen.cancel(entry.handle)
+        chosen.service.cancel(entry.handle)
         status = wait_for_end(chosen, entry.handle, time.monotonic() + _WAIT_SECONDS)
         say(f"{entry.name}: {status.state}")
     if as_json:

@@ -37,8 +37,8 @@ def command(
     file: str, world_size: int | None, source: str | None, strategy: str | None, as_json: bool
 ) -> int:
     """Check one file; nothing is sent anywhere."""
-    chosen, document = read_document(file)
-    found = chosen.examine(document, world_size)
+    chosen, reader, document = read_document(file)
+    found = reader.examine(document, world_size)
     problems = [*found.problems, *problems_of_source(found, source, strategy)]
     started = found.started
     failed = errors(problems)

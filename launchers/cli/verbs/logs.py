@@ -38,16 +38,16 @@ def command(
         raise LaunchError(Problem("--rank", rank, "a rank's number, from 0", rule="flag-value"))
     chosen, entry = found_job(job, region)
     number = int(rank) if rank is not None else None
-    lines = chosen.logs(entry.handle, follow=follow, rank=number)
+    lines = chosen.service.logs(entry.handle, follow=follow, rank=number)
     bare = number is not None
     try:
         if raw:
             count = _print_raw(lines, as_json, bare, follow)
         else:
-            watch = JobWatch(without_gpus=chosen.without_gpus(entry.handle))
+            watch = JobWatch(without_gpus=chosen.service.without_gpus(entry.handle))
             count = _print(lines, watch, as_json, bare, follow)
     except KeyboardInterrupt:
-        if not follow or not chosen.once or entry.final:
+        if not follow or not chosen.charges_money or entry.final:
             raise
         return goes_on(entry.handle)
     if not count:

@@ -7,7 +7,7 @@ import click
 from launchers.cli.show.output import answer, say, table
 from launchers.cli.values import FlagType, Verb
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
-from launchers.core.registry import having, provider
+from launchers.core.registry import providers_with
 from launchers.core.spec.value_types import Count
 
 
@@ -28,7 +28,7 @@ from launchers.core.spec.value_types import Count
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(name: str, gpus: int | None, as_json: bool) -> int:
     """Print the table; the default for a GPU count is marked."""
-    known = having("machines")
+    known = providers_with(lambda one: one.catalogue)
     if name not in known:
         raise LaunchError(
             Problem(
@@ -39,7 +39,7 @@ def command(name: str, gpus: int | None, as_json: bool) -> int:
                 rule="provider-unknown",
             )
         )
-    rows = provider(name).machine_rows(gpus)
+    rows = known[name].machine_rows(gpus)
     if as_json:
         answer(rows)
     elif rows:

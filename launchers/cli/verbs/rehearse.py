@@ -21,9 +21,9 @@ from launchers.core.spec.value_types import Count
 
 
 def _command(**values: Any) -> int:
-    chosen, document = read_document(values["file"])
+    chosen, reader, document = read_document(values["file"])
     options = given_options(values)
-    found = chosen.examine(document, options.world_size)
+    found = reader.examine(document, options.world_size)
     if not found.definition.world_size:
         raise LaunchError(_no_world_size())
     options = replace(options, source=source_of(found, options.source))

@@ -41,7 +41,7 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
         *submission_flags(chosen),
-        *(rehearsal_flags() if "rehearsal" in chosen.capabilities else []),
+        *(rehearsal_flags() if chosen.contract is not None else []),
         click.Option(["--detach"], is_flag=True, help="Start the job and return."),
     ]
 
@@ -62,7 +62,7 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
 
 def _dry_run_help(chosen: Provider) -> str:
     printed = "Print the job definition and stop"
-    if "rehearsal" not in chosen.capabilities:
+    if chosen.contract is None:
         return f"{printed}."
     return f"{printed}; =docker runs it in containers on this machine."
 
@@ -82,19 +82,19 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         raise LaunchError(
             Problem("--max-parallel", "one job", expected, "leave it out", rule="flag-sweep")
         )
-    job, online = given.job, mode == "run" and chosen.once
+    job, online = given.job, mode == "run" and chosen.charges_money
     if online:
         job = pipeline.resolve(chosen, job, ignored)
     prepared = pipeline.prepare(chosen, job, again, online)
     say_plan(prepared.plan, chosen.title, given.read_from, sends=mode == "run")
-    if "bundle" in chosen.capabilities:
+    if chosen.definer.sends_source:
         for line in prepared.bundle.left_out_summary():
             say(f"  left out  {line}")
     say_problems(p for p in prepared.problems if p not in prepared.plan.problems)
     if errors(prepared.problems):
         return EXIT_BAD_REQUEST
     if mode == "print":
-        if "bundle" in chosen.capabilities:
+        if chosen.definer.sends_source:
             size = f"{len(prepared.bundle.files)} files, {prepared.bundle.size / 1e6:.1f} MB"
             say(f"  not uploaded  the bundle ({size}): a dry run uploads nothing")
         _say_gate(prepared.plan.features, ignored)

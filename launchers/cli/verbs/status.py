@@ -17,7 +17,7 @@ from launchers.core.planning.plan import counted
 def command(job: str, region: str | None, as_json: bool) -> int:
     """Ask the job's provider; 0 when it could answer, whatever the state."""
     chosen, entry = found_job(job, region)
-    status = chosen.describe(entry.handle)
+    status = chosen.service.describe(entry.handle)
     if as_json:
         answer(summary(entry.handle, status))
         return 0

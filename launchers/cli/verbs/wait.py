@@ -29,7 +29,7 @@ def command(job: str, region: str | None, timeout: int | None, as_json: bool) ->
     try:
         status = wait_for_end(chosen, entry.handle, deadline)
     except KeyboardInterrupt:
-        if not chosen.once:
+        if not chosen.charges_money:
             raise
         return goes_on(entry.handle)
     if as_json:

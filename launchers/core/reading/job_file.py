@@ -62,7 +62,7 @@ def _read_tree(
     sections = {name: tree.pop(name) for name in list(tree) if name in PROVIDERS}
     result = _Section((), JobSpec, path, lines).fields(tree, problems)
     for name, values in sections.items():
-        section = _Section((name,), provider(name).options, path, lines)
+        section = _Section((name,), provider(name).definer.options, path, lines)
         result[name] = section.fields({} if values is None else values, problems)
     return result
 
@@ -72,7 +72,7 @@ def schema() -> dict[str, Any]:
     result = _object_schema(JobSpec)
     for name in PROVIDERS:
         described = provider(name)
-        section = _object_schema(described.options)
+        section = _object_schema(described.definer.options)
         section["description"] = f"What only {described.title} has."
         result["properties"][name] = section
     result["properties"][KEY] = {
@@ -146,7 +146,7 @@ class _Section:
 
 
 def _own_keys(name: str) -> list[str]:
-    return [key_of(item) for item, _ in option_fields(provider(name).options)]
+    return [key_of(item) for item, _ in option_fields(provider(name).definer.options)]
 
 
 def _shown(value: Any) -> str:

@@ -63,8 +63,8 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
     Raises:
         LaunchError: With every unknown key and every value that is not of its key's type.
     """
-    own = option_fields(provider.options)
-    items = [*option_fields(JobSpec, provider.capabilities), *own]
+    own = option_fields(provider.definer.options)
+    items = [*option_fields(JobSpec, provider.definer.unused), *own]
     keys = sorted(key_of(item) for item, _ in items)
 
     def problem_at(key: str, value_type: ValueType | None) -> Problem:
@@ -85,7 +85,7 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
     if problems:
         raise LaunchError(problems)
     names = {item.name for item, _ in own}
-    options = provider.options(**{name: fields.pop(name) for name in names & fields.keys()})
+    options = provider.definer.options(**{name: fields.pop(name) for name in names & fields.keys()})
     return JobSpec(provider=provider.name, options=options, **fields)
 
 

@@ -18,13 +18,14 @@ def later_problems(provider: Provider, plan: Plan, told: Iterable[Problem]) -> l
     told already. Pure.
 
     Args:
-        told: What is wrong with the flags; :attr:`Provider.follows` says what follows from it.
+        told: What is wrong with the flags; ``Definer.knock_on_errors`` says what follows from it.
     """
-    if not provider.follows:
+    definer, follows = provider.definer, provider.definer.knock_on_errors
+    if not follows:
         return []
     told = list(told)
-    patterns = [provider.follows[rule] for rule in {one.rule for one in told} & {*provider.follows}]
+    patterns = [follows[rule] for rule in {one.rule for one in told} & {*follows}]
     named = (_NAMED_FLAG.match(one.path) for one in told)
     patterns += [rf"\.(env|Environment)\.{match[2]}$" for match in named if match]
-    found = errors(provider.check(provider.render(plan)))
+    found = errors(definer.check(definer.render(plan)))
     return [one for one in found if not any(re.search(text, one.path) for text in patterns)]

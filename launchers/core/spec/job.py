@@ -36,7 +36,6 @@ def option(
     help: str,  # noqa: A002 - the word of click and argparse
     metavar: str = "",
     default: Any = None,
-    needs: str = "",
     key: str = "",
 ) -> Any:
     """A dataclass field that is also a flag and a key of launch.yaml.
@@ -46,10 +45,9 @@ def option(
         help: One line, for ``--help``, the JSON schema and the documentation.
         metavar: What stands for the value in the help.
         default: The value when neither flag nor file gives one; a mutable one is copied.
-        needs: The capability that a provider must declare for this field to apply there.
         key: The key in launch.yaml where it differs from the field's name.
     """
-    metadata = {"flags": flags, "help": help, "metavar": metavar, "needs": needs, "key": key}
+    metadata = {"flags": flags, "help": help, "metavar": metavar, "key": key}
     if isinstance(default, dict):
         return field(default_factory=dict, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -103,10 +101,10 @@ class JobSpec:
         "--gpus", help="GPUs on each host.", metavar="G"
     )
     machine: Annotated[str | None, Text()] = option(
-        "--machine", help="The provider's machine type.", metavar="TYPE", needs="machines"
+        "--machine", help="The provider's machine type.", metavar="TYPE"
     )
     image: Annotated[str | None, Text()] = option(
-        "--image", help="The container image of the ranks.", metavar="IMAGE", needs="images"
+        "--image", help="The container image of the ranks.", metavar="IMAGE"
     )
     environment: Annotated[dict[str, str], Pairs()] = option(
         "--env",
@@ -120,7 +118,6 @@ class JobSpec:
         help="A variable from a secret store, by reference (repeatable).",
         metavar="NAME=REF",
         default={},
-        needs="secrets",
     )
     pin_gpu: Annotated[str | None, Choice(("guard", "script", "none"))] = option(
         "--pin-gpu",
@@ -149,13 +146,12 @@ class JobSpec:
         "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"
     )
     spot: Annotated[bool, Switch()] = option(
-        "--spot", help="Use spare capacity that may be taken back.", default=False, needs="spot"
+        "--spot", help="Use spare capacity that may be taken back.", default=False
     )
     max_wait: Annotated[int | None, Duration()] = option(
         "--max-wait",
         help="Give up waiting for machines after this time.",
         metavar="2h",
-        needs="max-wait",
     )
     checkpoint: Annotated[str | None, Text()] = option(
         "--checkpoint", help="Where checkpoints go, used as given.", metavar="PLACE"
@@ -164,20 +160,18 @@ class JobSpec:
         "--output-path", help="Where model and logs go.", metavar="PLACE"
     )
     region: Annotated[str | None, Text(r"[a-z]{2}[a-z0-9-]{1,40}", "a region's name")] = option(
-        "--region", "--location", help="Where the job runs.", metavar="REGION", needs="regions"
+        "--region", "--location", help="Where the job runs.", metavar="REGION"
     )
     bucket: Annotated[str | None, Text()] = option(
         "--bucket",
         help="The bucket for code, checkpoints and models.",
         metavar="BUCKET",
-        needs="buckets",
     )
     tags: Annotated[dict[str, str], Pairs(name_pattern=r"[^=]{1,128}", what="KEY=VALUE")] = option(
         "--tag",
         help="A tag or label of the job (repeatable).",
         metavar="K=V",
         default={},
-        needs="tags",
     )
     allow_values: Annotated[tuple[str, ...], Words()] = option(
         "--allow-value",
@@ -198,20 +192,18 @@ class JobSpec:
 
 
 def option_fields(
-    cls: type, capabilities: frozenset[str] | None = None
+    cls: type, unused: frozenset[str] = frozenset()
 ) -> list[tuple[Field[Any], ValueType]]:
-    """The fields of ``cls`` that a user may give, each with its kind, in order.
+    """The fields of ``cls`` that a user may give, each with its type of value, in order.
 
-    With ``capabilities`` only those that a provider which declares them has.
+    Args:
+        unused: Names of those to leave out (see :class:`launchers.core.provider.Definer`).
     """
-    found = []
-    for item in fields(cls):
-        if "help" not in item.metadata:
-            continue
-        needs = item.metadata["needs"]
-        if capabilities is None or not needs or needs in capabilities:
-            found.append((item, item.type.__metadata__[0]))  # type: ignore[union-attr]
-    return found
+    return [
+        (item, item.type.__metadata__[0])  # type: ignore[union-attr]
+        for item in fields(cls)
+        if "help" in item.metadata and item.name not in unused
+    ]
 
 
 def key_of(item: Field[Any]) -> str:

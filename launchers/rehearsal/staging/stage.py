@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.planning.plan import counted
 from launchers.core.proof import expected_of
+from launchers.core.provider import Contract
 from launchers.core.records import nonce
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import INIT
@@ -35,24 +36,6 @@ from launchers.rehearsal.staging.resources import shares
 _SECRETS = "LAUNCH_SECRETS"
 
 
-class Rehearsable(Protocol):
-    """What a rehearsal needs of a provider; see :class:`launchers.core.provider.Provider`."""
-
-    def contract(
-        self,
-        definition: JobDefinition,
-        ranks_per_host: int | None = None,
-        serve_code: bool = True,
-    ) -> list[Container]:
-        """What each host of the job would see."""
-
-    def conduct(self, definition: JobDefinition) -> Conduct:
-        """How the job would be ended."""
-
-    def is_guarded(self, definition: JobDefinition) -> bool:
-        """Whether the document itself starts our guard in every rank."""
-
-
 @dataclass(frozen=True)
 class Stage:
     """All that has to be there before the first container is created.
@@ -74,7 +57,7 @@ class Stage:
 
 
 def stage(
-    provider: Rehearsable,
+    contract: Contract,
     definition: JobDefinition,
     bundle: SourceBundle | None,
     options: RehearsalOptions,
@@ -86,7 +69,7 @@ def stage(
     Raises:
         LaunchError: A flag is wrong, or something that it names is not there.
     """
-    staging = _Staging(provider, definition, bundle, options, workplace)
+    staging = _Staging(contract, definition, bundle, options, workplace)
     staging.choose_image()
     staging.draw_nonce()
     limits = staging.share_machine(client)
@@ -112,20 +95,20 @@ class _Staging:
 
     def __init__(
         self,
-        provider: Rehearsable,
+        contract: Contract,
         definition: JobDefinition,
         bundle: SourceBundle | None,
         options: RehearsalOptions,
         workplace: Workplace,
     ):
-        self.conduct = provider.conduct(definition)
+        self.conduct = contract.conduct(definition)
         # Without code of ours, and with credentials, the containers fetch their code themselves,
         # unless it comes from a bucket's mount, which is an empty folder here.
         fetches = options.with_credentials and self.conduct.store is not None
         self._serves = bundle is not None or bool(options.source) or not fetches
-        self.containers = provider.contract(definition, options.ranks_per_host, self._serves)
+        self.containers = contract.containers(definition, options.ranks_per_host, self._serves)
         self._local = local_channels(options.local_channels, self.containers)
-        self._guarded = provider.is_guarded(definition)
+        self._guarded = contract.is_guarded(definition)
         self._bundle, self._options, self._workplace = bundle, options, workplace
         self._text = definition.text
         self.expected = _expected(definition, self.containers, options)

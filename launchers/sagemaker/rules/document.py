@@ -24,8 +24,8 @@ _HARDWARE = (
 )
 _ARGUMENTS = r"HyperParameters\.(?!sagemaker_mpi_)"
 _SCRIPT = r"HyperParameters\.sagemaker_(launch_(script|module)|program)"
-# See Provider.follows.
-FOLLOWS = {
+# See Definer.knock_on_errors.
+KNOCK_ON_ERRORS = {
     "gpus-missing": _HARDWARE,
     "machine-gpus": _HARDWARE,
     "machine-unknown": _HARDWARE,

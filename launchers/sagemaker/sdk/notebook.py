@@ -20,7 +20,7 @@ from launchers.core.pipeline import Prepared, prepare
 from launchers.core.records.nonce import filled, new_nonce
 from launchers.core.sdk import gate as sdk_gate
 from launchers.core.spec.job import JobSpec
-from launchers.sagemaker.launcher import SageMakerProvider
+from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.planning.account import account_of
 from launchers.sagemaker.tables import images
 
@@ -68,7 +68,7 @@ def make_estimator(job: JobSpec, overrides: Mapping[str, Any]) -> Any:
 
     session = overrides.get("sagemaker_session")
     job = _in_region_of(job, session)
-    prepared = prepare(SageMakerProvider(), job, again=True)
+    prepared = prepare(SAGEMAKER, job, again=True)
     base = CLASSES["pytorch" if _framework(prepared) == "pytorch" else "tensorflow"]
     problems = [
         *errors(prepared.problems),

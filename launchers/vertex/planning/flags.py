@@ -29,8 +29,8 @@ _HARDWARE = (
 )
 _PLACES = r"baseOutputDirectory|\.env\.LAUNCH_"
 _WORDS = r"containerSpec\.(args|command)"
-# See Provider.follows.
-FOLLOWS = {
+# See Definer.knock_on_errors.
+KNOCK_ON_ERRORS = {
     "gpus-missing": _HARDWARE,
     "machine-gpus": _HARDWARE,
     "machine-unknown": _HARDWARE,

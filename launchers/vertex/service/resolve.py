@@ -48,7 +48,7 @@ def resolve(job: JobSpec) -> JobSpec:
     )
 
 
-def from_elsewhere(name: str, region: str | None) -> JobHandle:
+def adopt(name: str, region: str | None) -> JobHandle:
     """A job that another machine or another tool submitted.
 
     Args:

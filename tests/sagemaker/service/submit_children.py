@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from launchers.core.spec.job import JobSpec
-from launchers.sagemaker.launcher import SageMakerProvider
+from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.service.session import session_for
 from tests.submit_children import serve
@@ -29,7 +29,7 @@ def main() -> None:
         bucket=bucket,
         options=SageMakerOptions(role=role),
     )
-    serve(SageMakerProvider(), job)
+    serve(SAGEMAKER, job)
 
 
 if __name__ == "__main__":

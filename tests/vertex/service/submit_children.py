@@ -11,7 +11,7 @@ import google.auth
 from google.cloud import aiplatform_v1, storage
 
 from launchers.core.spec.job import JobSpec
-from launchers.vertex.launcher import VertexProvider
+from launchers.vertex.launcher import VERTEX
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.service import preflight, resolve, submission
 from tests.submit_children import serve
@@ -31,7 +31,7 @@ def main() -> None:
         image=image,
         options=VertexOptions(),
     )
-    serve(VertexProvider(), job)
+    serve(VERTEX, job)
 
 
 if __name__ == "__main__":

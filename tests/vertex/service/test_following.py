@@ -16,7 +16,7 @@ from launchers.core.model.jobs import JobHandle, Listener
 from launchers.core.model.problems import LaunchError
 from launchers.vertex.service import following
 from launchers.vertex.service.log_pages import LogPages
-from launchers.vertex.service.resolve import from_elsewhere
+from launchers.vertex.service.resolve import adopt
 from launchers.vertex.service.session import Session
 from tests.cli.command import Launch
 from tests.fakes.faults import CLOSED, HALF_BODY, RESET, Call, Drop, Refuse
@@ -392,7 +392,7 @@ def test_a_name_that_several_jobs_have_is_an_error_that_lists_them(service: Vert
     for _ in range(2):
         create(service, name="twice")
     with pytest.raises(LaunchError, match="2 jobs of that display name") as caught:
-        from_elsewhere("twice", LOCATION)
+        adopt("twice", LOCATION)
     assert all(job.id in str(caught.value) for job in service.jobs)
 
 

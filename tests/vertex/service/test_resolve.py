@@ -10,8 +10,8 @@ import pytest
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_PREFLIGHT, LaunchError
 from launchers.core.spec.job import JobSpec
-from launchers.vertex.launcher import VertexProvider
-from launchers.vertex.service.resolve import from_elsewhere, resolve
+from launchers.vertex.launcher import VERTEX
+from launchers.vertex.service.resolve import adopt, resolve
 from tests.cli.command import Launch
 from tests.fakes.google_clients import create
 from tests.fakes.vertex_service import LOCATION, VertexService
@@ -98,7 +98,7 @@ def test_no_location_is_an_error_before_anybody_is_asked(google: VertexService):
 
 def test_no_image_is_an_error_before_anybody_is_asked(google: VertexService):
     with pytest.raises(LaunchError, match="launch image build --push") as caught:
-        VertexProvider().resolve(job(region=LOCATION))
+        VERTEX.service.resolve(job(region=LOCATION))
     assert caught.value.exit_code == EXIT_BAD_REQUEST
     assert not google.requests
 
@@ -170,14 +170,14 @@ def test_a_job_from_elsewhere_is_found_by_each_of_its_names(google: VertexServic
     create(google, name="theirs")
     (made,) = google.jobs
     word = {"number": made.id, "display name": "theirs", "resource name": made.resource}[named]
-    handle = from_elsewhere(word, LOCATION)
+    handle = adopt(word, LOCATION)
     assert str(handle.details["resource"]).rpartition("/")[2] == made.id
     assert handle.details["location"] == LOCATION
-    assert VertexProvider().describe(handle).state == "pending"
+    assert VERTEX.service.describe(handle).state == "pending"
 
 
 def test_a_resource_name_needs_neither_project_nor_location(google: VertexService):
-    handle = from_elsewhere("projects/p/locations/europe-west4/customJobs/12", None)
+    handle = adopt("projects/p/locations/europe-west4/customJobs/12", None)
     resource = "projects/p/locations/europe-west4/customJobs/12"
     assert handle.name == "12"
     assert handle.details["project"] == "p"
@@ -190,7 +190,7 @@ def test_a_display_name_is_matched_whole(google: VertexService):
     for name in ("theirs", "theirs-too", "not-theirs"):
         create(google, name=name)
     (made,) = [one for one in google.jobs if one.name == "theirs"]
-    found = from_elsewhere("theirs", LOCATION).details["resource"]
+    found = adopt("theirs", LOCATION).details["resource"]
     assert str(found).endswith(f"/{made.id}")
 
 
@@ -198,14 +198,14 @@ def test_a_display_name_is_matched_whole(google: VertexService):
 def test_a_name_is_never_read_as_a_filter(google: VertexService, name: str):
     create(google, name="theirs")
     with pytest.raises(LaunchError, match="no such custom job"):
-        from_elsewhere(name, LOCATION)
+        adopt(name, LOCATION)
 
 
 def test_a_name_that_several_jobs_have_says_their_numbers(google: VertexService):
     for _ in range(2):
         create(google, name="twice")
     with pytest.raises(LaunchError, match="2 jobs of that display name") as caught:
-        from_elsewhere("twice", LOCATION)
+        adopt("twice", LOCATION)
     assert caught.value.exit_code == EXIT_BAD_REQUEST
     assert all(one.id in str(caught.value) for one in google.jobs)
     assert "vertex:ID" in str(caught.value)
@@ -213,10 +213,10 @@ def test_a_name_that_several_jobs_have_says_their_numbers(google: VertexService)
 
 def test_a_job_from_elsewhere_without_a_location_says_what_to_give(google: VertexService):
     with pytest.raises(LaunchError, match="--region REGION"):
-        from_elsewhere("theirs", None)
+        adopt("theirs", None)
 
 
 def test_a_caller_who_may_not_list_jobs_is_told_so(google: VertexService):
     google.account.deny("aiplatform.customJobs.list")
     with pytest.raises(LaunchError, match=r"aiplatform\.customJobs\.list"):
-        from_elsewhere("theirs", LOCATION)
+        adopt("theirs", LOCATION)
