@@ -1,8 +1,8 @@
 """The lines that agent and guard print. A launcher reads them, so their form is a contract.
 
-``launch: proof: ...``, ``launch: failure: {...}`` and ``launch: evidence: {...}`` (evidence.py) are
-read by machines and carry the job's stamp; every other line that begins with ``launch: `` is for
-people. One line each.
+``launch: proof: ...``, ``launch: failure: {...}`` and ``launch: evidence: {...}``
+(evidence/lines.py) are read by machines and carry the job's stamp; every other line that begins
+with ``launch: `` is for people. One line each.
 """
 
 from __future__ import annotations

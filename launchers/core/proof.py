@@ -15,7 +15,7 @@ from launchers.core.model.document import whole_number
 from launchers.core.model.jobs import FAILED, NOT_PROVEN, SUCCEEDED
 from launchers.core.output.lines import JobWatch, proven
 from launchers.core.planning.plan import counted
-from launchers.core.records import nonce as nonces
+from launchers.core.records import nonce
 from launchers.core.spec.job import EXCHANGE, INIT, PROOF_MODES, STRICT
 
 NO_NONCE = "its document carries no nonce: the verdict rests on the job's own log lines"
@@ -45,7 +45,7 @@ class Expected:
     @property
     def stamp(self) -> str:
         """What the job's own lines carry; "" where nobody can tell."""
-        return nonces.stamp_of(self.nonce)
+        return nonce.stamp_of(self.nonce)
 
     def watch(self) -> JobWatch:
         """For the job's lines."""
@@ -67,7 +67,7 @@ def expected_of(environment: Mapping[str, Any]) -> Expected:
         whole_number(environment.get("LAUNCH_WORLD_SIZE")) or 0,
         whole_number(environment.get("LAUNCH_INSTANCES")) or 0,
         mode if mode in PROOF_MODES else EXCHANGE,
-        str(environment.get(nonces.VARIABLE) or ""),
+        str(environment.get(nonce.VARIABLE) or ""),
     )
 
 
@@ -146,8 +146,9 @@ def _of_success(
     words, failure, fix = "", "", ""
     missing: tuple[int, ...] = ()
     if expected.asks_for_evidence(proof):
-        from launchers.core.output.evidence import judge
+        from launchers.core.shipped import runtime
 
+        judge = runtime("evidence.judge").judge
         words, failure, fix, missing = judge(watch.evidence(), expected.world_size, expected.mode)
     # Strict mode's failure for ranks that said nothing is no training apart.
     apart = failure and not (expected.mode == STRICT and words)
@@ -165,7 +166,7 @@ def _of_success(
 def _in_words(proof: str, words: str, expected: Expected) -> str:
     """The proof as a person reads it: what was exchanged, and what it rests on."""
     text = f"{proof}; {words}" if words else proof
-    if expected.nonce in ("", nonces.PLACEHOLDER) and not text.endswith(f"({NO_NONCE})"):
+    if expected.nonce in ("", nonce.PLACEHOLDER) and not text.endswith(f"({NO_NONCE})"):
         text += f" ({NO_NONCE})"
     return text
 

@@ -28,6 +28,7 @@ from launchers.core.paths import entrypoints_folder
 from launchers.core.proof import Said, Verdict, expected_of, verdict
 from launchers.core.records.ledger import Ledger
 from launchers.core.records.nonce import masked
+from launchers.core.shipped import runtime
 from launchers.local.job_folder import JobFolder, write_whole
 from launchers.machine import processes
 
@@ -36,19 +37,7 @@ _GRACE_SECONDS = 4.0
 _JOIN_SECONDS = "120"
 # What an outer job would leave in the environment, and must not reach this one's ranks.
 _FOREIGN = ("LAUNCH_", "OMPI_", "PMIX_", "SM_", "HOROVOD_GLOO_")
-_FOREIGN_NAMES = {
-    "TF_CONFIG",
-    "CLUSTER_SPEC",
-    "HOROVOD_RANK",
-    "HOROVOD_SIZE",
-    "HOROVOD_LOCAL_RANK",
-    "HOROVOD_LOCAL_SIZE",
-    "HOROVOD_CROSS_RANK",
-    "HOROVOD_CROSS_SIZE",
-    "HOROVOD_HOSTNAME",
-    "HOROVOD_CONTROLLER",
-    "HOROVOD_CPU_OPERATIONS",
-}
+_FOREIGN_NAMES = frozenset({"TF_CONFIG", "CLUSTER_SPEC", *runtime("horovod_names").ALL})
 
 
 class Supervisor:

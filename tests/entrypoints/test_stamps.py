@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from launch_runtime import lines, stamps
+from launch_runtime import horovod_names, lines, stamps
 from launch_runtime.failures import ENDING, Failure
 from launch_runtime.host import rank_environment
 from launch_runtime.host.cluster import Cluster, Host
@@ -36,6 +36,7 @@ def test_a_rank_of_an_agent_finds_no_nonce() -> None:
     built = rank_environment.build(TOLD, cluster, settings, 1, 0)
     assert stamps.NONCE not in built
     assert NONCE not in "".join(built.values())
+    assert set(horovod_names.ALL) - set(built) <= {horovod_names.INTERFACE}
 
 
 def test_lines_carry_the_stamp_where_there_is_one_and_are_the_same_without() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runtime import evidence, state_file
+from launch_runtime import state_file
+from launch_runtime.evidence.lines import LINE, encode
 from launch_runtime.host.rank_evidence import RankEvidence
 
 LIMIT = 1 << 20
@@ -62,9 +63,9 @@ def test_a_process_that_says_much_may_still_say_its_last(path: str) -> None:
 def test_the_guards_record_and_its_childrens_are_kept_and_bounded(path: str) -> None:
     kept = RankEvidence(path)
     for line in [
-        "", "nonsense", None, evidence.LINE + "[" * 100_000,
-        *evidence.encode([found(7, size=20_000)], 0, 1), *evidence.encode([found(7)], 0, 2),
-        *evidence.encode([found(8)], 1, 3),
+        "", "nonsense", None, LINE + "[" * 100_000,
+        *encode([found(7, size=20_000)], 0, 1), *encode([found(7)], 0, 2),
+        *encode([found(8)], 1, 3),
     ]:  # fmt: skip
         kept.feed(line)
     state_file.record_evidence(path, found(9, size=900))
@@ -75,7 +76,7 @@ def test_the_guards_record_and_its_childrens_are_kept_and_bounded(path: str) -> 
 
 def test_a_program_in_the_guards_place_has_the_last_word(path: str) -> None:
     kept = RankEvidence(path)
-    for line in evidence.encode([found(7)], 0, 1):
+    for line in encode([found(7)], 0, 1):
         kept.feed(line)
     state_file.record_evidence(path, found(7, final=True))
     assert kept.records(LIMIT) == [found(7, final=True)]

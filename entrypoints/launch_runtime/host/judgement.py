@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch_runtime import evidence
+from launch_runtime.evidence.finding import Finding
+from launch_runtime.evidence.judge import judge
 from launch_runtime.failures import ENDING, Failure
 from launch_runtime.host.settings import Settings
 
@@ -19,7 +20,7 @@ class Judgement:
     def __init__(self, settings: Settings):
         self._settings = settings
         self._found: dict[int, dict[int, list[Any]]] = {}  # host -> rank -> records
-        self._finding: evidence.Finding | None = None
+        self._finding: Finding | None = None
 
     def take(self, host: int, found: Any) -> None:
         """The evidence that a host has reported: rank -> records, of its own ranks alone."""
@@ -58,8 +59,8 @@ class Judgement:
             size, mode = self._settings.world_size, self._settings.proof
             found = {rank: own for ranks in self._found.values() for rank, own in ranks.items()}
             try:
-                self._finding = evidence.judge(found, size, mode)
+                self._finding = judge(found, size, mode)
             except Exception:  # whatever a script has made of it: nothing can be seen
-                self._finding = evidence.judge({}, size, mode)
+                self._finding = judge({}, size, mode)
         reason, fix = self._finding.failure, self._finding.fix
         return Failure(host, reason, ENDING, judged=True, fix=fix) if reason else None

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from launch_runtime import evidence, state_file
+from launch_runtime import state_file
+from launch_runtime.evidence.lines import Gathering
 
 
 class RankEvidence:
@@ -21,10 +22,10 @@ class RankEvidence:
 
     def __init__(self, state_path: str):
         self._state_path = state_path
-        self._told = evidence.Gathering(world_size=1)  # by one process, as if it were rank 0
+        self._told = Gathering(world_size=1)  # by one process, as if it were rank 0
 
     def feed(self, line: object) -> None:
-        """A part of a record that the guard has sent, one of ``evidence.encode``'s lines."""
+        """A part of a record that the guard has sent, one of ``encode``'s lines."""
         if isinstance(line, str):
             try:
                 self._told.feed(line)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple
 
-from launch_runtime import evidence, stamps
+from launch_runtime import stamps
 from launch_runtime.environment import SettingError, choice, number, seconds
+from launch_runtime.evidence.records import EXCHANGE, MODES
 
 BEAT_SECONDS = 0.5  # between two reports of a host to the first one while its ranks run
 IDLE_BEAT_SECONDS = 0.2  # and while it has none, and waits for the others
@@ -29,7 +30,7 @@ class Settings(NamedTuple):
         reminder: Between two lines that name who is missing.
         init_warning: After this without ``hvd.init()`` there is one warning.
         stop_grace: What ranks get between SIGTERM and SIGKILL when the agent is asked to end.
-        proof: What the job's proof rests on, of ``evidence.MODES``.
+        proof: What the job's proof rests on, of ``MODES``.
         stamp: On the lines for the launcher, or "".
     """
 
@@ -43,7 +44,7 @@ class Settings(NamedTuple):
     reminder: float
     init_warning: float
     stop_grace: float
-    proof: str = evidence.EXCHANGE
+    proof: str = EXCHANGE
     stamp: str = ""
 
 
@@ -68,7 +69,7 @@ def read(environment: Mapping[str, str], managed: bool) -> Settings:
             "LAUNCH_STOP_SECONDS",
             MANAGED_STOP_SECONDS if managed else LOCAL_STOP_SECONDS,
         ),
-        proof=choice(environment, "LAUNCH_PROOF", evidence.MODES, default=evidence.EXCHANGE),
+        proof=choice(environment, "LAUNCH_PROOF", MODES, default=EXCHANGE),
         stamp=stamps.read(environment),
     )
     pin = environment.get("LAUNCH_PIN_GPU", "none")

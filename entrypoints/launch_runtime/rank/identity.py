@@ -7,28 +7,13 @@ import socket
 from typing import Mapping, NamedTuple
 
 from launch_runtime import environment as env
-from launch_runtime import lines
+from launch_runtime import horovod_names, lines
 from launch_runtime.rank.refusal import RefusalError
 
 AGENT, MPIRUN, HOROVODRUN, NOBODY = "launch's agent", "mpirun", "horovodrun", "nobody"
 
-# What a launcher sets for each rank: Open MPI, and Horovod's own for Gloo, which reads them in
-# horovod/common/gloo/gloo_context.cc (0.28.1).
-PLACE_VARIABLES = (
-    "HOROVOD_RANK",
-    "HOROVOD_SIZE",
-    "HOROVOD_LOCAL_RANK",
-    "HOROVOD_LOCAL_SIZE",
-    "HOROVOD_CROSS_RANK",
-    "HOROVOD_CROSS_SIZE",
-    "HOROVOD_GLOO_RENDEZVOUS_ADDR",
-    "HOROVOD_GLOO_RENDEZVOUS_PORT",
-    "OMPI_COMM_WORLD_SIZE",
-    "OMPI_COMM_WORLD_RANK",
-    "OMPI_COMM_WORLD_LOCAL_SIZE",
-    "OMPI_COMM_WORLD_LOCAL_RANK",
-)
-# And what is the same for all ranks of a host.
+# What a launcher sets for each rank, and what is the same for all ranks of a host.
+PLACE_VARIABLES = (*horovod_names.PLACE, *horovod_names.RENDEZVOUS, *horovod_names.MPI)
 WATCHED_VARIABLES = (*PLACE_VARIABLES, "HOROVOD_HOSTNAME", "HOROVOD_CONTROLLER")
 _SAGEMAKER_HOST_FILE = "/opt/ml/input/config/resourceconfig.json"
 

@@ -8,8 +8,21 @@ import os
 from typing import MutableMapping
 
 from launch_runtime import environment as env
-from launch_runtime import keras_decision, keras_source, lines
-from launch_runtime.keras_decision import AUTO, CHOICES, KERAS_2, LEGACY, VARIABLE, Installed
+from launch_runtime import lines
+from launch_runtime.keras.decision import (
+    AUTO,
+    CHOICES,
+    KERAS_2,
+    KERAS_3,
+    LEGACY,
+    VARIABLE,
+    Decision,
+    Installed,
+    decide,
+    short,
+)
+from launch_runtime.keras.names import parents_of_new_names
+from launch_runtime.keras.source import scan
 from launch_runtime.rank import keras_alias, keras_files, keras_refusals
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.reporter import Reporter
@@ -51,12 +64,12 @@ def settle(
     asked = environment.get(VARIABLE) or AUTO
     if asked not in CHOICES:
         raise env.SettingError(f"{VARIABLE}: found {asked!r:.40}; expected auto, 2 or 3")
-    use = keras_source.scan(source, os.path.relpath(script, source))
-    decision = keras_decision.Decision("")
+    use = scan(source, os.path.relpath(script, source))
+    decision = Decision("")
     found = Installed()
     if asked != AUTO or use.keras:
         found = installed(source)
-        decision = keras_decision.decide(asked, use, found, environment)
+        decision = decide(asked, use, found, environment)
     if decision.missing and decision.keras == KERAS_2:
         raise _no_tf_keras(found, decision.missing)
     if decision.missing and reporter.rank == 0:
@@ -70,9 +83,9 @@ def settle(
     if decision.keras == KERAS_2:
         environment[LEGACY] = "1"
         if reporter.rank == 0:
-            version = keras_decision.short(found.tf_keras or "")
+            version = short(found.tf_keras or "")
             reporter.line(lines.message(f"keras is tf_keras {version} for this script and Horovod"))
-    elif asked == keras_decision.KERAS_3 and environment.get(LEGACY):
+    elif asked == KERAS_3 and environment.get(LEGACY):
         environment[LEGACY] = "0"
     _put_in(decision.keras, reporter, refuse)
 
@@ -91,7 +104,7 @@ def _put_in(keras: str, reporter: Reporter, refuse: keras_refusals.Refuse | None
         keras_refusals.install(refuse)
     keras_files.watch(reporter.line if reporter.rank == 0 else None)
     if keras == KERAS_2:
-        keras_alias.install(keras_source.parents_of_new_names())
+        keras_alias.install(parents_of_new_names())
 
 
 def installed(source: str) -> Installed:
@@ -130,7 +143,7 @@ def _version(package: str) -> str:
 
 
 def _no_tf_keras(found: Installed, missing: str) -> RefusalError:
-    version = keras_decision.short(found.tensorflow or "")
+    version = short(found.tensorflow or "")
     return RefusalError(
         "Keras 2 (--keras 2)",
         f"TensorFlow {version}, which brings Keras 3, without tf-keras",

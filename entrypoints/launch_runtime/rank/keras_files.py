@@ -8,7 +8,8 @@ import sys
 import tempfile
 from typing import Any, Callable
 
-from launch_runtime import keras_source, lines
+from launch_runtime import lines
+from launch_runtime.keras.names import version_of_file
 from launch_runtime.rank.import_hook import OnImport, when_imported
 
 Say = Callable[[str], None]  # prints a line
@@ -94,7 +95,7 @@ def _written_by(package: str) -> str:
 def _other_keras(package: str, filepath: Any) -> str:
     """Why the file could not be loaded, where it is another Keras's; else ""."""
     try:
-        version = keras_source.version_of_file(os.fspath(filepath))
+        version = version_of_file(os.fspath(filepath))
     except TypeError:
         return ""
     is_2 = version.partition(".")[0] in ("1", "2")

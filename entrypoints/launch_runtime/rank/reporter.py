@@ -14,7 +14,8 @@ import threading
 import time
 from typing import Any, Sequence
 
-from launch_runtime import evidence, lines, state_file
+from launch_runtime import lines, state_file
+from launch_runtime.evidence.lines import encode
 from launch_runtime.failures import STARTING, TRAINING
 from launch_runtime.rank import secret_values
 from launch_runtime.rank.refusal import RefusalError
@@ -139,13 +140,13 @@ class Reporter:
             if records and text != self._printed:
                 self._printed = text
                 serial = self._next_serial()
-                self._print(evidence.encode(records, self.rank, serial, self.stamp))
+                self._print(encode(records, self.rank, serial, self.stamp))
 
     def _tell_evidence(self, record: dict[str, Any]) -> bool:
         """In lines short enough that no other writer of the pipe comes between."""
         if len(json.dumps(record)) > state_file.EVIDENCE_BYTES:
             return True
-        parts = evidence.encode([record], 0, self._next_serial())
+        parts = encode([record], 0, self._next_serial())
         return all(self._tell(event="evidence", line=part) for part in parts)
 
     def _next_serial(self) -> int:

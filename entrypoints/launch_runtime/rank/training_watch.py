@@ -12,7 +12,8 @@ import threading
 from typing import Any, Iterator, Mapping, Sequence
 
 from launch_runtime import environment as env
-from launch_runtime import evidence, lines
+from launch_runtime import lines
+from launch_runtime.evidence.records import EXCHANGE, INIT, MODES
 from launch_runtime.rank import exit_hook
 from launch_runtime.rank.exchange import collector
 from launch_runtime.rank.reporter import Reporter
@@ -28,8 +29,8 @@ def is_wanted(environment: Mapping[str, str], world_size: int) -> bool:
     Raises:
         environment.SettingError: LAUNCH_PROOF is something else.
     """
-    mode = env.choice(environment, VARIABLE, evidence.MODES, default=evidence.EXCHANGE)
-    return world_size > 1 and mode != evidence.INIT
+    mode = env.choice(environment, VARIABLE, MODES, default=EXCHANGE)
+    return world_size > 1 and mode != INIT
 
 
 class TrainingWatch:

@@ -1,23 +1,20 @@
 """Which Keras the script will get: read from the source, decided in the plan, shown to the user.
 
-The reading and the decision are the guard's own (entrypoints/launch_runtime/keras_source.py and
-keras_decision.py), loaded from there, so that plan and rank cannot differ.
+The reading and the decision are the guard's own (entrypoints/launch_runtime/keras), so that plan
+and rank cannot differ.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from types import ModuleType
 from typing import Any
 
 from launchers.core.model.problems import Problem
-from launchers.core.paths import entrypoints_folder, images_folder
+from launchers.core.paths import images_folder
 from launchers.core.planning.plan import Row
+from launchers.core.shipped import runtime
 from launchers.core.source.script import Source, requirements_file
 from launchers.core.spec.job import JobSpec
 
@@ -67,10 +64,10 @@ def choose_keras(
         stack: What is known of the ranks' Python.
         inherited: Variables that the ranks have besides those of the job.
     """
-    use = _use(str(source.folder), source.script)
-    decision_code = _shared("keras_decision")
+    use = runtime("keras.source").scan(str(source.folder), source.script)
+    keras = runtime("keras.decision")
     stack = _with_requirements(job, stack)
-    installed = decision_code.Installed(stack.tensorflow, stack.keras, stack.tf_keras)
+    installed = keras.Installed(stack.tensorflow, stack.keras, stack.tf_keras)
     variables = {
         name: value
         for name, value in {**(inherited or {}), **job.environment}.items()
@@ -78,13 +75,13 @@ def choose_keras(
     }
     if job.keras == "auto" and not use.keras:
         return KerasChoice({}, None, ())
-    decision = decision_code.decide(job.keras, use, installed, variables)
+    decision = keras.decide(job.keras, use, installed, variables)
     problems = _problems(job, stack, decision, use, installed.brings, world_size)
     known = installed.brings is not None and stack.tf_keras is not None
     settled = job.keras != "auto" or decision.keras == "3" or known
     word = decision.keras if settled and not decision.missing else ""
     return KerasChoice(
-        {decision_code.VARIABLE: word} if word else {},
+        {keras.VARIABLE: word} if word else {},
         _row(decision, stack, installed.brings),
         tuple(problems),
     )
@@ -177,20 +174,3 @@ def _with_requirements(job: JobSpec, stack: Stack) -> Stack:
     if not re.search(r"^\s*tf[-_.]keras\b", text, re.MULTILINE | re.IGNORECASE):
         return stack
     return Stack(stack.tensorflow, stack.keras, None)
-
-
-@lru_cache(maxsize=8)
-def _use(folder: str, script: str) -> Any:
-    return _shared("keras_source").scan(folder, script)
-
-
-@lru_cache(maxsize=2)
-def _shared(name: str) -> ModuleType:
-    """A module of the ranks' own code, which imports nothing but the standard library."""
-    path = os.path.join(entrypoints_folder(), "launch_runtime", f"{name}.py")
-    spec = importlib.util.spec_from_file_location(f"launchers.core._shared.{name}", path)
-    assert spec is not None, path
-    assert spec.loader is not None, path
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

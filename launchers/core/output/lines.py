@@ -11,14 +11,11 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.tensorflow_noise import is_noise
 from launchers.core.printable import printable, printable_value
-
-if TYPE_CHECKING:
-    from launchers.core.output.evidence import Gathering
 
 TAIL_LINES = 20
 
@@ -150,7 +147,7 @@ class JobWatch:
     result: str = ""
     tails: dict[tuple[str, int | None], deque[str]] = field(default_factory=dict)
     without_gpus: bool = False
-    _gathering: Gathering | None = field(default=None, repr=False)
+    _gathering: Any = field(default=None, repr=False)
 
     def see(self, line: LogLine) -> None:
         """Take one line into account."""
@@ -203,9 +200,9 @@ class JobWatch:
 
     def _gather(self, text: str) -> None:
         if self._gathering is None:
-            from launchers.core.output.evidence import gathering
+            from launchers.core.shipped import runtime
 
-            self._gathering = gathering(self.stamp, self.world_size)
+            self._gathering = runtime("evidence.lines").Gathering(self.stamp, self.world_size)
         self._gathering.feed(text)
 
 

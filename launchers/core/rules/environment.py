@@ -7,35 +7,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from launchers.core.model.problems import Problem
-from launchers.core.records import nonce as nonces
+from launchers.core.records import nonce
+from launchers.core.shipped import runtime
 from launchers.core.spec.job import PROOF_MODES
 
 # What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
 # change how many ranks start or which GPU they get.
 _RESERVED_PREFIXES = ("LAUNCH_", "SM_", "OMPI_", "PMIX_")
-_RESERVED_NAMES = frozenset(
-    {
-        "CUDA_VISIBLE_DEVICES",
-        "HOROVOD_RANK",
-        "HOROVOD_SIZE",
-        "HOROVOD_LOCAL_RANK",
-        "HOROVOD_LOCAL_SIZE",
-        "HOROVOD_CROSS_RANK",
-        "HOROVOD_CROSS_SIZE",
-        "HOROVOD_HOSTNAME",
-        "HOROVOD_CONTROLLER",
-        "HOROVOD_CPU_OPERATIONS",
-        "HOROVOD_GLOO_RENDEZVOUS_ADDR",
-        "HOROVOD_GLOO_RENDEZVOUS_PORT",
-        "HOROVOD_GLOO_IFACE",
-        "HOROVOD_ELASTIC",
-    }
-)
+_RESERVED_NAMES = ("CUDA_VISIBLE_DEVICES", "HOROVOD_ELASTIC")
 
 
 def is_reserved(name: str) -> bool:
     """Whether ``--env`` may not set ``name``."""
-    return name.startswith(_RESERVED_PREFIXES) or name in _RESERVED_NAMES
+    if name.startswith(_RESERVED_PREFIXES) or name in _RESERVED_NAMES:
+        return True
+    return name.startswith("HOROVOD_") and name in runtime("horovod_names").ALL
 
 
 def problems_in_names(
@@ -96,11 +82,11 @@ def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem
                 rule="proof-mode",
             )
         )
-    nonce = str(environment.get(nonces.VARIABLE, nonces.PLACEHOLDER))
-    if nonce != nonces.PLACEHOLDER and not re.fullmatch(nonces.FORM, nonce):
+    given = str(environment.get(nonce.VARIABLE, nonce.PLACEHOLDER))
+    if given != nonce.PLACEHOLDER and not re.fullmatch(nonce.FORM, given):
         problems.append(
             Problem(
-                f"{path}.{nonces.VARIABLE}",
+                f"{path}.{nonce.VARIABLE}",
                 "another text",
                 "32 hexadecimal digits, drawn anew for each job",
                 "openssl rand -hex 16 draws some",

@@ -24,7 +24,7 @@ from launchers.core.spec.value_types import (
 )
 
 SHARED_SCRIPT = "train_image_classifier.py"
-# What a success must show; entrypoints/launch_runtime/evidence.py says what each means.
+# What a success must show; entrypoints/launch_runtime/evidence says what each means.
 EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
 # What `--strategy` can be; `auto` is read from the source, as without it.
 STRATEGIES = ("auto", "horovod")

@@ -1,4 +1,4 @@
-"""Records of ranks, as ``entrypoints/launch_runtime/evidence.py`` documents them, and the lines
+"""Records of ranks, as ``entrypoints/launch_runtime/evidence`` documents them, and the lines
 that carry them."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import struct
 from typing import Any
 
 from launchers.core.model.jobs import LogLine
-from launchers.core.output.evidence import _module
+from launchers.core.shipped import runtime
 
 NONCE = "0123456789abcdef" * 2
 
@@ -49,5 +49,5 @@ def record(
 
 def lines_of(records: list[Any], rank: int, stamp: str, serial: int = 1) -> list[LogLine]:
     """What the guard of a rank prints under mpirun."""
-    texts: list[str] = _module().encode(records, rank, serial, stamp)
+    texts: list[str] = runtime("evidence.lines").encode(records, rank, serial, stamp)
     return [LogLine(0.0, f"algo-{rank + 1}", rank, text) for text in texts]

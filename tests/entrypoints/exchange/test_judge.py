@@ -10,8 +10,10 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from launch_runtime import evidence
-from launch_runtime.evidence import ALL, Finding, Gathering, encode, judge
+from launch_runtime.evidence.finding import Finding
+from launch_runtime.evidence.judge import judge
+from launch_runtime.evidence.lines import LARGEST, LINE, LINE_BYTES, Gathering, encode
+from launch_runtime.evidence.records import ALL, INIT, MODES, STRICT
 from launch_runtime.rank.exchange import fingerprints
 
 EQUAL = Finding("gradients exchanged, weights equal")
@@ -196,12 +198,12 @@ def test_init_asks_for_nothing_and_strict_for_every_rank() -> None:
     apart = {0: [record(ALONE)], 1: [record(ALONE)]}
     partial = {0: [record(one_set())], 1: [record(one_set(), final=False)]}
 
-    assert judge(apart, 2, evidence.INIT) == Finding("")
+    assert judge(apart, 2, INIT) == Finding("")
     assert judge(partial, 2).words.endswith("evidence missing from rank 1")
-    strict = judge(partial, 2, evidence.STRICT)
+    strict = judge(partial, 2, STRICT)
     assert strict.failure.startswith("no evidence of the training from rank 1")
     assert strict.missing == (1,)
-    assert judge({0: [record(one_set())], 1: [record(one_set())]}, 2, evidence.STRICT) == EQUAL
+    assert judge({0: [record(one_set())], 1: [record(one_set())]}, 2, STRICT) == EQUAL
 
 
 def test_rounding_is_no_difference_and_other_start_weights_are() -> None:
@@ -246,7 +248,7 @@ def test_lines_bring_records_of_any_size_in_any_order() -> None:
     gathering = Gathering("ab", world_size=4)
 
     assert len(lines) > 1
-    assert all(len(line.encode()) <= evidence.LINE_BYTES for line in lines)
+    assert all(len(line.encode()) <= LINE_BYTES for line in lines)
     assert all(gathering.feed(line) for line in [*encode([record()], 3, 1, "ab"), *lines[::-1]])
     assert gathering.evidence() == {3: json.loads(json.dumps([big]))}
 
@@ -285,9 +287,9 @@ def test_damaged_and_huge_data_is_no_evidence() -> None:
     gathering = Gathering("ab")
     for rank, data in enumerate(("!!", "QUJD", "eJw=")):
         line = encode([record()], rank, 1, "ab")[0]
-        fields = json.loads(line[len(evidence.LINE) :])
-        gathering.feed(evidence.LINE + json.dumps({**fields, "data": data}))
-    huge = encode([{"sets": "x" * (evidence.LARGEST + 100)}], 5, 1, "ab")
+        fields = json.loads(line[len(LINE) :])
+        gathering.feed(LINE + json.dumps({**fields, "data": data}))
+    huge = encode([{"sets": "x" * (LARGEST + 100)}], 5, 1, "ab")
     for line in huge:
         gathering.feed(line)
 
@@ -301,6 +303,6 @@ json_values = st.recursive(
 )
 
 
-@given(st.lists(json_values, max_size=4), st.sampled_from(evidence.MODES))
+@given(st.lists(json_values, max_size=4), st.sampled_from(MODES))
 def test_whatever_is_given_as_a_record_the_judge_answers(found: list[Any], mode: str) -> None:
     assert isinstance(judge({0: found, 1: [record(one_set())]}, 2, mode), Finding)

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from launch_runtime import evidence
+from launch_runtime.evidence.finding import Finding
+from launch_runtime.evidence.judge import judge
 
 from tests.entrypoints import horovod_ranks
 from tests.entrypoints.exchange import scripts
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.horovod
 WATCHED = Path(__file__).with_name("watched.py")
 
 
-def judged(folder: Path, text: str, size: int = 2) -> evidence.Finding:
+def judged(folder: Path, text: str, size: int = 2) -> Finding:
     """Runs the script on ``size`` ranks and judges their records."""
     script = folder / "train.py"
     script.write_text(text)
@@ -33,14 +34,14 @@ def judged(folder: Path, text: str, size: int = 2) -> evidence.Finding:
         assert "WATCHED well" in rank.stderr, rank.stderr[-3000:]
         records = [json.loads(line[7:])["record"] for line in rank.lines("RECORD ")]
         found[number] = list({record["pid"]: record for record in records}.values())
-    return evidence.judge(found, size)
+    return judge(found, size)
 
 
 @pytest.mark.parametrize("name", scripts.TOGETHER)
 def test_ranks_that_train_together_are_never_refused(name: str, tmp_path: Path) -> None:
     text, words = scripts.TOGETHER[name]
 
-    assert judged(tmp_path, text) == evidence.Finding(words)
+    assert judged(tmp_path, text) == Finding(words)
 
 
 @pytest.mark.parametrize("name", scripts.APART)
@@ -60,4 +61,4 @@ def test_groups_that_nothing_connects_train_apart(tmp_path: Path) -> None:
 
 
 def test_groups_beside_the_full_set_train_together(tmp_path: Path) -> None:
-    assert judged(tmp_path, scripts.PAIRS_TOGETHER, size=4) == evidence.Finding(scripts.EQUAL)
+    assert judged(tmp_path, scripts.PAIRS_TOGETHER, size=4) == Finding(scripts.EQUAL)

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch_runtime import evidence, stamps
+from launch_runtime import stamps
+from launch_runtime.evidence.finding import Finding
+from launch_runtime.evidence.judge import judge
+from launch_runtime.evidence.lines import LINE, LINE_BYTES, Gathering
+from launch_runtime.evidence.records import Record
 
 from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, Ended, run_guard, under_mpirun
 from tests.entrypoints.simulated import HVD, entrypoints_with_standin, write_script
@@ -37,21 +41,21 @@ def run(tmp_path: Path) -> Run:
 
 
 def evidence_lines(ended: Ended) -> list[dict[str, Any]]:
-    assert all(len(line) <= evidence.LINE_BYTES for line in ended.evidence)
-    return [json.loads(line[len(evidence.LINE) :]) for line in ended.evidence]
+    assert all(len(line) <= LINE_BYTES for line in ended.evidence)
+    return [json.loads(line[len(LINE) :]) for line in ended.evidence]
 
 
-def gathered(*ends: Ended, stamp: str = STAMP) -> dict[int, list[evidence.Record]]:
+def gathered(*ends: Ended, stamp: str = STAMP) -> dict[int, list[Record]]:
     """What a launcher makes of the lines of all ranks."""
-    gathering = evidence.Gathering(stamp, 2)
+    gathering = Gathering(stamp, 2)
     for ended in ends:
         for line in ended.evidence:
             gathering.feed(line)
     return gathering.evidence()
 
 
-def judged(*ends: Ended) -> evidence.Finding:
-    return evidence.judge(gathered(*ends), 2)
+def judged(*ends: Ended) -> Finding:
+    return judge(gathered(*ends), 2)
 
 
 def test_two_ranks_are_judged_by_what_they_print(run: Run) -> None:
@@ -59,7 +63,7 @@ def test_two_ranks_are_judged_by_what_they_print(run: Run) -> None:
     assert [ended.code for ended in ranks] == [0, 0]
     assert [line for line in ranks[0].ours if "proof" in line] == [PROOF]
     assert not [line for line in ranks[1].ours if "proof" in line]
-    assert judged(*ranks) == evidence.Finding("gradients exchanged, weights equal")
+    assert judged(*ranks) == Finding("gradients exchanged, weights equal")
     assert not ranks[0].printed
     apart = [run(START + "anytraining.train(exchanged=False)\n", rank) for rank in (0, 1)]
     assert judged(*apart).failure.startswith("2 ranks trained apart: ")

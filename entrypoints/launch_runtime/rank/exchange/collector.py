@@ -46,7 +46,7 @@ def install(send: Send) -> Collector:
     """Puts the hooks in: they act once a framework is imported.
 
     Args:
-        send: Takes a record (see ``launch_runtime/evidence.py``) whenever one is due.
+        send: Takes a record (see ``launch_runtime/evidence/records.py``) whenever one is due.
     """
     collector = Collector(send)
     when_imported(

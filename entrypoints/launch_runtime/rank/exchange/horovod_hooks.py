@@ -12,7 +12,7 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from launch_runtime import evidence
+from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import BROADCAST, REDUCING, tensorflow_hooks
 from launch_runtime.rank.exchange.tensorflow_hooks import plain
 from launch_runtime.rank.import_hook import OnImport
@@ -39,10 +39,10 @@ def group_of(process_set: Any) -> Any:
     number = getattr(process_set, "process_set_id", 0)
     ranks = getattr(process_set, "ranks", None)
     if not number or not ranks:
-        return evidence.ALL
+        return ALL
     found = sorted(int(rank) for rank in ranks)
     world = os.environ.get("LAUNCH_WORLD_SIZE", "")
-    return evidence.ALL if world == str(len(found)) else found
+    return ALL if world == str(len(found)) else found
 
 
 class _Hooks:

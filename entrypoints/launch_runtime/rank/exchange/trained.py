@@ -7,7 +7,7 @@ import weakref
 import zlib
 from typing import Any, Callable, Sequence
 
-from launch_runtime import evidence
+from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints
 
 GRADIENTS, VALUES = "gradients", "values"
@@ -207,4 +207,4 @@ def matched(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
 
 def is_group(group: Any) -> bool:
     """Whether an exchange over it reaches another rank."""
-    return group == evidence.ALL or len(group) > 1
+    return group == ALL or len(group) > 1

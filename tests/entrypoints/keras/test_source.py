@@ -5,20 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from launch_runtime import keras_decision, keras_source
-from launch_runtime.keras_decision import Decision, Installed
+from launch_runtime.keras import source
+from launch_runtime.keras.decision import Decision, Installed, decide
+from launch_runtime.keras.reader import Place
+from launch_runtime.keras.source import Use
 
 from tests.entrypoints.rank.keras_packages import model_file
 
 STACK = Installed("2.18.1", "3.15.1", "2.18.0")
 
 
-def scan(folder: Path, text: str, **others: str) -> keras_source.Use:
+def scan(folder: Path, text: str, **others: str) -> Use:
     for name, content in {"train": text, **others}.items():
         path = folder / f"{name.replace('__', '/')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
-    return keras_source.scan(str(folder), "train.py")
+    return source.scan(str(folder), "train.py")
 
 
 NEW = {
@@ -101,10 +103,8 @@ def test_files_that_import_each_other_are_read_once(tmp_path: Path):
     assert str(use.keras).startswith("b.py:2")
 
 
-def use_of(**given: str) -> keras_source.Use:
-    return keras_source.Use(
-        **{name: keras_source.Place("train.py", 3, what) for name, what in given.items()}
-    )
+def use_of(**given: str) -> Use:
+    return Use(**{name: Place("train.py", 3, what) for name, what in given.items()})
 
 
 BOTH = {"keras": "import keras", "horovod": "import horovod"}
@@ -136,12 +136,12 @@ BOTH = {"keras": "import keras", "horovod": "import horovod"}
 )
 def test_one_keras_is_decided(
     asked: str,
-    use: keras_source.Use,
+    use: Use,
     installed: Installed,
     environment: dict[str, str],
     keras: str,
     missing: str,
 ):
-    decision = keras_decision.decide(asked, use, installed, environment)
+    decision = decide(asked, use, installed, environment)
     assert (decision.keras, decision.missing) == (keras, missing)
     assert bool(decision.why) or decision == Decision("")

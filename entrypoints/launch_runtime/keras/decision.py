@@ -3,7 +3,7 @@
 Horovod 0.28.1, its last release, works with Keras 2. TensorFlow 2.16 and later bring Keras 3, on
 which Horovod's optimizer wrapper silently does nothing; tf-keras is Keras 2 for them.
 
-Pure, and imports nothing but the standard library: the launcher loads this same file.
+Pure, and imports nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def decide(asked: str, use: Any, installed: Installed, environment: Mapping[str,
 
     Args:
         asked: One of ``CHOICES``.
-        use: A ``keras_source.Use``.
+        use: A ``source.Use``.
         installed: What the ranks' Python has.
         environment: The variables that the script will see.
     """

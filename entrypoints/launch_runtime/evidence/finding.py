@@ -1,0 +1,31 @@
+"""What the evidence of a job says, and what a script is to change where it says no."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+WRAP = (
+    "wrap the optimizer with hvd.DistributedOptimizer, or the tape with hvd.DistributedGradientTape"
+)
+BROADCAST = (
+    "broadcast the start weights from rank 0: hvd.broadcast_variables(model.variables, "
+    "root_rank=0), BroadcastGlobalVariablesCallback(0) for fit(), or "
+    "hvd.broadcast_parameters(model.state_dict(), root_rank=0) for PyTorch"
+)
+OPT_OUT = "where the ranks are meant to train apart, --proof init"
+
+
+class Finding(NamedTuple):
+    """What the evidence of a job says.
+
+    Attributes:
+        words: For the proof line, such as ``gradients exchanged, weights equal``.
+        failure: Why the job is no success, or "".
+        fix: What to change where there is a failure.
+        missing: Ranks that left no final record.
+    """
+
+    words: str
+    failure: str = ""
+    fix: str = ""
+    missing: tuple[int, ...] = ()

@@ -1,0 +1,168 @@
+"""Whether the ranks of a job trained together, by the records of all of them. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+from launch_runtime.evidence.finding import OPT_OUT, WRAP, Finding
+from launch_runtime.evidence.records import (
+    ALL,
+    EXCHANGE,
+    INIT,
+    STRICT,
+    Rank,
+    Record,
+    alone,
+    counts,
+    groups,
+    may_be,
+    merged,
+)
+from launch_runtime.evidence.weights import compared
+
+
+def judge(
+    evidence: Mapping[int, Sequence[Record]], world_size: int, mode: str = EXCHANGE
+) -> Finding:
+    """Whether the ranks of a job that ended well trained together.
+
+    Args:
+        evidence: Rank -> the last record of each of its processes. What isn't a record is taken
+            for missing.
+        world_size: Ranks of the job.
+        mode: ``exchange``; ``init`` asks for nothing; ``strict`` fails where evidence is missing.
+    """
+    if mode == INIT or world_size < 2:
+        return Finding("")
+    ranks = [merged(evidence.get(rank) or ()) for rank in range(world_size)]
+    missing = tuple(rank for rank in range(world_size) if not ranks[rank].final)
+    found = _judged(ranks, world_size)
+    if found.failure:
+        return found._replace(missing=missing)
+    if not missing:
+        return found
+    if mode == STRICT:
+        return Finding(
+            "evidence missing",
+            f"no evidence of the training from {_named(missing)}, and --proof strict asks for it",
+            "end the script normally in every rank, or use --proof exchange (or --proof init)",
+            missing,
+        )
+    if len(missing) == world_size:
+        return Finding("evidence missing", missing=missing)
+    return found._replace(
+        words=f"{found.words}, evidence missing from {_named(missing)}", missing=missing
+    )
+
+
+def _judged(ranks: Sequence[Rank], size: int) -> Finding:
+    training = [rank for rank in range(size) if ranks[rank].trained]
+    if not training:
+        return Finding("no training seen")
+    exchanging = [rank for rank in training if ranks[rank].exchanging]
+    if len(training) == 1:
+        return _by_one(ranks, training[0], bool(exchanging), size)
+    if not exchanging:
+        return _apart(ranks, training, size)
+    parts = _parts(ranks, training, size)
+    if len(parts) > 1:
+        names = "; ".join(_named(part) for part in parts[:4])
+        return Finding(
+            "",
+            f"{len(parts)} groups of ranks trained apart ({names}): no exchange connects them",
+            f"let the process sets overlap, or use the global one; {OPT_OUT}",
+        )
+    forgotten = _forgotten(ranks, training)
+    if forgotten:
+        return forgotten
+    return compared(ranks, training)
+
+
+def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, size: int) -> Finding:
+    """One rank trained, the others served it, or did nothing."""
+    if exchanging or ranks[rank].called_after:
+        return Finding(f"rank {rank} trained, and exchanged with the others")
+    return Finding(
+        "",
+        f"rank {rank} trained alone: {_count(size - 1, 'other rank')} neither trained nor "
+        "exchanged anything with it",
+        f"let every rank train and {WRAP}; {OPT_OUT}",
+    )
+
+
+def _apart(ranks: Sequence[Rank], training: Sequence[int], size: int) -> Finding:
+    phases = {phase for rank in training for one in ranks[rank].trained for phase in one["phases"]}
+    fix = WRAP
+    if phases == {"before"}:
+        why = "they trained before hvd.init() had returned, or in a process that never called it"
+        fix = f"call hvd.init() before the training, in the process that trains, and {WRAP}"
+    elif "during" not in phases:
+        why = "they trained while Horovod was not running (before hvd.init() or after shutdown)"
+        fix = f"train between hvd.init() and hvd.shutdown(), and {WRAP}"
+    elif any(alone(one) for rank in training for one in ranks[rank].trained):
+        why = "their gradients went through process sets of one rank"
+        fix = "use a process set that holds several ranks, or the global one"
+    else:
+        why = "no gradient and no weight went through Horovod"
+    who = _count(len(training), "rank")
+    if len(training) < size:
+        who += f" of {size}"
+    return Finding("", f"{who} trained apart: {why}", f"{fix}; {OPT_OUT}")
+
+
+def _forgotten(ranks: Sequence[Rank], training: Sequence[int]) -> Finding | None:
+    """An optimizer that two ranks or more trained without exchange, beside one that exchanged."""
+    apart: dict[tuple[str, str], list[int]] = {}
+    for rank in training:
+        for one in ranks[rank].trained:
+            if "during" in one["phases"] and not counts(one, ranks[rank].other):
+                apart.setdefault((one["name"], one["form"]), []).append(rank)
+    for (name, _), where in sorted(apart.items()):
+        if len(set(where)) > 1:
+            return Finding(
+                "",
+                f"{_count(len(set(where)), 'rank')} trained apart with one of their optimizers: "
+                f"the gradients of {name} were not exchanged, those of another one were",
+                f"{WRAP}, each of them; {OPT_OUT}",
+            )
+    return None
+
+
+def _parts(ranks: Sequence[Rank], training: Sequence[int], size: int) -> list[list[int]]:
+    """The ranks that trained, in the parts that exchanges connect."""
+    parent = list(range(size))
+
+    def root(rank: int) -> int:
+        while parent[rank] != rank:
+            rank = parent[rank]
+        return rank
+
+    for rank in training:
+        for group in _groups_of(ranks[rank]):
+            members = range(size) if group == ALL else group
+            for member in members:
+                if 0 <= member < size:
+                    parent[root(member)] = root(rank)
+    parts: dict[int, list[int]] = {}
+    for rank in training:
+        parts.setdefault(root(rank), []).append(rank)
+    return sorted(parts.values())
+
+
+def _groups_of(rank: Rank) -> list[Any]:
+    found = [group for one in rank.trained for group in groups(one)]
+    return found + [
+        entry[0] for entry in rank.other if any(may_be(one, entry) for one in rank.trained)
+    ]
+
+
+def _named(ranks: Sequence[int]) -> str:
+    """``rank 3``, ``ranks 0, 1 and 5 others``."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    shown = ", ".join(str(rank) for rank in ranks[:8])
+    return f"ranks {shown}" + (f" and {len(ranks) - 8} others" if len(ranks) > 8 else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

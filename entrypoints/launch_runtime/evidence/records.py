@@ -1,0 +1,141 @@
+"""A record of what one process trained and exchanged, and how a job's records are read.
+
+A record is a JSON object::
+
+    {"pid": 71, "final": true, "joined": false, "called_after": 3,
+     "other": [[["all"], 4096]],
+     "sets": [{"name": "Adam", "form": "84a0c1d2", "variables": 8, "elements": 52650, "local": 0,
+               "exchanged": 8, "how": "gradients", "groups": ["all"], "phases": ["during"],
+               "weights": {"shapes": ["784x64", "64"], "prints": "base64", "kept": [0, 1],
+                           "changed": [], "blind": false, "why": ""}}]}
+
+``sets`` has one entry for each optimizer (or hand-written update). ``groups`` are the groups of
+ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``form`` is a
+digest of the shapes of its variables, in order. ``prints`` are four 32-bit floats a variable: its
+norm and three projections of its values on fixed directions. ``other`` are exchanges of at least
+``MANY`` elements that belong to no variable: group and elements. ``called_after`` counts the
+collectives that Python called after the first training step.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any, Iterable, MutableMapping, NamedTuple, Sequence
+
+ALL = "all"
+EXCHANGE, INIT, STRICT = "exchange", "init", "strict"
+MODES = (EXCHANGE, INIT, STRICT)  # what a job's proof may rest on
+
+PRINT_FLOATS = 4
+
+Record = MutableMapping[str, Any]
+
+
+class Rank(NamedTuple):
+    """One rank's records as one."""
+
+    final: bool
+    sets: tuple[Record, ...]
+    other: tuple[tuple[Any, int], ...]
+    joined: bool
+    called_after: int
+
+    @property
+    def trained(self) -> tuple[Record, ...]:
+        """The sets with variables of the whole job, not of this rank alone."""
+        return tuple(one for one in self.sets if one["variables"] > one["local"])
+
+    @property
+    def exchanging(self) -> tuple[Record, ...]:
+        return tuple(one for one in self.trained if counts(one, self.other))
+
+
+def merged(records: Iterable[Record]) -> Rank:
+    """One rank's records as one; what is no record is left out."""
+    final, joined, called = False, False, 0
+    sets: list[Record] = []
+    other: list[tuple[Any, int]] = []
+    for record in records:
+        try:
+            own_sets = [_checked(one) for one in record["sets"]]
+            own_other = [(_group(group), int(count)) for group, count in record["other"]]
+            final = final or bool(record["final"])
+            joined, called = joined or bool(record["joined"]), called + int(record["called_after"])
+        except (KeyError, TypeError, ValueError):
+            continue
+        sets += own_sets
+        other += own_other
+    return Rank(final, tuple(sets), tuple(other), joined, called)
+
+
+def counts(one: Record, other: Sequence[tuple[Any, int]]) -> bool:
+    """Whether a set's training was exchanged, or may have been where nobody can tell."""
+    return bool(groups(one)) or any(may_be(one, entry) for entry in other)
+
+
+def groups(one: Record) -> list[Any]:
+    """The groups of at least two ranks over which it went."""
+    return [group for group in one["groups"] if group == ALL or len(group) > 1]
+
+
+def alone(one: Record) -> bool:
+    """Whether it went through groups of one rank alone."""
+    return bool(one["groups"]) and not groups(one)
+
+
+def may_be(one: Record, entry: tuple[Any, int]) -> bool:
+    """Whether an exchange that belongs to no variable is large enough to hold what was trained,
+    packed or thinned out (a flat buffer, pickled bytes, the largest gradients alone)."""
+    group, elements = entry
+    return (group == ALL or len(group) > 1) and elements * 100 >= one["elements"]
+
+
+def table(weights: Record) -> dict[int, tuple[float, ...]]:
+    """Variable's index -> its floats; those that could not be read are left out."""
+    data = base64.b64decode(weights["prints"])
+    width = 4 * PRINT_FLOATS
+    table = {}
+    for place, index in enumerate(weights["kept"]):
+        piece = data[place * width : (place + 1) * width]
+        if len(piece) == width:
+            floats = struct.unpack(f"<{PRINT_FLOATS}f", piece)
+            if all(number == number and abs(number) != float("inf") for number in floats):
+                table[index] = floats
+    return table
+
+
+def _checked(one: Record) -> Record:
+    """A set with all that is used of it, in the types that are used.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is none.
+    """
+    checked: Record = {
+        "name": str(one["name"])[:80],
+        "form": str(one["form"])[:80],
+        "how": str(one["how"]),
+        "groups": [_group(group) for group in one["groups"]],
+        "phases": [str(phase) for phase in one["phases"]],
+        "weights": None,
+    }
+    for name in ("variables", "elements", "local", "exchanged"):
+        checked[name] = int(one[name])
+    weights = one.get("weights")
+    if weights:
+        checked["weights"] = {
+            "shapes": [str(shape)[:80] for shape in weights["shapes"]],
+            "prints": str(weights["prints"]),
+            "kept": [int(index) for index in weights["kept"]],
+            "changed": [int(index) for index in weights["changed"]],
+            "blind": bool(weights.get("blind")),
+            "why": str(weights["why"])[:200],
+        }
+        if not all(0 <= index < len(weights["shapes"]) for index in checked["weights"]["kept"]):
+            raise ValueError("a weight without a shape")
+        table(checked["weights"])
+    return checked
+
+
+def _group(group: Any) -> Any:
+    return ALL if group == ALL else sorted({int(rank) for rank in group})

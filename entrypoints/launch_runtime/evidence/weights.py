@@ -1,0 +1,124 @@
+"""Whether ranks that exchanged their gradients end with the same weights. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Sequence
+
+from launch_runtime.evidence.finding import BROADCAST, OPT_OUT, Finding
+from launch_runtime.evidence.records import ALL, Rank, Record, groups, table
+
+# Ranks that average gradients differ by rounding alone, some parts in a million. Start weights
+# that were drawn apart differ by about their own size.
+FAR_APART = 0.05
+# Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
+# averages before it saves, only a whole model that is another one counts.
+ANOTHER_MODEL = 0.5
+
+
+def compared(ranks: Sequence[Rank], training: Sequence[int]) -> Finding:
+    """The words for a job whose ranks exchanged; a failure where weights are far apart."""
+    how = {one["how"] for rank in training for one in ranks[rank].exchanging}
+    words = "exchange seen, whose values cannot be told"
+    if "gradients" in how:
+        words = "gradients exchanged"
+    elif "values" in how:
+        words = "values exchanged"
+    if any(rank.joined for rank in ranks):
+        return Finding(f"{words}, weights not compared (hvd.join() was called)")
+    found = [_compare(ranks, key) for key in _keys(ranks, training)]
+    differing = [one for one in found if one.differing]
+    if differing:
+        one = differing[0]
+        return Finding(
+            "",
+            f"gradients were exchanged, but the weights differ at the end: {one.worst}; the "
+            "ranks did not start from the same weights",
+            f"{BROADCAST}; {OPT_OUT}",
+        )
+    if any(one.compared for one in found):
+        sampled = any(one.sampled for one in found)
+        return Finding(f"{words}, weights equal" + (" in a sample" if sampled else ""))
+    reasons = [one.reason for one in found if one.reason]
+    return Finding(f"{words}, weights not compared" + (f" ({reasons[0]})" if reasons else ""))
+
+
+def _keys(ranks: Sequence[Rank], training: Sequence[int]) -> list[tuple[str, int, Any]]:
+    """What can be compared: sets of the same form, of the same place among these, and a group."""
+    keys: dict[tuple[str, int, Any], None] = {}
+    for rank in training:
+        for form, place, one in _placed(ranks[rank]):
+            for group in groups(one):
+                keys[(form, place, ALL if group == ALL else tuple(group))] = None
+    return list(keys)
+
+
+def _placed(rank: Rank) -> list[tuple[str, int, Record]]:
+    """The sets whose gradients were averaged: form, number among those of this form, set."""
+    seen: dict[str, int] = {}
+    placed = []
+    for one in rank.trained:
+        if one["how"] == "gradients" and groups(one):
+            place = seen[one["form"]] = seen.get(one["form"], -1) + 1
+            placed.append((one["form"], place, one))
+    return placed
+
+
+class _Compared(NamedTuple):
+    compared: int
+    differing: int
+    worst: str
+    sampled: bool
+    reason: str
+
+
+def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any]) -> _Compared:
+    form, place, group = key
+    members = range(len(ranks)) if group == ALL else [r for r in group if 0 <= r < len(ranks)]
+    held: list[tuple[int, Record]] = []
+    for rank in members:
+        for its_form, its_place, one in _placed(ranks[rank]):
+            if (its_form, its_place) == (form, place) and one.get("weights"):
+                held.append((rank, one["weights"]))
+    reason = next((weights["why"] for _, weights in held if weights["why"]), "")
+    if len(held) < 2 or reason:
+        return _Compared(0, 0, "", False, reason)
+    changed = {index for _, weights in held for index in weights["changed"]}
+    tables = [(rank, table(weights)) for rank, weights in held]
+    blind = any(weights["blind"] for _, weights in held)
+    found = _Compared(0, 0, "", any(len(w["kept"]) < len(w["shapes"]) for _, w in held), "")
+    first, own = tables[0]
+    for rank, theirs in tables[1:]:
+        shared = [index for index in own if index in theirs and index not in changed]
+        pairs = [(own[index], theirs[index]) for index in shared]
+        found = found._replace(compared=found.compared + len(pairs))
+        where = f"between ranks {first} and {rank}"
+        if blind and _far(pairs) > ANOTHER_MODEL:
+            return found._replace(
+                differing=1, worst=f"the model by {_percent(_far(pairs))} of its size {where}"
+            )
+        apart = [] if blind else [(_far([pair]), index) for pair, index in zip(pairs, shared)]
+        distance, index = max(apart, default=(0.0, 0))
+        if distance > FAR_APART:
+            shape = held[0][1]["shapes"][index] or "()"
+            worst = f"a variable of shape {shape} by {_percent(distance)} of its size {where}"
+            return found._replace(differing=1, worst=worst)
+    if not found.compared:
+        found = found._replace(reason="reassigned after the last step" if changed else "")
+    return found
+
+
+def _far(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """How far variables of two ranks are apart, in parts of their size; an estimate.
+
+    A projection on directions of signs moves by about the norm of the difference.
+    """
+    moved, size = 0.0, 0.0
+    for own, others in pairs:
+        steps = [(a - b) ** 2 for a, b in zip(own[1:], others[1:])]
+        moved += max(sum(steps) / len(steps), (own[0] - others[0]) ** 2)
+        size += max(own[0], others[0]) ** 2
+    return float((moved / size) ** 0.5) if size > 1e-12 else 0.0
+
+
+def _percent(part: float) -> str:
+    return f"{min(part, 9.99):.0%}"

@@ -1,0 +1,76 @@
+"""Which files of a source tree a script reaches by its imports, read without parsing them."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Iterator
+
+FILES, BYTES = 2000, 8 << 20  # of one source; what lies beyond is not read
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^#\n]*)|import[ \t]+([^#\n]+))",
+    re.MULTILINE,
+)
+
+
+def reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
+    """The script and the files of the tree that its imports lead to, each with its text."""
+    start = os.path.join(folder, script)
+    roots = [os.path.dirname(start), folder]
+    # Run as a module it imports its packages first.
+    parts = script.split("/")[:-1]
+    packages = [
+        os.path.join(folder, *parts[:count], "__init__.py") for count in range(1, len(parts) + 1)
+    ]
+    waiting, left = [start, *filter(os.path.isfile, packages)], BYTES
+    seen = set(waiting)
+    while waiting and left > 0 and len(seen) <= FILES:
+        path = waiting.pop(0)
+        try:
+            with open(path, "rb") as file:
+                text = file.read(left)
+        except OSError:
+            continue
+        left -= len(text)
+        yield path, text
+        for other in _imported(path, text, roots):
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+
+
+def _imported(path: str, text: bytes, roots: list[str]) -> Iterator[str]:
+    for match in _IMPORT.finditer(text):
+        source, names, modules = (
+            part.decode("utf-8", "replace") if part else "" for part in match.groups()
+        )
+        if modules:
+            for module in modules.split(","):
+                words = module.split()
+                if words:
+                    yield from _files(words[0], roots)
+            continue
+        level = len(source) - len(source.lstrip("."))
+        places = roots
+        if level:
+            place = os.path.dirname(path)
+            for _ in range(level - 1):
+                place = os.path.dirname(place)
+            places = [place]
+        module = source.lstrip(".")
+        if module:
+            yield from _files(module, places)
+        for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|\\|#.*|$)", names, re.MULTILINE):
+            yield from _files(f"{module}.{name}" if module else name, places)
+
+
+def _files(module: str, roots: list[str]) -> Iterator[str]:
+    words = [word for word in module.split(".") if word]
+    for root in dict.fromkeys(roots):
+        place = root
+        for word in words:
+            place = os.path.join(place, word)
+            for candidate in (f"{place}.py", os.path.join(place, "__init__.py")):
+                if os.path.isfile(candidate):
+                    yield candidate
