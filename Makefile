@@ -21,7 +21,7 @@ PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope
 FAST := not (docker or horovod or pip_network or processes or storm)
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo environment tools test test-fast lint format types benchmark compat clean python
+.PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat clean python
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ environment: python  ## make .venv with the launcher and the training stack, and
 
 tools: python
 	@$(BOOTSTRAP) tools
+
+base-image: environment  ## debian:bookworm-slim from Debian's packages, without a registry (as root)
+	@$(VENV)/python -m infra.base_image $(ARGS)
 
 lint: tools  ## ruff: rules and format
 	@$(VENV)/ruff check .

@@ -211,7 +211,7 @@ def _pull_note(event: Mapping[str, Any]) -> str:
 def _no_base(base: str, request: BuildRequest, reason: str) -> LaunchError:
     ways = "--base IMAGE names one that is on this machine"
     if base == CPU_BASE:
-        ways = f"`launch image base` makes it here, without a registry; or {ways}"
+        ways = f"`make base-image` in a clone makes it without a registry; or {ways}"
     where = "--base" if request.base else "base image"
     return LaunchError(
         Problem(

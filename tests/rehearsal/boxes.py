@@ -16,7 +16,7 @@ from launchers.rehearsal.engine.labels import ID
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.run import rehearse
 
-# `launch image base` makes it; small, and it has a shell and the GNU tools.
+# `make base-image` makes it; small, and it has a shell and the GNU tools.
 BASE = "debian:bookworm-slim"
 PROOF = "echo 'launch: proof: world size 2: 2 hosts x 1 rank, MPI'"
 

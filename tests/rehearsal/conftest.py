@@ -33,7 +33,7 @@ def client() -> Iterator[Any]:
 def base(client: Any) -> str:
     """The small image."""
     if not client.images.list(name=BASE):
-        pytest.fail(f"{BASE} is not on this machine: run `launch image base`")
+        pytest.fail(f"{BASE} is not on this machine: run `make base-image`")
     return BASE
 
 

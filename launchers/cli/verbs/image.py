@@ -1,4 +1,4 @@
-"""`launch image build|base|check`: the image that the ranks run in, in the clouds and here."""
+"""`launch image build|check`: the image that the ranks run in, in the clouds and here."""
 
 from __future__ import annotations
 
@@ -49,37 +49,6 @@ def build_command(gpu: bool, base: str | None, tag: str | None, repository: str 
                 reference = image_push.push(client, built.tag, repository, progress)
             say(f"pushed {reference}")
             say(f"use it with: --image {reference}")
-    finally:
-        client.close()
-    return EXIT_OK
-
-
-@command.command("base", help="Make debian:bookworm-slim where no registry is in reach.")
-@click.option("--again", is_flag=True, help="Make it anew, though it is there.")
-def base_command(again: bool) -> int:
-    """Make it with debootstrap; nothing where it is there already."""
-    import docker.errors
-
-    from launchers.docker.engine import engine
-    from launchers.docker.progress import size_text
-    from launchers.image.apt_sources import host_sources
-    from launchers.image.base import make_base
-    from launchers.image.build import CPU_BASE
-
-    client = engine()
-    try:
-        if not again:
-            try:
-                there = client.images.get(CPU_BASE)
-            except docker.errors.ImageNotFound:
-                pass
-            else:
-                say(f"{CPU_BASE} is there, {size_text(there.attrs['Size'])}; --again makes it anew")
-                return EXIT_OK
-        with LiveProgress() as progress:
-            made = make_base(client, host_sources(), progress)
-        say(f"{CPU_BASE}: {size_text(made.attrs['Size'])}")
-        say("next: launch image build")
     finally:
         client.close()
     return EXIT_OK
