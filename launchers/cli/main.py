@@ -38,6 +38,7 @@ VERBS = {
     "cancel": ("cancel", "End a job."),
     "init": ("init", "Write a commented launch.yaml and a small train.py."),
     "image": ("image", "Build, push and check the image that ranks run in."),
+    "explain": ("explain", "Explain a rule that a problem names, or list them all."),
     "schema": ("schema", "Print the JSON schema of launch.yaml, for editors."),
 }
 

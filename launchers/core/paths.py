@@ -47,6 +47,6 @@ def _shipped(name: str) -> Path:
             found=f"no folder {name} in the package or beside it",
             expected="a clone of the repository, or an installed wheel",
             fix="Install it again: pip install --force-reinstall .",
-            rule="installation.incomplete",
+            rule="installation-incomplete",
         )
     )

@@ -84,7 +84,7 @@ def prepare(
     # A job that runs where its source lies is not stopped by what would stop a journey.
     travels = provider.definer.sends_source
     bundle_problems = [
-        problem for problem in bundle.problems if travels or problem.rule == "source.folder"
+        problem for problem in bundle.problems if travels or problem.rule == "source-folder"
     ]
     early = [*draft.problems, *bundle_problems]
     if errors(early):

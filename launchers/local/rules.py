@@ -7,6 +7,7 @@ from typing import Any
 
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import Problem
+from launchers.local.catalogue import RULES
 
 
 def check(definition: JobDefinition) -> list[Problem]:
@@ -16,12 +17,7 @@ def check(definition: JobDefinition) -> list[Problem]:
     for path in ("python", "source"):
         if not Path(document[path]).exists():
             problems.append(
-                Problem(
-                    f"$.{path}",
-                    f"{document[path]} (does not exist)",
-                    "a path that exists",
-                    rule="local-path",
-                )
+                RULES["local-path"].at(f"$.{path}", f"{document[path]} (does not exist)")
             )
     return problems
 
@@ -33,21 +29,18 @@ def _world_size_problems(document: Any) -> list[Problem]:
     problems = []
     if stated != document["instances"] * document["processes_per_instance"]:
         problems.append(
-            Problem(
-                "$.world_size", str(stated), "instances x processes_per_instance", rule="world-size"
+            RULES["world-size"].at(
+                "$.world_size", str(stated), "instances x processes_per_instance"
             )
         )
     if carried != str(stated):
         problems.append(
-            Problem("$.environment.LAUNCH_WORLD_SIZE", str(carried), str(stated), rule="world-size")
+            RULES["world-size"].at("$.environment.LAUNCH_WORLD_SIZE", str(carried), str(stated))
         )
     if ranks != list(range(stated)):
         problems.append(
-            Problem(
-                "$.hosts",
-                f"ranks {ranks}",
-                f"ranks 0 to {stated - 1}, each once",
-                rule="world-size",
+            RULES["world-size"].at(
+                "$.hosts", f"ranks {ranks}", f"ranks 0 to {stated - 1}, each once"
             )
         )
     return problems

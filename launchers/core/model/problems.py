@@ -30,12 +30,12 @@ class Problem:
     Attributes:
         path: Where, in the words of what was read: ``--gpus``, ``launch.yaml: instances``,
             ``$.HyperParameters.sagemaker_program``.
-        found: What stands there, short and without secrets.
+        found: What was found there, short and without secrets.
         expected: What is allowed there.
         fix: What to write or run instead; empty where ``expected`` says it all.
         severity: ``error`` stops the request, ``warning`` does not, ``unknown`` is a check
             that could not be made (the caller may not ask), ``ok`` one that was made and is well.
-        rule: A stable identifier of the rule, for ``--json`` and for tests.
+        rule: The rule's id in the catalogue (rules.py), which `launch explain` takes.
     """
 
     path: str
@@ -46,7 +46,9 @@ class Problem:
     rule: str = ""
 
     def __str__(self) -> str:
-        text = f"{self.path}: {self.found}; expected {self.expected}"
+        # The id stands before the fix, so that a command at the end can be copied.
+        named = f" [{self.rule}]" if self.rule else ""
+        text = f"{self.path}: {self.found}; expected {self.expected}{named}"
         return f"{text}. {self.fix}" if self.fix else text
 
     def as_dict(self) -> dict[str, str]:

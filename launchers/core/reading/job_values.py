@@ -72,8 +72,8 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
             named = key_named(key, items)
             fix = f"did you mean {named}?" if named else did_you_mean(key, keys)
             expected = f"one of {', '.join(keys)}"
-            return Problem(key, "unknown key", expected, fix, rule="key-unknown")
-        return Problem(key, repr(values[key])[:60], value_type.expected, rule="value")
+            return Problem(key, "unknown key", expected, fix, rule="file-key-unknown")
+        return Problem(key, repr(values[key])[:60], value_type.expected, rule="file-value")
 
     problems: list[Problem] = []
     given = {

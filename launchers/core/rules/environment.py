@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.records import nonce
 from launchers.core.shipped import runtime
@@ -38,27 +39,16 @@ def problems_in_names(
     for name, value in environment.items():
         if is_reserved(name) and not free(name):
             problems.append(
-                Problem(
+                RULES["env-reserved"].at(
                     f"{path} {name}",
                     "a name that the launcher sets",
-                    "a name of your own",
-                    _INSTEAD.get(name, "leave it out"),
-                    rule="env-reserved",
+                    fix=_INSTEAD.get(name, "leave it out"),
                 )
             )
         if "\0" in value:
-            problems.append(
-                Problem(f"{path} {name}", "a NUL character", "a text without one", rule="env-nul")
-            )
+            problems.append(RULES["env-nul"].at(f"{path} {name}", "a NUL character"))
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            problems.append(
-                Problem(
-                    f"{path} {name}",
-                    "not a variable's name",
-                    "letters, digits and underscores",
-                    rule="env-name",
-                )
-            )
+            problems.append(RULES["env-name"].at(f"{path} {name}", "not a variable's name"))
     return problems
 
 
@@ -74,25 +64,13 @@ def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem
     mode = environment.get("LAUNCH_PROOF", PROOF_MODES[0])
     if mode not in PROOF_MODES:
         problems.append(
-            Problem(
-                f"{path}.LAUNCH_PROOF",
-                repr(mode)[:60],
-                "one of " + ", ".join(PROOF_MODES),
-                "use --proof",
-                rule="proof-mode",
+            RULES["proof-mode"].at(
+                f"{path}.LAUNCH_PROOF", repr(mode)[:60], "one of " + ", ".join(PROOF_MODES)
             )
         )
     given = str(environment.get(nonce.VARIABLE, nonce.PLACEHOLDER))
     if given != nonce.PLACEHOLDER and not re.fullmatch(nonce.FORM, given):
-        problems.append(
-            Problem(
-                f"{path}.{nonce.VARIABLE}",
-                "another text",
-                "32 hexadecimal digits, drawn anew for each job",
-                "openssl rand -hex 16 draws some",
-                rule="nonce",
-            )
-        )
+        problems.append(RULES["nonce"].at(f"{path}.{nonce.VARIABLE}", "another text"))
     return problems
 
 

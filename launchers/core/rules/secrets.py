@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import problems_in_names
 
@@ -44,23 +45,16 @@ def problems_in_secrets(
     expected = ", or ".join(_FORMS[form][0] for form in forms)
     names = dict.fromkeys(secrets, "")
     both = [
-        Problem(
-            f"--secret {name}",
-            f"a variable that --env {name} sets, too",
-            "one of the two",
-            "only one of their values would reach the ranks",
-            rule="secret-twice",
-        )
+        RULES["secret-twice"].at(f"--secret {name}", f"a variable that --env {name} sets, too")
         for name in secrets
         if name in environment
     ]
     return [*both, *problems_in_names(names, "--secret")] + [
-        Problem(
+        RULES["secret-reference"].at(
             f"--secret {name}",
             f"no reference (*** {len(reference)} characters)",
             expected,
             _fix(reference),
-            rule="secret-reference",
         )
         for name, reference in secrets.items()
         if not any(_FORMS[form][1].fullmatch(reference) for form in forms)

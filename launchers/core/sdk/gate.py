@@ -181,7 +181,7 @@ def _refuse_unknown(ignore: Collection[str]) -> None:
     known = sorted({row.package for row in minimums()})
     problems = [
         Problem(
-            "--ignore-sdk", name, ", ".join(known), did_you_mean(name, known), rule="sdk.ignore"
+            "--ignore-sdk", name, ", ".join(known), did_you_mean(name, known), rule="sdk-ignore"
         )
         for name in ignore
         if name not in known

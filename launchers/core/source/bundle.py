@@ -214,7 +214,7 @@ def _refused_source(source: Path) -> Problem | None:
 
     def refuse(found: str, fix: str) -> Problem:
         expected = "a folder with the training script and what it imports"
-        return Problem("--source", f"{source} {found}", expected, fix, rule="source.folder")
+        return Problem("--source", f"{source} {found}", expected, fix, rule="source-folder")
 
     if not source.exists():
         return refuse("does not exist", "Check the path")
@@ -268,7 +268,7 @@ def _credential(path: str, line: int, kind: str) -> Problem:
         fix="Read it from an environment variable and pass that with --secret NAME=REFERENCE, or "
         "leave the file out with a line in .launchignore; if it is no credential, "
         f"--allow-value '{path}' lets the file pass",
-        rule="source.credential",
+        rule="source-credential",
     )
 
 
@@ -284,5 +284,5 @@ def _too_large(files: Iterable[BundleFile], size: int) -> Problem:
         expected=f"at most {MAX_BYTES / 1e6:.0f} MB",
         fix="Name what the script does not need in .launchignore, and bring data by --channel or "
         "from a bucket",
-        rule="source.size",
+        rule="source-size",
     )

@@ -52,7 +52,7 @@ def runtime_files(entrypoints: Path) -> tuple[list[BundleFile], list[Problem]]:
             found="is missing",
             expected="the launcher's own file that runs beside every script",
             fix="Install the launcher again",
-            rule="source.runtime",
+            rule="source-runtime",
         )
         for name in _RUNTIME
         if not (entrypoints / name).is_file()

@@ -48,5 +48,5 @@ def _needs_another_file(path: Path, number: int, other: str) -> Problem:
         expected="requirements that are complete in one file",
         fix="Write its lines here (`pip-compile` makes one file of several), or put the package "
         "into the source instead",
-        rule="requirements.local",
+        rule="requirements-local",
     )

@@ -65,7 +65,7 @@ def changed_while_read(path: str | Path) -> LaunchError:
             expected="a source that stays as it is until the job is submitted",
             fix="Run the command again when nothing writes there, or leave the file out with a "
             "line in .launchignore",
-            rule="source.changed",
+            rule="source-changed",
         )
     )
 
@@ -200,7 +200,7 @@ class _Walk:
                 fix="Copy it there, or choose a --source that holds both; if the script does not "
                 "need it, name it in .launchignore",
                 severity="warning",
-                rule="source.link",
+                rule="source-link",
             )
         )
 
@@ -211,7 +211,7 @@ class _Walk:
                 found="cannot be read by this user",
                 expected="a source that can be read whole",
                 fix=f"Run `chmod u+rX {path}`, or name it in .launchignore",
-                rule="source.unreadable",
+                rule="source-unreadable",
             )
         )
 
@@ -222,7 +222,7 @@ class _Walk:
                 found="has a name that is not UTF-8",
                 expected="names that mean the same on every machine",
                 fix="Rename it",
-                rule="source.name",
+                rule="source-name",
             )
         )
 

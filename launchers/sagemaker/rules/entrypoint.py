@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from launchers.core.model.document import at, entries
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import MPI_ENABLED, instances, uses_mpi
 
 _TOOLKIT = "train"
@@ -41,18 +42,18 @@ def check_entrypoint(document: object, meant: int | None) -> list[Problem]:
         return []
     hosts = instances(document) or 1
     if hosts > 1 and _is_sdk_3(document):
-        return [Problem(_PATH, _sdk_3_cause(hosts), _EXPECTED, _SDK_3_FIX, rule="world-size")]
+        return [RULES["world-size"].at(_PATH, _sdk_3_cause(hosts), _EXPECTED, _SDK_3_FIX)]
     found = " ".join(_command(document))[:60]
     if uses_mpi(document):
         cause = f"{found}: it takes the place of the toolkit, so the MPI hyperparameters do nothing"
-        return [Problem(_PATH, cause, _EXPECTED, "leave the key out", rule="world-size")]
+        return [RULES["world-size"].at(_PATH, cause, _EXPECTED, "leave the key out")]
     if hosts > 1:
         cause = f"{found}: it runs on each of {counted(hosts, 'host')}, and nothing joins them"
-        return [Problem(_PATH, cause, _EXPECTED, "leave the key out", rule="world-size")]
+        return [RULES["world-size"].at(_PATH, cause, _EXPECTED, "leave the key out")]
     if meant in (None, 1):
         return []
     cause = f"{found}: the request does not say how many ranks it starts"
-    return [Problem(_PATH, cause, f"world size {meant}", severity="unknown", rule="world-size")]
+    return [RULES["world-size"].at(_PATH, cause, f"world size {meant}", severity="unknown")]
 
 
 _SDK_3_FIX = (

@@ -12,6 +12,7 @@ from launchers.core.model.document import at, entries, mapping, whole_number
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import problems_in_proof
 from launchers.core.spec.value_types import format_duration
+from launchers.sagemaker.catalogue import RULES
 
 _DAY = 86400
 LONGEST_RUNTIME = 28 * _DAY  # StoppingCondition.MaxRuntimeInSeconds
@@ -39,51 +40,40 @@ def _spot(document: object) -> list[Problem]:
     problems = []
     if spot and wait is None:
         problems.append(
-            Problem(
+            RULES["spot-wait"].at(
                 path,
                 "missing",
                 "a time of at least MaxRuntimeInSeconds, since spot is on",
                 "--max-wait",
-                rule="spot-wait",
             )
         )
     elif not spot and wait is not None:
         problems.append(
-            Problem(
-                path,
-                str(wait),
-                "no such key without spot",
-                "--spot, or leave it out",
-                rule="spot-wait",
+            RULES["spot-wait"].at(
+                path, str(wait), "no such key without spot", "--spot, or leave it out"
             )
         )
     elif wait is not None and runtime is not None and wait < runtime:
         problems.append(
-            Problem(
+            RULES["spot-wait"].at(
                 path,
                 format_duration(wait),
                 f"at least MaxRuntimeInSeconds ({format_duration(runtime)})",
                 f"--max-wait {format_duration(runtime)}, or a shorter --max-runtime",
-                rule="spot-wait",
             )
         )
     if runtime is not None and runtime > LONGEST_RUNTIME:
         problems.append(
-            Problem(
+            RULES["runtime-limit"].at(
                 "$.StoppingCondition.MaxRuntimeInSeconds",
                 format_duration(runtime),
                 f"at most {format_duration(LONGEST_RUNTIME)}",
-                rule="runtime-limit",
             )
         )
     if spot and whole_number(at(document, "ResourceConfig", "KeepAlivePeriodInSeconds")):
         problems.append(
-            Problem(
-                "$.ResourceConfig.KeepAlivePeriodInSeconds",
-                "a warm pool with spot",
-                "one of the two",
-                "leave --keep-alive or --spot out",
-                rule="warm-pool-spot",
+            RULES["warm-pool-spot"].at(
+                "$.ResourceConfig.KeepAlivePeriodInSeconds", "a warm pool with spot"
             )
         )
     return problems
@@ -97,21 +87,16 @@ def _resources(document: object) -> list[Problem]:
     single = [key for key in ("InstanceType", "InstanceCount") if key in resources]
     if groups and single:
         problems.append(
-            Problem(
-                f"{path}.InstanceGroups",
-                f"together with {' and '.join(single)}",
-                "InstanceGroups, or InstanceType with InstanceCount",
-                rule="instance-groups",
+            RULES["instance-groups"].at(
+                f"{path}.InstanceGroups", f"together with {' and '.join(single)}"
             )
         )
     for key in ("InstanceType", "InstanceCount"):
         if resources and not groups and key not in resources:
-            problems.append(Problem(f"{path}.{key}", "missing", "a value", rule="instances"))
+            problems.append(RULES["instances"].at(f"{path}.{key}", "missing", "a value"))
     count = resources.get("InstanceCount")
     if isinstance(count, int) and count < 1:
-        problems.append(
-            Problem(f"{path}.InstanceCount", str(count), "at least 1", rule="instances")
-        )
+        problems.append(RULES["instances"].at(f"{path}.InstanceCount", str(count), "at least 1"))
     return problems
 
 
@@ -122,11 +107,8 @@ def _channels(document: object) -> list[Problem]:
         name = channel.get("ChannelName")
         if name in seen:
             problems.append(
-                Problem(
-                    f"$.InputDataConfig[{index}].ChannelName",
-                    f"{name} again",
-                    "each channel's name once",
-                    rule="channel-twice",
+                RULES["channel-twice"].at(
+                    f"$.InputDataConfig[{index}].ChannelName", f"{name} again"
                 )
             )
         seen.add(name)
@@ -140,11 +122,9 @@ def _tags(document: object) -> list[Problem]:
         key = tag.get("Key")
         path = f"$.Tags[{index}].Key"
         if isinstance(key, str) and key.lower().startswith("aws:"):
-            problems.append(
-                Problem(path, key, "a key that does not begin with aws:", rule="tag-reserved")
-            )
+            problems.append(RULES["tag-reserved"].at(path, key))
         if key in seen:
-            problems.append(Problem(path, f"{key} again", "each key once", rule="tag-twice"))
+            problems.append(RULES["tag-twice"].at(path, f"{key} again"))
         seen.add(key)
     return problems
 
@@ -156,12 +136,8 @@ def _isolation(document: object) -> list[Problem]:
     if "LAUNCH_SECRETS" not in environment:
         return []
     return [
-        Problem(
-            "$.EnableNetworkIsolation",
-            "true, with secrets that the container must fetch",
-            "a network, or no secrets",
-            "leave --isolate or --secret out",
-            rule="isolation-secret",
+        RULES["isolation-secret"].at(
+            "$.EnableNetworkIsolation", "true, with secrets that the container must fetch"
         )
     ]
 
@@ -170,11 +146,4 @@ def _hyperparameters(document: object) -> list[Problem]:
     parameters = mapping(document, "HyperParameters")
     if "sagemaker_submit_directory" not in parameters or "sagemaker_program" in parameters:
         return []
-    return [
-        Problem(
-            "$.HyperParameters.sagemaker_program",
-            "missing",
-            "the program that the submit directory holds",
-            rule="program-missing",
-        )
-    ]
+    return [RULES["program-missing"].at("$.HyperParameters.sagemaker_program", "missing")]

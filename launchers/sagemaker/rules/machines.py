@@ -5,6 +5,7 @@ from __future__ import annotations
 from launchers.core.model.document import at
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import instance_types, processes_per_host, uses_mpi
 from launchers.sagemaker.tables import images, machines
 
@@ -30,17 +31,12 @@ def _ranks(document: object, machine: machines.Machine) -> list[Problem]:
     found = f"{ranks} on {machine.name}, which has {counted(machine.gpus, 'GPU')}"
     if ranks > machine.gpus:
         return [
-            Problem(path, found, f"at most {machine.gpus}: one rank a GPU", rule="ranks-above-gpus")
+            RULES["ranks-above-gpus"].at(path, found, f"at most {machine.gpus}: one rank a GPU")
         ]
     idle = counted(machine.gpus - ranks, "GPU")
     return [
-        Problem(
-            path,
-            found,
-            f"{machine.gpus}",
-            f"{idle} of each host stay idle, and are paid for",
-            "warning",
-            rule="ranks-below-gpus",
+        RULES["ranks-below-gpus"].at(
+            path, found, f"{machine.gpus}", f"{idle} of each host stay idle, and are paid for"
         )
     ]
 
@@ -51,12 +47,8 @@ def _volume_key(document: object, machine: machines.Machine) -> list[Problem]:
     if not machine.local_nvme or at(document, "ResourceConfig", "VolumeKmsKeyId") is None:
         return []
     return [
-        Problem(
-            "$.ResourceConfig.VolumeKmsKeyId",
-            f"a key, on {machine.name} with local storage",
-            "no key: that storage is encrypted by the machine itself",
-            "leave --volume-key out",
-            rule="volume-key-nvme",
+        RULES["volume-key-nvme"].at(
+            "$.ResourceConfig.VolumeKmsKeyId", f"a key, on {machine.name} with local storage"
         )
     ]
 
@@ -79,38 +71,25 @@ def image_problems(
     if horovod_is_meant and image.horovod is None:
         have = ", ".join(f"{item.framework}-{item.version}" for item in images.with_horovod())
         problems.append(
-            Problem(
+            RULES["image-horovod"].at(
                 _IMAGE,
                 f"{image.framework} {image.version} carries no Horovod",
-                "an image with Horovod",
-                f"those of AWS that have it: {have}; or your own with --image",
-                rule="image-horovod",
+                fix=f"those of AWS that have it: {have}; or your own with --image",
             )
         )
     if image.unfit:
-        problems.append(
-            Problem(_IMAGE, image.unfit, "a training image of the job's region", rule="image-unfit")
-        )
+        problems.append(RULES["image-unfit"].at(_IMAGE, image.unfit))
     if image.refused:
         problems.append(
-            Problem(
+            RULES["image-python"].at(
                 _IMAGE,
                 image.refused,
                 "Python 3.8 or later, which the guard needs",
                 "a later version, or your own image with --image",
-                rule="image-python",
             )
         )
     for machine in known:
         reason = images.can_drive(image, machine)
         if reason:
-            problems.append(
-                Problem(
-                    _IMAGE,
-                    reason,
-                    "a CUDA that drives the machine's GPUs",
-                    "another machine, or your own image with --image",
-                    rule="image-cuda",
-                )
-            )
+            problems.append(RULES["image-cuda"].at(_IMAGE, reason))
     return problems

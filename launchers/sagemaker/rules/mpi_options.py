@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import is_reserved
+from launchers.sagemaker.catalogue import RULES
 
 ALLOWED = "-x NAME, -x NAME=VALUE (no blanks), --mca KEY VALUE, -verbose"
 
@@ -52,14 +53,14 @@ def problems_in(
     """
     problems: list[Problem] = []
     if re.search(r"[\n\r\0]", text):
-        problems.append(Problem(path, "a line break", "one line", rule="mpi-option"))
+        problems.append(RULES["mpi-option"].at(path, "a line break", "one line"))
     options = list(_options(text.split(), path, problems))
     for option in options:
         if option.flag == "-x":
             problems += _exported(option, path, carried)
         elif option.flag in ("--mca", "-mca") and option.words[0] in _REFUSED_MCA:
             reason = _REFUSED_MCA[option.words[0]]
-            problems.append(Problem(path, str(option), ALLOWED, reason, rule="mpi-option"))
+            problems.append(RULES["mpi-option"].at(path, str(option), ALLOWED, reason))
     return problems
 
 
@@ -83,7 +84,7 @@ def _options(words: list[str], path: str, problems: list[Problem]) -> Iterator[O
             problems.append(_refused(word, path))
         elif len(values) < count:
             found = f"{word} without its {'name' if count == 1 else 'key and value'}"
-            problems.append(Problem(path, found, ALLOWED, rule="mpi-option"))
+            problems.append(RULES["mpi-option"].at(path, found, ALLOWED))
         elif any(value.startswith("-") for value in values):
             # argparse knows no --mca: it would take such a value for a flag of its own.
             problems.append(_refused(next(v for v in values if v.startswith("-")), path))
@@ -103,25 +104,20 @@ def _refused(word: str, path: str) -> Problem:
         )
     else:
         fix = "leave it out"
-    return Problem(path, word[:60], ALLOWED, fix, rule="mpi-option")
+    return RULES["mpi-option"].at(path, word[:60], ALLOWED, fix)
 
 
 def _exported(option: Option, path: str, carried: Collection[str]) -> list[Problem]:
     name, equals, _ = option.words[0].partition("=")
     if not _NAME.fullmatch(name):
-        return [Problem(path, str(option), "-x with a variable's name", rule="mpi-option")]
+        return [RULES["mpi-option"].at(path, str(option), "-x with a variable's name")]
     if equals and name in _SET_BY_TOOLKIT:
         why = "the toolkit sets it for every rank, and mpirun takes one value alone"
-        return [Problem(path, f"-x {name}=...", f"-x {name}, without a value", why,
-                        rule="mpi-option")]  # fmt: skip
+        return [RULES["mpi-option"].at(path, f"-x {name}=...", f"-x {name}, without a value", why)]
     if not is_reserved(name) or (name in carried and not equals):
         return []
     return [
-        Problem(
-            path,
-            f"-x {name}",
-            "a name of your own",
-            "the launcher, the toolkit or mpirun sets it",
-            rule="env-reserved",
+        RULES["env-reserved"].at(
+            path, f"-x {name}", fix="the launcher, the toolkit or mpirun sets it"
         )
     ]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from launchers.core.model.document import entries, mapping
 from launchers.core.model.problems import Problem
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     CODE_CHANNEL,
     CODE_PATH,
@@ -39,7 +40,7 @@ def _options(document: object, ours: bool) -> list[Problem]:
         return []
     path = f"{_HYPER}.{MPI_OPTIONS}"
     if not isinstance(text, str):
-        return [Problem(path, repr(text)[:40], "a text", rule="mpi-option")]
+        return [RULES["mpi-option"].at(path, repr(text)[:40], "a text")]
     carried = mapping(document, "Environment")
     return mpi_options.problems_in(text, path, carried)
 
@@ -54,18 +55,15 @@ def _program(document: object) -> list[Problem]:
         found = hyperparameter(document, name)
         if found != value:
             shown = "missing" if found is None else str(found)[:80]
-            problems.append(
-                Problem(f"{_HYPER}.{name}", shown, f'"{value}"', why, rule="start-guard")
-            )
+            problems.append(RULES["start-guard"].at(f"{_HYPER}.{name}", shown, f'"{value}"', why))
     channels = [channel.get("ChannelName") for channel in entries(document, "InputDataConfig")]
     if CODE_CHANNEL not in channels:
         problems.append(
-            Problem(
+            RULES["start-guard"].at(
                 "$.InputDataConfig",
                 f"no channel {CODE_CHANNEL}",
                 f"a channel {CODE_CHANNEL}",
                 "it brings the source bundle into every host",
-                rule="start-guard",
             )
         )
     if hyperparameter(document, PROGRAM) == GUARD:
@@ -82,19 +80,18 @@ def _script(document: object) -> list[Problem]:
         if script is not None:
             expected = f"no such key beside {LAUNCH_MODULE}"
             where = f"{_HYPER}.{LAUNCH_SCRIPT}"
-            problems.append(Problem(where, str(script)[:40], expected, rule="start-script"))
+            problems.append(RULES["start-script"].at(where, str(script)[:40], expected))
     for name, value, expected in wanted:
         if not isinstance(value, str) or not value:
             found = "missing" if value is None else str(value)[:40]
-            problems.append(Problem(f"{_HYPER}.{name}", found, expected, rule="start-script"))
+            problems.append(RULES["start-script"].at(f"{_HYPER}.{name}", found, expected))
     arguments = hyperparameter(document, LAUNCH_ARGS)
     if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
         problems.append(
-            Problem(
+            RULES["start-script"].at(
                 f"{_HYPER}.{LAUNCH_ARGS}",
                 "missing" if arguments is None else str(arguments)[:40],
                 "the script's arguments, a JSON list of texts",
-                rule="start-script",
             )
         )
     return problems
@@ -107,11 +104,10 @@ def _carried(document: object) -> list[Problem]:
     named = mpi_options.exported(text) if isinstance(text, str) else []
     missing = [name for name in mapping(document, "Environment") if name not in named]
     return [
-        Problem(
+        RULES["start-environment"].at(
             f"$.Environment.{name}",
             "reaches the ranks of other hosts through /etc/environment, cut at # and at quotes",
             f"-x {name} in {MPI_OPTIONS}",
-            rule="start-environment",
         )
         for name in missing
     ]
@@ -121,11 +117,7 @@ def _model_dir(document: object) -> list[Problem]:
     if "model_dir" not in mapping(document, "HyperParameters"):
         return []
     return [
-        Problem(
-            f"{_HYPER}.model_dir",
-            "an argument that the script did not ask for",
-            "the key left out",
-            "scripts read SM_MODEL_DIR",
-            rule="start-model-dir",
+        RULES["start-model-dir"].at(
+            f"{_HYPER}.model_dir", "an argument that the script did not ask for"
         )
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from launchers.core.model.document import at, mapping, whole_number
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     MPI_ENABLED,
     MPI_PROCESSES,
@@ -43,14 +44,10 @@ def check_world_size(document: object, expected: int | None) -> list[Problem]:
     carried_text = at(document, "Environment", "LAUNCH_WORLD_SIZE")
     carried = whole_number(carried_text)
     if carried_text is not None and carried is None:
-        problems.append(
-            Problem(_LAUNCH, repr(carried_text)[:40], "a whole number", rule="world-size")
-        )
+        problems.append(RULES["world-size"].at(_LAUNCH, repr(carried_text)[:40], "a whole number"))
     if expected is not None and carried is not None and expected != carried:
         problems.append(
-            Problem(
-                "--world-size", str(expected), f"{carried}, as {_LAUNCH} says", rule="world-size"
-            )
+            RULES["world-size"].at("--world-size", str(expected), f"{carried}, as {_LAUNCH} says")
         )
     meant = carried if carried is not None else expected
     if meant is not None and started is not None and started != meant:
@@ -66,20 +63,18 @@ def _mismatch(document: object, started: int, meant: int) -> Problem:
         alone = (
             "one job" if hosts == 1 else f"{counted(hosts, 'job')} that know nothing of each other"
         )
-        return Problem(
+        return RULES["world-size"].at(
             f"{_HYPER}.{MPI_ENABLED}",
             f"no MPI: {alone}, each of world size 1, and status Completed",
             f"one job of world size {meant}",
             f'set {MPI_ENABLED} to "true" and {MPI_PROCESSES_PER_HOST} to the ranks of each host',
-            rule="world-size",
         )
     ranks = processes_per_host(document)
-    return Problem(
+    return RULES["world-size"].at(
         f"{_HYPER}.{MPI_PROCESSES_PER_HOST}",
         f"{counted(hosts, 'host')} x {counted(ranks or 0, 'rank')} = world size {started}",
         f"world size {meant}",
         f"InstanceCount x {MPI_PROCESSES_PER_HOST} must give it",
-        rule="world-size",
     )
 
 
@@ -87,27 +82,18 @@ def _mpi_switch(document: object) -> list[Problem]:
     text = at(document, "HyperParameters", MPI_ENABLED)
     if text is None or text == "true":
         return []
-    return [
-        Problem(
-            f"{_HYPER}.{MPI_ENABLED}",
-            str(text)[:40],
-            '"true", or the key left out',
-            "the toolkit takes any text that is not empty, also \"'false'\", as true",
-            rule="mpi-enabled",
-        )
-    ]
+    return [RULES["mpi-enabled"].at(f"{_HYPER}.{MPI_ENABLED}", str(text)[:40])]
 
 
 def _mpi_counts(document: object) -> list[Problem]:
     problems = []
     if MPI_PROCESSES in mapping(document, "HyperParameters"):
         problems.append(
-            Problem(
+            RULES["mpi-processes"].at(
                 f"{_HYPER}.{MPI_PROCESSES}",
                 str(hyperparameter(document, MPI_PROCESSES))[:40],
                 "the key left out",
                 "it overrides hosts x processes: with 1, mpirun starts a single rank",
-                rule="mpi-processes",
             )
         )
     if not uses_mpi(document):
@@ -115,11 +101,10 @@ def _mpi_counts(document: object) -> list[Problem]:
     ranks = hyperparameter(document, MPI_PROCESSES_PER_HOST)
     if whole_number(ranks) is None or int(whole_number(ranks) or 0) < 1:
         problems.append(
-            Problem(
+            RULES["mpi-processes"].at(
                 f"{_HYPER}.{MPI_PROCESSES_PER_HOST}",
                 "missing" if ranks is None else str(ranks)[:40],
                 "the ranks of each host, a whole number from 1",
-                rule="mpi-processes",
             )
         )
     return problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.problems import Problem
@@ -29,7 +30,8 @@ def launch_yaml(values: Mapping[str, Any], problems: Iterable[Problem], origin: 
     import yaml
 
     lines = [f"# Made from {origin} of AI Platform Training. Every key: `launch schema`."]
-    changes = [str(problem) for problem in problems if problem.severity == "warning"]
+    warnings = [problem for problem in problems if problem.severity == "warning"]
+    changes = [str(replace(problem, rule="")) for problem in warnings]
     if changes:
         lines.append("# What changed:")
     for change in changes:

@@ -34,17 +34,17 @@ KNOCK_ON_ERRORS = {
     "gpus-missing": _HARDWARE,
     "machine-gpus": _HARDWARE,
     "machine-unknown": _HARDWARE,
-    "accelerator": _HARDWARE,
+    "accelerator-text": _HARDWARE,
     "accelerator-machine": _HARDWARE,
     "ranks-above-gpus": r"\.env\.LAUNCH_",
     "boot-disk": r"diskSpec",
-    "image": r"imageUri",
-    "bucket": _PLACES,
-    "place": _PLACES,
+    "image-address": r"imageUri",
+    "bucket-address": _PLACES,
+    "bucket-folder": _PLACES,
     "location": r"encryptionSpec|tensorboard|networkAttachment|reservationAffinity\.values",
-    "strategy": r"scheduling",
+    "spot-flex-start": r"scheduling",
     "max-wait": r"scheduling\.maxWait",
-    "network": r"\.network|pscInterfaceConfig|reservedIpRanges",
+    "network-twice": r"\.network|pscInterfaceConfig|reservedIpRanges",
     "credential": _WORDS,
     "script-missing": _WORDS,
     "script-outside-source": _WORDS,
@@ -107,7 +107,7 @@ def _account_problems(account: Account) -> list[Problem]:
                 account.project,
                 "a project's ID: 6 to 30 lower case letters, digits and hyphens",
                 _project_fix(account.project),
-                rule="project",
+                rule="project-id",
             )
         )
     zone = _ZONE.fullmatch(account.location)
@@ -146,7 +146,9 @@ def _bucket_problems(account: Account) -> list[Problem]:
     elif _BUCKET.fullmatch(account.bucket.lower()):
         fix = "a bucket's name has lower case letters, digits, hyphens, underscores and dots"
     return [
-        Problem(path, account.bucket, "a Cloud Storage bucket: gs://BUCKET", fix, rule="bucket")
+        Problem(
+            path, account.bucket, "a Cloud Storage bucket: gs://BUCKET", fix, rule="bucket-address"
+        )
     ]
 
 
@@ -168,7 +170,9 @@ def _is_folder(place: str, *starts: str) -> bool:
 
 
 def _no_folder(flag: str, place: str, fix: str) -> Problem:
-    return Problem(flag, place, "a folder in a bucket: gs://BUCKET/FOLDER", fix, rule="place")
+    return Problem(
+        flag, place, "a folder in a bucket: gs://BUCKET/FOLDER", fix, rule="bucket-folder"
+    )
 
 
 def _scheduling_problems(job: JobSpec) -> list[Problem]:
@@ -180,7 +184,7 @@ def _scheduling_problems(job: JobSpec) -> list[Problem]:
                 "together with --spot",
                 "one of the two",
                 "a job has one scheduling strategy",
-                rule="strategy",
+                rule="spot-flex-start",
             )
         )
     if job.max_wait is not None and not job.options.flex_start:
@@ -200,7 +204,7 @@ def _scheduling_problems(job: JobSpec) -> list[Problem]:
                 "together with --network",
                 "one of the two",
                 "a job is in a peered network or has a Private Service Connect interface",
-                rule="network",
+                rule="network-twice",
             )
         )
     return problems

@@ -90,4 +90,4 @@ def _is_amazons(uri: str) -> bool:
 
 
 def _problem(found: str, expected: str, fix: str) -> Problem:
-    return Problem("--image", found, expected, fix, rule="image")
+    return Problem("--image", found, expected, fix, rule="image-address")

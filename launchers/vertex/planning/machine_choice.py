@@ -262,4 +262,4 @@ def _beside_texts(gpus: int) -> list[str]:
 
 
 def _problem(found: str, expected: str, fix: str) -> Problem:
-    return Problem("--accelerator", found, expected, fix, rule="accelerator")
+    return Problem("--accelerator", found, expected, fix, rule="accelerator-text")

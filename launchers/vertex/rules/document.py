@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.problems import Problem
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.rules import service_model, spelling
 from launchers.vertex.rules.environment import check_environment
 from launchers.vertex.rules.fields import check_field_locations, check_fields
@@ -110,8 +111,7 @@ def _spelling(document: Mapping[str, Any]) -> list[Problem]:
     if not places:
         return []
     found = "as the Python client spells it" + (", as are others" if len(places) > 1 else "")
-    fix = "gcloud's --config refuses underscores; a request over REST may have them"
-    return [Problem(places[0], found, "its JSON name", fix, "warning", "python-names")]
+    return [RULES["python-names"].at(places[0], found)]
 
 
 def _wrapped(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from launchers.core.credentials.search import problems_in_arguments, problems_in
 from launchers.core.model.document import mapping
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import is_reserved, problems_in_proof
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.rules.pools import Pool, pools
 from launchers.vertex.rules.start import words_in
 
@@ -62,21 +63,20 @@ def _names(pool: Pool, ours: bool) -> Iterator[Problem]:
     if len(variables) > MOST_VARIABLES:
         where = f"{pool.task_path}.env"
         found = f"{len(variables)} variables"
-        yield Problem(where, found, f"at most {MOST_VARIABLES}", rule="env-count")
+        yield RULES["env-count"].at(where, found, f"at most {MOST_VARIABLES}")
     for name in dict.fromkeys(name for name, _ in variables):
         where = f"{pool.task_path}.env.{name[:60]}"
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
             if name:
-                expected = "letters, digits and underscores"
-                yield Problem(where, "not a variable's name", expected, rule="env-name")
+                yield RULES["env-name"].at(where, "not a variable's name")
         elif name in _SERVICE_NAMES or name.startswith(_SERVICES):
             fix = "what acts on it (Keras does on TF_CONFIG) works apart from Horovod"
             found = "a name that the service sets in every replica"
-            yield Problem(where, found, "a name of your own", fix, "warning", "env-reserved")
+            yield RULES["env-reserved"].at(where, found, fix=fix, severity="warning")
         elif is_reserved(name) and not (ours and name.startswith("LAUNCH_")):
             found = "a name that Horovod, mpirun or the launcher sets for each rank"
             fix = "one value for all ranks makes them the same rank, or take the same GPU"
-            yield Problem(where, found, "a name of your own", fix, "warning", "env-reserved")
+            yield RULES["env-reserved"].at(where, found, fix=fix, severity="warning")
 
 
 def _twice(pool: Pool) -> Iterator[Problem]:
@@ -84,6 +84,5 @@ def _twice(pool: Pool) -> Iterator[Problem]:
     for name, _ in pool.environment:
         if name in seen:
             where = f"{pool.task_path}.env.{name[:60]}"
-            fix = "the last one wins without a word"
-            yield Problem(where, "the same name twice", "each name once", fix, rule="env-twice")
+            yield RULES["env-twice"].at(where, "the same name twice")
         seen.add(name)

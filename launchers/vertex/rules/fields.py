@@ -13,6 +13,7 @@ from typing import Any
 from launchers.core.credentials.search import problems_in_environment
 from launchers.core.model.document import at, mapping
 from launchers.core.model.problems import Problem
+from launchers.vertex.catalogue import RULES
 
 LONGEST_DISPLAY_NAME = 128
 LONGEST_LABEL = 63
@@ -69,7 +70,7 @@ def check_field_locations(document: object, location: str) -> list[Problem]:
         if elsewhere and elsewhere != location:
             found = f"in {elsewhere}, for a job in {location}"
             path = ".".join(("$", *keys))
-            problems.append(Problem(path, found, f"one in {location}", rule="location"))
+            problems.append(RULES["location"].at(path, found, f"one in {location}"))
     return problems
 
 
@@ -78,7 +79,7 @@ def _name(document: object) -> list[Problem]:
     if not isinstance(name, str) or len(name) <= LONGEST_DISPLAY_NAME:
         return []
     expected = f"at most {LONGEST_DISPLAY_NAME} characters"
-    return [Problem("$.displayName", f"{len(name)} characters", expected, rule="display-name")]
+    return [RULES["display-name"].at("$.displayName", f"{len(name)} characters", expected)]
 
 
 def _labels(document: object) -> list[Problem]:
@@ -87,7 +88,7 @@ def _labels(document: object) -> list[Problem]:
     problems = []
     if len(labels) > MOST_LABELS:
         found = f"{len(labels)} labels"
-        problems.append(Problem("$.labels", found, f"at most {MOST_LABELS}", rule="label-count"))
+        problems.append(RULES["label-count"].at("$.labels", found, f"at most {MOST_LABELS}"))
     for key, value in labels.items():
         if not isinstance(key, str):
             continue
@@ -95,12 +96,12 @@ def _labels(document: object) -> list[Problem]:
         if not _is_label(key, least=1):
             expected = f"{_LABEL_TEXT}, beginning with a letter"
             found, fix = f"the key {key[:70]!r}", _as_label(key, least=1)
-            problems.append(Problem(path, found, expected, fix, rule="label"))
+            problems.append(RULES["label-text"].at(path, found, expected, fix))
         if isinstance(value, str) and not _is_label(value, least=0):
             found, fix = f"the value {value[:70]!r}", _as_label(value, least=0)
             if problems_in_environment({key: value}, ""):  # A credential, which is told elsewhere.
                 found, fix = f"a value of {len(value)} characters", ""
-            problems.append(Problem(path, found, _LABEL_TEXT, fix, rule="label"))
+            problems.append(RULES["label-text"].at(path, found, _LABEL_TEXT, fix))
     return problems
 
 
@@ -133,7 +134,7 @@ def _forms(document: object) -> list[Problem]:
         value = at(document, *keys)
         if isinstance(value, str) and value and not re.fullmatch(pattern, value):
             path = ".".join(("$", *keys))
-            problems.append(Problem(path, value[:80], expected, _fix(value), rule="address"))
+            problems.append(RULES["resource-address"].at(path, value[:80], expected, _fix(value)))
     return problems
 
 
@@ -156,18 +157,15 @@ def _together(document: object) -> list[Problem]:
     problems = []
     if spec.get("network") and spec.get("pscInterfaceConfig"):
         problems.append(
-            Problem(
+            RULES["network-twice"].at(
                 "$.jobSpec.network",
                 "together with pscInterfaceConfig",
-                "one of the two",
-                "a job is peered with a network, or has an interface in it",
-                rule="network-psc",
+                fix="a job is peered with a network, or has an interface in it",
             )
         )
     if spec.get("reservedIpRanges") and not spec.get("network"):
         where, found = "$.jobSpec.reservedIpRanges", "without network"
-        expected = "the network that has these ranges"
-        problems.append(Problem(where, found, expected, "--network", rule="reserved-ip"))
+        problems.append(RULES["reserved-ip"].at(where, found))
     if spec.get("tensorboard"):
         needed = {
             "serviceAccount": "the service account that writes to the TensorBoard",
@@ -180,4 +178,4 @@ def _together(document: object) -> list[Problem]:
 def _needed(spec: dict[str, object], needed: dict[str, str]) -> Iterable[Problem]:
     for key, expected in needed.items():
         if not spec.get(key):
-            yield Problem(f"$.jobSpec.{key}", "missing", expected, rule="tensorboard")
+            yield RULES["tensorboard"].at(f"$.jobSpec.{key}", "missing", expected)

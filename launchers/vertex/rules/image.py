@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from launchers.core.model.problems import Problem, Severity
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.planning.image_choice import CLOSED, PLACEHOLDER_IMAGE
 from launchers.vertex.rules.pools import Pool
 
@@ -41,7 +42,7 @@ def check_image(pool: Pool, horovod_is_meant: bool) -> list[Problem]:
     match = _ADDRESS.fullmatch(rest)
     if match is None or match["registry"]:
         expected = "REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG"
-        return [Problem(path, image[:100], expected, rule="image-address")]
+        return [RULES["image-address"].at(path, image[:100], expected)]
     problems = _pulled(path, registry, image)
     if _PREBUILT.fullmatch(image):
         if horovod_is_meant:
@@ -72,25 +73,26 @@ def _pulled(path: str, registry: str, image: str) -> list[Problem]:
     fix = "launch image build --push REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG"
     if not registry or registry in _DOCKER_HUB:
         found = f"{image[:80]}, which is looked for on Docker Hub"
-        return [Problem(path, found, expected, fix, "warning", "image-registry")]
+        return [RULES["image-registry"].at(path, found, expected, fix, severity="warning")]
     closed = CLOSED.fullmatch(registry.partition(":")[0])
     severity: Severity = "error" if closed else "warning"
-    return [Problem(path, f"the registry {registry}", expected, fix, severity, "image-registry")]
+    return [
+        RULES["image-registry"].at(
+            path, f"the registry {registry}", expected, fix, severity=severity
+        )
+    ]
 
 
 def _tag(path: str, tag: str | None) -> list[Problem]:
     if tag not in (None, "latest"):
         return []
     found = "the tag latest" if tag else "no tag, which means latest"
-    fix = "what it names may change between two replicas, and at a restart"
-    return [Problem(path, found, "a tag that stays, or a digest", fix, "warning", "image-tag")]
+    return [RULES["image-tag"].at(path, found)]
 
 
 def _without_horovod(path: str, image: str) -> Problem:
-    return Problem(
+    return RULES["image-horovod"].at(
         path,
         f"{image[:80]}, a prebuilt image without Horovod",
-        "an image with Horovod",
-        "launch image build --push REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG",
-        rule="image-horovod",
+        fix="launch image build --push REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG",
     )

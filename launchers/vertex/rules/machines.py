@@ -9,6 +9,7 @@ from __future__ import annotations
 from launchers.core.model.document import at
 from launchers.core.model.problems import Problem, Severity, did_you_mean
 from launchers.core.planning.plan import counted
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES
 from launchers.vertex.rules.pools import Pool, integer, pools, rank_pools
 from launchers.vertex.tables import machines
@@ -27,21 +28,18 @@ def _machine(pool: Pool, ours: bool) -> list[Problem]:
     if not pool.machine_type:
         if pool.spec.get("machineSpec") and at(pool.spec, "machineSpec", "machineType") is not None:
             return []  # Of the wrong type: the model's own check says so.
-        return [Problem(path, "missing", "a machine type", _LIST, rule="machine")]
+        return [RULES["machine-missing"].at(path, "missing", fix=_LIST)]
     if machines.machine(pool.machine_type):
         return []
     if pool.machine_type.startswith(("cloud-tpu", "ct")):
-        return [
-            Problem(path, pool.machine_type, "a machine with GPUs or CPUs", _NO_TPU, rule="tpu")
-        ]
+        return [RULES["no-tpu"].at(path, pool.machine_type, "a machine with GPUs or CPUs", _NO_TPU)]
     return [
-        Problem(
+        RULES["machine-unknown"].at(
             path,
             pool.machine_type[:60],
             "a machine type of the table",
             machines.suggestion(pool.machine_type) or f"{_LIST} lists them",
-            "error" if ours else "warning",
-            "machine-unknown",
+            severity="error" if ours else "warning",
         )
     ]
 
@@ -62,18 +60,18 @@ def _accelerator(pool: Pool, ours: bool) -> list[Problem]:
         return []  # The model's own check says so.
     type_path = f"{path}.acceleratorType"
     if not known.is_gpu:
-        return [Problem(type_path, kind, "a GPU", _NO_TPU, rule="tpu")]
+        return [RULES["no-tpu"].at(type_path, kind, "a GPU", _NO_TPU)]
     if known.ended:
         found = f"{kind}, which the service has no more since {known.ended}"
         fix = f"take {known.instead}"
-        return [Problem(type_path, found, "an accelerator that it has", fix, rule="ended")]
+        return [RULES["accelerator-ended"].at(type_path, found, fix=fix)]
     if given and count is None:
         return []
     if count is None or count < 1:
         found = "missing" if count is None else str(count)
         expected = f"how many {kind}, at least 1"
         fix = "the Python client sends this without a word as a job on CPUs"
-        return [Problem(f"{path}.acceleratorCount", found, expected, fix, rule="accelerator-count")]
+        return [RULES["accelerator-count"].at(f"{path}.acceleratorCount", found, expected, fix)]
     if machine is None or machine.takes(kind, count):
         return []
     return [_pair(path, machine, kind, count)]
@@ -88,14 +86,14 @@ def _without_type(
             fix = f"for {machine.name} it is {machine.accelerator}"
         expected = f"the type of the {counted(count, 'accelerator')}"
         where = f"{path}.acceleratorType"
-        return [Problem(where, "missing", expected, fix, rule="accelerator-type")]
+        return [RULES["accelerator-type"].at(where, "missing", expected, fix)]
     if machine is None or not machine.accelerator:
         return []
     severity: Severity = "error" if ours else "warning"
     expected = f"{machine.accelerator}, with acceleratorCount {machine.gpus}"
     where = f"{path}.acceleratorType"
     fix = f"{machine.name} has these, and the service wants them named"
-    return [Problem(where, "missing", expected, fix, severity, "accelerator-type")]
+    return [RULES["accelerator-type"].at(where, "missing", expected, fix, severity=severity)]
 
 
 def _pair(path: str, machine: machines.Machine, kind: str, count: int) -> Problem:
@@ -108,7 +106,7 @@ def _pair(path: str, machine: machines.Machine, kind: str, count: int) -> Proble
         expected = "no accelerator: it takes none"
     others = [entry.name for entry in machines.taking(kind, count)]
     fix = f"{count} x {kind}: {', '.join(others[:4])}" if others else ""
-    return Problem(f"{path}.acceleratorCount", found, expected, fix, rule="accelerator-pair")
+    return RULES["accelerator-pair"].at(f"{path}.acceleratorCount", found, expected, fix)
 
 
 def _disk(pool: Pool) -> list[Problem]:
@@ -119,7 +117,7 @@ def _disk(pool: Pool) -> list[Problem]:
     if isinstance(kind, str) and kind and kind not in BOOT_DISK_TYPES:
         expected = f"one of {', '.join(BOOT_DISK_TYPES)}"
         fix = did_you_mean(kind, BOOT_DISK_TYPES)
-        problems.append(Problem(f"{path}.bootDiskType", kind[:40], expected, fix, rule="disk-type"))
+        problems.append(RULES["disk-type"].at(f"{path}.bootDiskType", kind[:40], expected, fix))
     machine = machines.machine(pool.machine_type)
     if (
         machine
@@ -129,12 +127,12 @@ def _disk(pool: Pool) -> list[Problem]:
     ):
         found, fix = f"{kind} with {machine.name}", "or no type, which means the same"
         where = f"{path}.bootDiskType"
-        problems.append(Problem(where, found, machine.boot_disk, fix, "warning", "disk-machine"))
+        problems.append(RULES["disk-machine"].at(where, found, machine.boot_disk, fix))
     least, most = BOOT_DISK_GB
     # 0 is what a field that is left out holds: the service's own default.
     if size and not least <= size <= most:
         where = f"{path}.bootDiskSizeGb"
-        problems.append(Problem(where, f"{size} GB", f"{least} to {most:,} GB", rule="disk-size"))
+        problems.append(RULES["disk-size"].at(where, f"{size} GB", f"{least} to {most:,} GB"))
     return problems
 
 
@@ -148,13 +146,12 @@ def _same(document: object, severity: Severity) -> list[Problem]:
     for pool in found[1:]:
         if _shape(pool) != _shape(first):
             problems.append(
-                Problem(
+                RULES["pools-unlike"].at(
                     f"{pool.path}.machineSpec",
                     _shape(pool),
                     f"{_shape(first)}, as in the first pool",
                     "ranks on unlike machines wait for each other at every step",
-                    severity,
-                    "pools-unlike",
+                    severity=severity,
                 )
             )
     return problems

@@ -11,6 +11,7 @@ import re
 from launchers.core.model.document import at, mapping
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.spec.value_types import format_duration
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.rules.pools import Pool, pools, rank_replicas, said
 from launchers.vertex.tables import machines
 
@@ -54,22 +55,19 @@ def _times(document: object) -> list[Problem]:
     problems = []
     timeout, wait = seconds(document, "timeout"), seconds(document, "maxWaitDuration")
     if timeout is not None and timeout <= 0:
-        problems.append(
-            Problem(f"{_PATH}.timeout", f"{timeout:g}s", "a time above zero", rule="timeout")
-        )
+        problems.append(RULES["timeout-positive"].at(f"{_PATH}.timeout", f"{timeout:g}s"))
     if wait is not None and wait < 0:
         where = f"{_PATH}.maxWaitDuration"
         expected = "a time, or 0s to wait without an end"
-        problems.append(Problem(where, f"{wait:g}s", expected, rule="max-wait"))
+        problems.append(RULES["max-wait"].at(where, f"{wait:g}s", expected))
     if wait is not None and strategy_of(document) != "FLEX_START":
         problems.append(
-            Problem(
+            RULES["max-wait"].at(
                 f"{_PATH}.maxWaitDuration",
                 f"with the strategy {strategy_of(document)}",
                 "the strategy FLEX_START",
                 "no other strategy ends a wait for machines",
-                "warning",
-                "max-wait",
+                severity="warning",
             )
         )
     return problems
@@ -84,9 +82,7 @@ def _flex_start(document: object) -> list[Problem]:
         most = format_duration(LONGEST_FLEX_START_SECONDS)
         found = f"{format_duration(timeout)} with FLEX_START"
         fix = f"--max-runtime {most}, or no --flex-start"
-        problems.append(
-            Problem(f"{_PATH}.timeout", found, f"at most {most}", fix, rule="flex-start")
-        )
+        problems.append(RULES["flex-start"].at(f"{_PATH}.timeout", found, f"at most {most}", fix))
     able = [entry.name for entry in machines.accelerators().values() if entry.flex_start]
     found_pools = pools(document)
     for pool in found_pools:
@@ -97,10 +93,10 @@ def _flex_start(document: object) -> list[Problem]:
             found = "other machines than in the first pool, with FLEX_START"
             expected = "the same machineSpec in all pools"
             fix = "" if pool.holds_ranks else "no reduction servers, or no FLEX_START"
-            problems.append(Problem(where, found, expected, fix, rule="flex-start"))
+            problems.append(RULES["flex-start"].at(where, found, expected, fix))
         elif kind not in able and (kind or machine is not None):
             found = f"{kind or pool.machine_type} with FLEX_START"
-            problems.append(Problem(where, found, f"one of {', '.join(able)}", rule="flex-start"))
+            problems.append(RULES["flex-start"].at(where, found, f"one of {', '.join(able)}"))
     return problems
 
 
@@ -111,9 +107,7 @@ def _strategy(document: object) -> list[Problem]:
         if strategy in _SPARE:
             where, found = f"{_PATH}.strategy", f"{strategy}, on a persistent resource"
             fix = "its machines are there already"
-            problems.append(
-                Problem(where, found, "no strategy", fix, "warning", "persistent-strategy")
-            )
+            problems.append(RULES["persistent-strategy"].at(where, found, fix=fix))
         return problems
     for pool in pools(document):
         machine = machines.machine(pool.machine_type)
@@ -124,14 +118,12 @@ def _strategy(document: object) -> list[Problem]:
             found = f"{strategy}, with {machine.name}"
             expected = " or ".join(machine.only)
             fix = "--spot or --flex-start"
-            problems.append(
-                Problem(f"{_PATH}.strategy", found, expected, fix, rule="strategy-machine")
-            )
+            problems.append(RULES["strategy-machine"].at(f"{_PATH}.strategy", found, expected, fix))
         if machine.reservation and pool.reservation != "SPECIFIC_RESERVATION":
             where = f"{path}.reservationAffinity"
             found = pool.reservation or "missing"
             expected = f"a SPECIFIC_RESERVATION: {machine.name} is to be had in no other way"
-            problems.append(Problem(where, found, expected, "--reservation", rule="reservation"))
+            problems.append(RULES["reservation"].at(where, found, expected, "--reservation"))
     return problems
 
 
@@ -148,22 +140,22 @@ def _reservations(document: object) -> list[Problem]:
             found = f"{pool.reservation} with {strategy}"
             expected = "one of the two"
             fix = "machines of a reservation are paid for already, and are no spare capacity"
-            problems.append(Problem(path, found, expected, fix, severity, "reservation-strategy"))
+            problems.append(
+                RULES["reservation-strategy"].at(path, found, expected, fix, severity=severity)
+            )
         affinity = mapping(mapping(pool.spec, "machineSpec"), "reservationAffinity")
         if pool.reservation == "SPECIFIC_RESERVATION":
             for key in ("key", "values"):
                 if not affinity.get(key):
                     expected = "what names the reservation"
-                    problems.append(
-                        Problem(f"{path}.{key}", "missing", expected, rule="reservation")
-                    )
+                    problems.append(RULES["reservation"].at(f"{path}.{key}", "missing", expected))
         for index, name in enumerate(reservations(pool)):
             if name not in told and not _RESERVATION.fullmatch(name):
                 where, expected = f"{path}.values[{index}]", "its full name"
                 fix = (
                     f"projects/PROJECT/zones/ZONE/reservations/{name.rpartition('/')[2] or 'NAME'}"
                 )
-                problems.append(Problem(where, name[:80], expected, fix, rule="reservation"))
+                problems.append(RULES["reservation"].at(where, name[:80], expected, fix))
             told.add(name)
     return problems
 
@@ -182,7 +174,7 @@ def check_reservation_location(document: object, location: str) -> list[Problem]
                 where = f"{pool.path}.machineSpec.reservationAffinity.values[{index}]"
                 found = f"in {match['location']}, for a job in {location}"
                 expected = f"one in {location}"
-                problems.setdefault(name, Problem(where, found, expected, rule="location"))
+                problems.setdefault(name, RULES["location"].at(where, found, expected))
     return list(problems.values())
 
 
@@ -200,27 +192,26 @@ def _restarts(document: object, ours: bool) -> list[Problem]:
     problems = []
     if several and not restart and not disabled:
         problems.append(
-            Problem(
+            RULES["restart-job"].at(
                 f"{_PATH}.restartJobOnWorkerRestart",
                 "missing" if "restartJobOnWorkerRestart" not in scheduling else "false",
                 "true",
                 "the service starts a failed replica again in its place, and a static Horovod "
                 "job takes none in: the others wait for it without an end",
-                "error" if ours else "warning",
-                "restart",
+                severity="error" if ours else "warning",
             )
         )
     if restart and disabled and not ours:
         found = "true, with restartJobOnWorkerRestart"
         fix = "disableRetries wins, and nothing restarts"
         problems.append(
-            Problem(f"{_PATH}.disableRetries", found, "one of the two", fix, "warning", "restart")
+            RULES["restart-job"].at(
+                f"{_PATH}.disableRetries", found, "one of the two", fix, severity="warning"
+            )
         )
     if disabled and strategy_of(document) == "SPOT":
         fix = "the first machine that is taken back ends the job"
         problems.append(
-            Problem(
-                f"{_PATH}.disableRetries", "true with SPOT", "false", fix, "warning", "spot-retries"
-            )
+            RULES["spot-retries"].at(f"{_PATH}.disableRetries", "true with SPOT", fix=fix)
         )
     return problems

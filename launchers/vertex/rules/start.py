@@ -6,6 +6,7 @@ import json
 import re
 
 from launchers.core.model.problems import Problem
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import MODULE_FLAG, bootstrap
 from launchers.vertex.rules.image import is_reduction_server
 from launchers.vertex.rules.pools import Pool, pools, rank_pools
@@ -51,14 +52,13 @@ def words_in(pool: Pool) -> list[str]:
 
 
 def _not_guarded(pool: Pool) -> Problem:
-    return Problem(
+    return RULES["start-agent"].at(
         f"{pool.task_path}.command",
         "another start than ours",
         "the bootstrap of `launch vertex`",
         "its agent starts the ranks of all replicas as one job without ssh, asserts the world "
         "size in each, and passes every exit code on",
-        "warning",
-        "start-agent",
+        severity="warning",
     )
 
 
@@ -68,7 +68,7 @@ def _command(pool: Pool) -> list[Problem]:
     path = f"{pool.task_path}.command"
     expected = '["python3", "-c", the text of templates/vertex/bootstrap.py]'
     fix = "it unpacks the bundle, checks its hash and becomes the agent"
-    return [Problem(path, "another command", expected, fix, rule="start-agent")]
+    return [RULES["start-agent"].at(path, "another command", expected, fix)]
 
 
 def _words(pool: Pool) -> list[Problem]:
@@ -78,23 +78,23 @@ def _words(pool: Pool) -> list[Problem]:
     words = pool.words("args")
     if len(words) != 3 or pool.task.get("args") != words:
         expected = "three: the bundle, its hash, the script with its arguments"
-        return [Problem(path, f"{len(words)} texts", expected, rule="start-words")]
+        return [RULES["start-words"].at(path, f"{len(words)} texts", expected)]
     problems = []
     bundle, sha256, script = words
     match = _BUNDLE.fullmatch(bundle)
     if match is None:
         expected = "/gcs/BUCKET/launch/code/SHA256/sourcedir.tar.gz"
-        problems.append(Problem(f"{path}[0]", bundle[:80], expected, rule="start-bundle"))
+        problems.append(RULES["start-bundle"].at(f"{path}[0]", bundle[:80], expected))
     if not re.fullmatch(_SHA256, sha256) or (match and match["sha256"] != sha256):
         expected = "the hash that the bundle's folder has: 64 hexadecimal digits"
-        problems.append(Problem(f"{path}[1]", sha256[:64], expected, rule="start-bundle"))
+        problems.append(RULES["start-bundle"].at(f"{path}[1]", sha256[:64], expected))
     if words_in(pool) in ([], [MODULE_FLAG]):
         expected = "a JSON list of texts: the script, or -m and a module, first"
-        problems.append(Problem(f"{path}[2]", "something else", expected, rule="start-script"))
+        problems.append(RULES["start-script"].at(f"{path}[2]", "something else", expected))
     elif "$" in script:
         fix = "the service puts a variable's value for $(NAME)"
         problems.append(
-            Problem(f"{path}[2]", "a $", "each $ written as \\u0024", fix, rule="start-script")
+            RULES["start-script"].at(f"{path}[2]", "a $", "each $ written as \\u0024", fix)
         )
     return problems
 
@@ -106,14 +106,14 @@ def _same(pool: Pool, first: Pool) -> list[Problem]:
         if pool.task.get(key) != first.task.get(key):
             found = f"another {key} than the first pool's"
             where = f"{pool.task_path}.{key}"
-            problems.append(Problem(where, found, "the same", rule="pools-unlike"))
+            problems.append(RULES["pools-unlike"].at(where, found, "the same"))
     ours, theirs = dict(pool.environment), dict(first.environment)
     for name in sorted({*ours, *theirs}):
         if ours.get(name) != theirs.get(name):
             found = "missing" if name not in ours else "another value than in the first pool"
             where = f"{pool.task_path}.env.{name[:60]}"
             expected = "the same in both" if name in theirs else "no such variable, as there"
-            problems.append(Problem(where, found, expected, rule="pools-unlike"))
+            problems.append(RULES["pools-unlike"].at(where, found, expected))
     return problems
 
 
@@ -121,11 +121,10 @@ def _reduction_server(pool: Pool) -> list[Problem]:
     if is_reduction_server(pool) and not pool.words("command", "args"):
         return []
     return [
-        Problem(
+        RULES["start-agent"].at(
             pool.task_path,
             "a pool beside the ranks that is no reduction server",
             "Google's reduction server with its own start, or no such pool",
             "nothing there joins the job",
-            rule="start-agent",
         )
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from launchers.core.model.document import whole_number
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.planning.plan import counted, layout
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import words_of
 from launchers.vertex.rules.command import Start, python_words, read_start
 from launchers.vertex.rules.pools import (
@@ -82,7 +83,7 @@ def check_world_size(document: object, expected: int | None, ours: bool) -> list
     carried = carried_world_size(document) if ours else None
     if expected is not None and carried is not None and expected != carried:
         found = f"{carried}, as {WORLD_SIZE} says"
-        problems.append(Problem("--world-size", str(expected), found, rule="world-size"))
+        problems.append(RULES["world-size"].at("--world-size", str(expected), found))
     if carries_world_size(document):
         return problems + _numbers(document)
     return problems + _started(document, expected)
@@ -95,21 +96,21 @@ def _pools(document: object) -> list[Problem]:
     first = found[0] if found else None
     if first is None or first.index != 0:
         expected = "the pool of the primary replica"
-        problems.append(Problem(f"{_POOLS}[0]", "no such pool", expected, rule="pool-primary"))
+        problems.append(RULES["pool-primary"].at(f"{_POOLS}[0]", "no such pool", expected))
     elif first.replicas is not None and first.replicas != 1:
         where = f"{first.path}.replicaCount"
         fix = "the other replicas belong in the second pool"
         problems.append(
-            Problem(where, str(first.replicas), "1, the primary replica", fix, rule="pool-primary")
+            RULES["pool-primary"].at(where, str(first.replicas), "1, the primary replica", fix)
         )
     for pool in found:
         if pool.index and pool.replicas is not None and pool.replicas < 1:
             where = f"{pool.path}.replicaCount"
             expected = "at least 1, or {} for an unused pool"
-            problems.append(Problem(where, str(pool.replicas), expected, rule="pool-replicas"))
+            problems.append(RULES["pool-replicas"].at(where, str(pool.replicas), expected))
         if "containerSpec" not in pool.spec and "pythonPackageSpec" not in pool.spec:
             expected = "containerSpec or pythonPackageSpec"
-            problems.append(Problem(pool.path, "nothing to run", expected, rule="pool-task"))
+            problems.append(RULES["pool-task"].at(pool.path, "nothing to run", expected))
     return problems
 
 
@@ -124,15 +125,13 @@ def _numbers(document: object) -> list[Problem]:
             if value is None or value < 1:
                 found = dict(pool.environment).get(name, "missing")
                 expected = "a whole number from 1"
-                problems.append(Problem(f"{path}.{name}", found[:40], expected, rule="world-size"))
+                problems.append(RULES["world-size"].at(f"{path}.{name}", found[:40], expected))
         if replicas is not None and hosts is not None and hosts != replicas:
             expected = f"{replicas}, as many as the pools have replicas"
-            problems.append(Problem(f"{path}.{INSTANCES}", str(hosts), expected, rule="world-size"))
+            problems.append(RULES["world-size"].at(f"{path}.{INSTANCES}", str(hosts), expected))
         if replicas is not None and ranks and world is not None and world != replicas * ranks:
             expected = layout(replicas, ranks)
-            problems.append(
-                Problem(f"{path}.{WORLD_SIZE}", str(world), expected, rule="world-size")
-            )
+            problems.append(RULES["world-size"].at(f"{path}.{WORLD_SIZE}", str(world), expected))
         if ranks:
             problems += _gpus(pool, ranks, f"{path}.{PROCESSES}")
     return problems
@@ -159,7 +158,7 @@ def _started(document: object, expected: int | None) -> list[Problem]:
         cause = "the document does not say how many ranks it starts"
         where = found[0].task_path if found else _POOLS
         problems.append(
-            Problem(where, cause, f"world size {expected}", "", "unknown", "world-size")
+            RULES["world-size"].at(where, cause, f"world size {expected}", severity="unknown")
         )
     return problems
 
@@ -170,31 +169,23 @@ def _copies(pool: Pool, start: Start, replicas: int, expected: int | None) -> Pr
     gpus = pool.gpus or 1
     meant = expected if expected is not None else replicas * max(gpus, start.ranks or 1)
     severity: Severity = "warning" if expected is None else "error"
-    return Problem(
+    return RULES["world-size"].at(
         pool.task_path,
         f"{start.text} on each of {replicas} replicas: {replicas} jobs of {each} that know nothing "
         "of each other, and the job succeeds when the primary replica's does",
         f"one job of world size {meant}",
         f"launch vertex --instances {replicas} --gpus {pool.gpus} starts one, without ssh",
-        severity,
-        "world-size",
+        severity=severity,
     )
 
 
 def _other_size(pool: Pool, one: int, expected: int) -> Problem:
     found = f"it starts a world size of {one}"
-    return Problem(pool.task_path, found, f"world size {expected}", rule="world-size")
+    return RULES["world-size"].at(pool.task_path, found, f"world size {expected}")
 
 
 def _dropped(pool: Pool, start: Start) -> Problem:
-    return Problem(
-        pool.task_path,
-        f"{start.text}: {start.dropped}",
-        "the container's exit code is that of the training",
-        "a training that failed shows as a success",
-        "warning",
-        "exit-code",
-    )
+    return RULES["exit-code"].at(pool.task_path, f"{start.text}: {start.dropped}")
 
 
 def _gpus(pool: Pool, ranks: int, path: str) -> list[Problem]:
@@ -204,9 +195,9 @@ def _gpus(pool: Pool, ranks: int, path: str) -> list[Problem]:
     found = f"{ranks} on a replica with {counted(gpus, 'GPU')}"
     if ranks > gpus:
         expected = f"at most {gpus}: one rank a GPU"
-        return [Problem(path, found, expected, rule="ranks-above-gpus")]
+        return [RULES["ranks-above-gpus"].at(path, found, expected)]
     fix = f"{counted(gpus - ranks, 'GPU')} of each replica stay idle, and are paid for"
-    return [Problem(path, found, str(gpus), fix, "warning", "ranks-below-gpus")]
+    return [RULES["ranks-below-gpus"].at(path, found, str(gpus), fix)]
 
 
 def _number(pool: Pool, name: str) -> int | None:

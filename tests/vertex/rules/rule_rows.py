@@ -229,7 +229,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         machine("n1-standard-16", "NVIDIA_TESLA_K80", 4),
         f"{POOL}.machineSpec.acceleratorType",
-        "ended",
+        "accelerator-ended",
         "error",
     ),
     (
@@ -238,7 +238,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         machine("n1-standard-16", "NVIDIA_TESLA_P100", 4),
         f"{POOL}.machineSpec.acceleratorType",
-        "ended",
+        "accelerator-ended",
         "error",
     ),
     (
@@ -247,7 +247,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         machine("cloud-tpu"),
         f"{POOL}.machineSpec.machineType",
-        "tpu",
+        "no-tpu",
         "error",
     ),
     (
@@ -256,7 +256,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         machine("n1-standard-16", "TPU_V3", 8),
         f"{POOL}.machineSpec.acceleratorType",
-        "tpu",
+        "no-tpu",
         "error",
     ),
     (
@@ -283,7 +283,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         put(f"{WORKERS}.machineSpec", ...),
         f"{WORKERS}.machineSpec.machineType",
-        "machine",
+        "machine-missing",
         "error",
     ),
     (
@@ -423,7 +423,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SCHEDULING}.timeout", "1s"),
         put(f"{SCHEDULING}.timeout", "0s"),
         f"{SCHEDULING}.timeout",
-        "timeout",
+        "timeout-positive",
         "error",
     ),
     (
@@ -432,7 +432,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         put(f"{SCHEDULING}.restartJobOnWorkerRestart", False),
         f"{SCHEDULING}.restartJobOnWorkerRestart",
-        "restart",
+        "restart-job",
         "error",
     ),
     (
@@ -441,7 +441,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SCHEDULING}.restartJobOnWorkerRestart", True),
         NOTHING,
         f"{SCHEDULING}.restartJobOnWorkerRestart",
-        "restart",
+        "restart-job",
         "warning",
     ),
     (
@@ -450,7 +450,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         alone,
         NOTHING,
         f"{SCHEDULING}.restartJobOnWorkerRestart",
-        "restart",
+        "restart-job",
         "warning",
     ),
     (
@@ -459,7 +459,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(SCHEDULING, {"disableRetries": True}),
         put(SCHEDULING, {"disableRetries": True, "restartJobOnWorkerRestart": True}),
         f"{SCHEDULING}.disableRetries",
-        "restart",
+        "restart-job",
         "warning",
     ),
     (
@@ -547,7 +547,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put("labels", {"équipe_2-x": "x"}),
         put("labels", {"Team": "x"}),
         "labels.Team",
-        "label",
+        "label-text",
         "error",
     ),
     (
@@ -556,7 +556,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         put("labels", {"2x": ""}),
         "labels.2x",
-        "label",
+        "label-text",
         "error",
     ),
     (
@@ -565,7 +565,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put("labels", {"x": "a" * 63}),
         put("labels", {"x": "a" * 64}),
         "labels.x",
-        "label",
+        "label-text",
         "error",
     ),
     (
@@ -574,7 +574,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put("labels", {"x": "a_b-1"}),
         put("labels", {"x": "a b"}),
         "labels.x",
-        "label",
+        "label-text",
         "error",
     ),
     (
@@ -592,7 +592,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SPEC}.network", "projects/123/global/networks/default"),
         put(f"{SPEC}.network", "projects/my-project/global/networks/default"),
         f"{SPEC}.network",
-        "address",
+        "resource-address",
         "error",
     ),
     (
@@ -613,7 +613,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SPEC}.persistentResourceId", "a-1"),
         put(f"{SPEC}.persistentResourceId", "projects/p/locations/l/persistentResources/a"),
         f"{SPEC}.persistentResourceId",
-        "address",
+        "resource-address",
         "error",
     ),
     (
@@ -625,7 +625,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
             put(f"{SPEC}.network", "projects/1/global/networks/n"),
         ),
         f"{SPEC}.network",
-        "network-psc",
+        "network-twice",
         "error",
     ),
     (
@@ -634,7 +634,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{PSC}.networkAttachment", "name"),
         put(f"{PSC}.networkAttachment", "regions/r/networkAttachments/n"),
         f"{PSC}.networkAttachment",
-        "address",
+        "resource-address",
         "error",
     ),
     (
@@ -643,7 +643,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SPEC}.serviceAccount", "123-compute@developer.gserviceaccount.com"),
         put(f"{SPEC}.serviceAccount", "me@example.com"),
         f"{SPEC}.serviceAccount",
-        "address",
+        "resource-address",
         "error",
     ),
     (
@@ -661,7 +661,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SPEC}.tensorboard", BOARD),
         put(f"{SPEC}.tensorboard", "1"),
         f"{SPEC}.tensorboard",
-        "address",
+        "resource-address",
         "error",
     ),
     (
@@ -670,7 +670,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put(f"{SPEC}.baseOutputDirectory.outputUriPrefix", "gs://b-1.x/a b"),
         put(f"{SPEC}.baseOutputDirectory.outputUriPrefix", "/gcs/bucket"),
         f"{SPEC}.baseOutputDirectory.outputUriPrefix",
-        "address",
+        "resource-address",
         "error",
     ),
     (
@@ -679,7 +679,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         put("encryptionSpec.kmsKeyName", "projects/p/locations/l/keyRings/r/cryptoKeys/k"),
         put("encryptionSpec.kmsKeyName", "k"),
         "encryptionSpec.kmsKeyName",
-        "address",
+        "resource-address",
         "error",
     ),
     # images
