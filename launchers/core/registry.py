@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
@@ -38,6 +39,13 @@ def provider(name: str) -> Provider:
     module, _, attribute = PROVIDERS[name].partition(":")
     found: Provider = getattr(importlib.import_module(module), attribute)
     return found
+
+
+def data_files(name: str) -> list[Path]:
+    """The providers' own data files of that name; no module of theirs is imported."""
+    launchers = Path(__file__).resolve().parent.parent
+    folders = [launchers / place.split(".")[1] for place in PROVIDERS.values()]
+    return [folder / name for folder in folders if (folder / name).is_file()]
 
 
 def providers_with(role: Callable[[Provider], Role | None]) -> dict[str, Role]:

@@ -17,7 +17,7 @@ from launchers.core.planning.rows import proof_row, requirements_rows, source_ro
 from launchers.core.records import nonce
 from launchers.core.records.ledger import data_folder
 from launchers.core.rules.environment import problems_in_names
-from launchers.core.rules.secrets import AWS, HERE, problems_in_secrets, with_whole_paths
+from launchers.core.rules.secrets import HERE, problems_in_secrets, with_whole_paths
 from launchers.core.source.script import Source, bundle_of, locate, requirements_file, user_files
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.value_types import format_duration
@@ -91,7 +91,7 @@ def make_plan(job: JobSpec) -> LocalPlan:
         ),
         "LAUNCH_MODEL_DIR": str(folder.model),
     }
-    problems += problems_in_secrets(job.secrets, HERE, AWS, environment=job.environment)
+    problems += problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment)
     keras = choose_keras(job, source, _stack(python), job.instances * processes, os.environ)
     problems += keras.problems
     return LocalPlan(

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import problems_in_names
 
-# Form -> (what it looks like in a message, how it is recognised). entrypoints/secret_references.py
-# resolves them.
-AWS, GOOGLE, HERE = "aws", "google", "here"
-_FORMS = {
-    AWS: (
-        "the ARN of a secret (arn:aws:secretsmanager:...) or of a parameter (arn:aws:ssm:...)",
-        re.compile(
-            r"arn:aws[a-z-]*:(secretsmanager:[a-z0-9-]+:\d{12}:secret|ssm:[a-z0-9-]+:\d{12}:parameter)"
-            r"[:/].+"
-        ),
-    ),
-    GOOGLE: (
-        "a secret's version (projects/PROJECT/secrets/NAME/versions/VERSION)",
-        # A version is a number, an alias, or latest; names as Secret Manager's API has them.
-        re.compile(r"projects/[a-z0-9.:-]+/secrets/[\w-]{1,255}/versions/[\w-]{1,63}", re.ASCII),
-    ),
-    HERE: (
-        "env:NAME or file:PATH",
-        re.compile(r"env:[A-Za-z_]\w*|file:.+", re.DOTALL),
-    ),
-}
+_FORMS = Path(__file__).with_name("secret_forms.json")
+HERE = "here"  # the form that this machine alone can resolve
 
 
 def problems_in_secrets(
@@ -40,9 +24,10 @@ def problems_in_secrets(
     message carries what was given, since it may be the value itself.
 
     Args:
+        forms: Names of secret_forms.json.
         environment: The variables of ``--env``, whose names are taken.
     """
-    expected = ", or ".join(_FORMS[form][0] for form in forms)
+    expected = ", or ".join(_forms()[form]["title"] for form in forms)
     names = dict.fromkeys(secrets, "")
     both = [
         RULES["secret-twice"].at(f"--secret {name}", f"a variable that --env {name} sets, too")
@@ -57,7 +42,7 @@ def problems_in_secrets(
             _fix(reference),
         )
         for name, reference in secrets.items()
-        if not any(_FORMS[form][1].fullmatch(reference) for form in forms)
+        if not any(_is_of(form, reference) for form in forms)
     ]
 
 
@@ -72,6 +57,16 @@ def with_whole_paths(secrets: Mapping[str, str]) -> dict[str, str]:
 
 
 def _fix(reference: str) -> str:
-    if _FORMS[HERE][1].fullmatch(reference):
+    if _is_of(HERE, reference):
         return "env: and file: are this machine's; store the value where the job's role can read it"
     return "store the value there and give the reference to it"
+
+
+def _is_of(form: str, reference: str) -> bool:
+    return re.fullmatch(_forms()[form]["pattern"], reference) is not None
+
+
+@cache
+def _forms() -> dict[str, dict[str, str]]:
+    table: dict[str, dict[str, str]] = json.loads(_FORMS.read_bytes())["forms"]
+    return table

@@ -1,8 +1,8 @@
 """The gate: no cloud SDK that is older than what the job needs, or too new, is used.
 
 It looks at package metadata alone, imports no SDK and makes no network call. What each feature
-needs stands in minimums.json. It is necessary and not sufficient: even a new SDK may drop an
-argument, so the rendered request is checked by itself.
+needs stands in the minimums.json of its provider. It is necessary and not sufficient: even a new
+SDK may drop an argument, so the rendered request is checked by itself.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from launchers.core.model.problems import EXIT_SDK, LaunchError, Problem, did_you_mean
+from launchers.core.registry import data_files
 from launchers.core.sdk.installed import installed_version
 
 _INSTALLED = "installed"
 
 
 class SdkMinimum(NamedTuple):
-    """One row of minimums.json.
+    """One row of a provider's minimums.json.
 
     Attributes:
         package: Name of the distribution.
@@ -98,9 +98,8 @@ def check(
     """Which installed SDKs do not serve a job that uses ``features``.
 
     Args:
-        features: Names of minimums.json, such as ``sagemaker.request.RetryStrategy`` or
-            ``vertex.request.accelerator.NVIDIA_L4``. A feature needs what those above it need.
-            Below ``sagemaker.request`` and ``vertex.request.accelerator`` any name will do.
+        features: Names of the providers' minimums.json, ``PROVIDER.request.FIELD``. A feature
+            needs what those above it need. Below the names that such a file calls open any will do.
         ignore: Packages of `--ignore-sdk`: their findings are given, marked, and stop nothing.
         for_submission: Whether the job is about to be sent. In a dry run no finding stops it, and
             a package that is not installed is none.
@@ -147,27 +146,26 @@ def require(features: Iterable[str], *, ignore: Collection[str] = ()) -> list[Ga
 
 @cache
 def minimums() -> tuple[SdkMinimum, ...]:
-    """The rows of minimums.json."""
+    """The rows of every provider's minimums.json."""
     return tuple(
-        SdkMinimum(**{**row, "excluded": tuple(row.get("excluded", ()))}) for row in _data()["rows"]
+        SdkMinimum(**{**row, "excluded": tuple(row.get("excluded", ()))})
+        for table in _tables()
+        for row in table["rows"]
     )
 
 
 @cache
-def _data() -> Mapping[str, Any]:
-    path = Path(__file__).with_name("minimums.json")
-    data: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
-    return data
+def _tables() -> tuple[Mapping[str, Any], ...]:
+    return tuple(json.loads(path.read_text("utf-8")) for path in data_files("minimums.json"))
 
 
 def _wanted(features: Iterable[str]) -> list[SdkMinimum]:
     """The rows that ``features`` bring into play, and those of every job."""
     asked = sorted(set(features))
     known = {row.feature for row in minimums()}
+    open_names = tuple(f"{name}." for table in _tables() for name in table["open"]["features"])
     for feature in asked:
-        if feature not in known and not feature.startswith(
-            tuple(f"{prefix}." for prefix in _data()["open"]["features"])
-        ):
+        if feature not in known and not feature.startswith(open_names):
             raise ValueError(f"unknown feature {feature!r}; {did_you_mean(feature, known)}")
     return [
         row
@@ -249,9 +247,10 @@ def _needed(rows: list[SdkMinimum]) -> str:
 
 
 def _pip_line(package: str, needed: str) -> str:
-    pip = _data()["pip"]
-    bound = pip["bound"].get(package, "")
+    lines = [table["pip"] for table in _tables() if "pip" in table]
     if "<" not in needed:
-        needed = ",".join(filter(None, (needed, bound)))
-    words = [*pip["with"].get(package, ()), f"{package}{needed}"]
+        bounds = (pip["bound"].get(package, "") for pip in lines)
+        needed = ",".join(filter(None, (needed, *bounds)))
+    words = [word for pip in lines for word in pip["with"].get(package, ())]
+    words.append(f"{package}{needed}")
     return shlex.join([sys.executable, "-m", "pip", "install", "--upgrade", *words])

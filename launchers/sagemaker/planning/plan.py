@@ -17,7 +17,7 @@ from launchers.core.planning.plan import Plan
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.records import nonce
 from launchers.core.rules.environment import problems_in_names
-from launchers.core.rules.secrets import AWS, problems_in_secrets
+from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import bundle_of, locate, requirements_file
 from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.document import CHECKPOINT_PATH
@@ -122,7 +122,7 @@ def _problems(job: JobSpec, processes: int, machine: MachineChoice) -> list[Prob
     allowed = frozenset(job.allow_values)
     problems += problems_in_arguments(job.arguments, "--", allowed)
     problems += shown_arguments_problems(job.arguments)
-    problems += problems_in_secrets(job.secrets, AWS, environment=job.environment)
+    problems += problems_in_secrets(job.secrets, "aws", environment=job.environment)
     problems += _isolation(job)
     problems += rank_problems(processes, machine.gpus)
     if job.spot and job.max_wait is None:

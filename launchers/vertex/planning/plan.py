@@ -17,7 +17,7 @@ from launchers.core.planning.plan import Plan
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.records import nonce
 from launchers.core.rules.environment import problems_in_names
-from launchers.core.rules.secrets import GOOGLE, problems_in_secrets
+from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import bundle_of, locate, requirements_file
 from launchers.core.spec.job import JobSpec
 from launchers.vertex.document import (
@@ -136,7 +136,7 @@ def _problems(
     return [
         *problems_in_names(job.environment),
         *problems_in_arguments(job.arguments, "--", frozenset(job.allow_values)),
-        *problems_in_secrets(job.secrets, GOOGLE, environment=job.environment),
+        *problems_in_secrets(job.secrets, "google", environment=job.environment),
         *problems_in_flags(job, account),
         *rank_problems(processes, machine.gpus),
     ]
