@@ -36,6 +36,7 @@ VERBS = {
     "logs": ("logs", "Print a job's lines, of all ranks or of one."),
     "wait": ("wait", "Wait for a job's end; exit with its 0 or 1."),
     "cancel": ("cancel", "End a job."),
+    "import": ("import_job", "Write a launch.yaml from a job of AI Platform Training."),
     "init": ("init", "Write a commented launch.yaml and a small train.py."),
     "image": ("image", "Build, push and check the image that ranks run in."),
     "explain": ("explain", "Explain a rule that a problem names, or list them all."),
@@ -74,12 +75,28 @@ class Verbs(click.Group):
                     rule="verb-unknown",
                 )
             )
+        if any(word.partition("=")[0] == _IMPORT_FLAG for word in args):
+            raise LaunchError(_import_flag(args))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of verbs, from :data:`VERBS` alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+
+_IMPORT_FLAG = "--from-ai-platform"
+
+
+def _import_flag(words: list[str]) -> Problem:
+    """The flag is a verb now; the line that says the same."""
+    import shlex
+
+    before, _, rest = "\0".join(words[1:]).partition(_IMPORT_FLAG)
+    after = [word for word in [*rest[1:].split("\0"), *before.split("\0")] if word]
+    line = shlex.join(["launch", "import", *after])
+    expected, fix = "`launch import FILE`", f"write: {line}"
+    return Problem(_IMPORT_FLAG, "no option any more", expected, fix, rule="flag-unknown")
 
 
 @click.group(

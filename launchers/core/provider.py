@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -195,6 +195,26 @@ class Reader(ABC):
         """
 
 
+class Importer(ABC):
+    """Turns the job files of a service that is no more into launch.yaml. Pure."""
+
+    # The service's name.
+    service_title: ClassVar[str]
+
+    @abstractmethod
+    def imported(
+        self, config: Mapping[str, Any], words: Sequence[str], arguments: Sequence[str] | None
+    ) -> tuple[dict[str, Any], list[Problem]]:
+        """The keys of launch.yaml with their values, and the problems: an error for what has no
+        counterpart (the keys are then not all there), a warning for what changed.
+
+        Args:
+            config: The file's content.
+            words: The flags of that service's command line.
+            arguments: The script's own, or None where they are in the file.
+        """
+
+
 class Catalogue(ABC):
     """The machine types that a provider rents out. Pure."""
 
@@ -219,6 +239,7 @@ class Provider:
         service_class: Dotted path of its :class:`Service`, imported on use: no dry run needs it.
         contract: None where jobs run in no containers.
         reader: None where no other tool makes such documents.
+        importer: None where no older service had such jobs.
         catalogue: None where there are no machine types to choose from.
         listener: Is told what the service does.
     """
@@ -231,6 +252,7 @@ class Provider:
     contract: Contract | None = None
     reader: Reader | None = None
     catalogue: Catalogue | None = None
+    importer: Importer | None = None
     listener: Listener = SILENT
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
@@ -12,7 +12,7 @@ from launchers.core.model.jobs import Examined, JobDefinition
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
-from launchers.core.provider import Catalogue, Contract, Definer, Provider, Reader
+from launchers.core.provider import Catalogue, Contract, Definer, Importer, Provider, Reader
 from launchers.core.spec.job import JobSpec
 from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, mounted, script_of
 from launchers.vertex.options import VertexOptions
@@ -134,6 +134,23 @@ class VertexContract(Contract):
         return is_ours(definition.document)
 
 
+class AIPlatformImporter(Importer):
+    """Reads the training jobs of the AI Platform, which was shut down on 2025-01-31."""
+
+    service_title = "AI Platform Training"
+
+    def imported(
+        self, config: Mapping[str, Any], words: Sequence[str], arguments: Sequence[str] | None
+    ) -> tuple[dict[str, Any], list[Problem]]:
+        """See :mod:`launchers.vertex.ai_platform.convert`; ``words`` are gcloud's."""
+        from launchers.vertex.ai_platform.convert import convert
+        from launchers.vertex.ai_platform.input import read_words
+
+        flags, problems = read_words(words)
+        values, found = convert(config, flags, arguments)
+        return values, problems + found
+
+
 VERTEX = Provider(
     name="vertex",
     title="Google Vertex AI",
@@ -143,4 +160,5 @@ VERTEX = Provider(
     contract=VertexContract(),
     reader=VertexReader(),
     catalogue=VertexCatalogue(),
+    importer=AIPlatformImporter(),
 )

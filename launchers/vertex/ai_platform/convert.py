@@ -14,7 +14,7 @@ from typing import Any
 from launchers.core.model.problems import Problem
 from launchers.core.spec.value_types import format_duration
 from launchers.vertex.ai_platform.input import Given, load, merge
-from launchers.vertex.ai_platform.machines import Hardware, boot_disk, machine_of, master, worker
+from launchers.vertex.ai_platform.machines import Hardware, boot_disk, machine_named, master, worker
 from launchers.vertex.ai_platform.start import Training, training
 from launchers.vertex.tables import machines
 
@@ -150,11 +150,10 @@ def _own(given: Given, hardware: Hardware, problems: list[Problem]) -> dict[str,
 
 def _servers(given: Given, problems: list[Problem]) -> dict[str, Any]:
     """Reduction servers are Horovod's only use of the old parameter servers' pool."""
-    for replica, what in (("evaluator", "an evaluator"),):
-        if given.get(f"{_INPUT}.{replica}Count"):
-            expected = "no such replicas: evaluate in the training script, on rank 0"
-            where = given.where(f"{_INPUT}.{replica}Count")
-            problems.append(Problem(where, what, expected, rule=_REFUSED))
+    if given.get(f"{_INPUT}.evaluatorCount"):
+        expected = "no such replicas: evaluate in the training script, on rank 0"
+        where = given.where(f"{_INPUT}.evaluatorCount")
+        problems.append(Problem(where, "an evaluator", expected, rule=_REFUSED))
     path = f"{_INPUT}.parameterServerCount"
     count = given.get(path)
     if not count:
@@ -167,7 +166,7 @@ def _servers(given: Given, problems: list[Problem]) -> dict[str, Any]:
         return {}
     name = given.get(f"{_INPUT}.parameterServerType") or ""
     where = given.where(f"{_INPUT}.parameterServerType")
-    machine = machine_of(name, where, problems).machine if name else None
+    machine = machine_named(name, where, problems).machine if name else None
     return {"reduction_servers": count, "reduction_server_machine": machine or None}
 
 

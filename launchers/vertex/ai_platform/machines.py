@@ -50,7 +50,7 @@ def master(given: Given, problems: list[Problem]) -> Hardware:
             expected = "CUSTOM, which masterType belongs to"
             where = given.where(f"{_INPUT}.scaleTier")
             problems.append(Problem(where, str(tier), expected, rule="import-scale-tier"))
-        return _named(row["masterType"], given.where(f"{_INPUT}.scaleTier"), problems)
+        return machine_named(row["masterType"], given.where(f"{_INPUT}.scaleTier"), problems)
     if not named:
         expected = "the machine of the CUSTOM tier"
         where = f"{_INPUT}.masterType"
@@ -69,11 +69,6 @@ def worker(given: Given, problems: list[Problem]) -> Hardware:
     return _replica(given, "worker", problems)
 
 
-def machine_of(name: str, where: str, problems: list[Problem]) -> Hardware:
-    """A machine type of either service's tables."""
-    return _named(name, where, problems)
-
-
 def boot_disk(given: Given, replica: str) -> str | None:
     """``pd-ssd:200`` of a replica's diskConfig; None where it is the service's own."""
     config = given.get(f"{_INPUT}.{replica}Config.{_DISK}") or {}
@@ -85,7 +80,7 @@ def boot_disk(given: Given, replica: str) -> str | None:
 
 def _replica(given: Given, replica: str, problems: list[Problem]) -> Hardware:
     type_path = f"{_INPUT}.{replica}Type"
-    hardware = _named(given.get(type_path), given.where(type_path), problems)
+    hardware = machine_named(given.get(type_path), given.where(type_path), problems)
     path = f"{_INPUT}.{replica}Config.acceleratorConfig"
     config: Mapping[str, Any] = given.get(path) or {}
     kind, count = config.get("type", ""), config.get("count", 0)
@@ -108,7 +103,8 @@ def _replica(given: Given, replica: str, problems: list[Problem]) -> Hardware:
 _PAIR = "import-accelerator"
 
 
-def _named(name: str, where: str, problems: list[Problem]) -> Hardware:
+def machine_named(name: str, where: str, problems: list[Problem]) -> Hardware:
+    """A machine type of either service's tables."""
     row = load()["machine_types"].get(name)
     if row is None:
         return _machine_type(name, where, problems)

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from launchers.cli.verbs.from_ai_platform import import_words
+from launchers.cli.verbs.import_job import command
 from launchers.core.model.problems import LaunchError, errors
 from launchers.core.reading.job_file import read
+from launchers.core.reading.job_text import launch_yaml
 from launchers.vertex.ai_platform.convert import convert
-from launchers.vertex.ai_platform.file import launch_yaml
 from launchers.vertex.ai_platform.input import load, read_words
 from tests.cli.command import Launch
 
@@ -564,6 +564,11 @@ def test_every_field_and_flag_of_the_table_is_one_that_the_old_service_had():
 # What is written, and what the launcher makes of it.
 
 
+def imported(words: list[str], arguments: list[str] | None = None) -> int:
+    """`launch import`, with what followed `--`; gives the exit code."""
+    return command.main(words, standalone_mode=False, obj={"arguments": arguments})
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a script and the three configurations."""
@@ -579,7 +584,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_file_is_a_launch_yaml_with_the_changes_as_comments(here: Path):
-    assert import_words(["--from-ai-platform", "container.yaml"], None) == 0
+    assert imported(["container.yaml"]) == 0
     text = (here / "launch.yaml").read_text()
     assert "# Made from container.yaml of AI Platform Training" in text
     assert "4 x NVIDIA_TESLA_T4 take their place" in text
@@ -592,31 +597,31 @@ def test_the_file_is_a_launch_yaml_with_the_changes_as_comments(here: Path):
 
 def test_a_file_that_is_there_stays_unless_forced(here: Path, capsys: pytest.CaptureFixture[str]):
     (here / "launch.yaml").write_text("mine")
-    words = ["--from-ai-platform=container.yaml"]
-    assert import_words(words, None) == 2
+    words = ["container.yaml"]
+    assert imported(words) == 2
     assert (here / "launch.yaml").read_text() == "mine"
     assert "--force writes over it" in capsys.readouterr().err
-    assert import_words([*words, "--force"], None) == 0
+    assert imported([*words, "--force"]) == 0
     assert "instances: 4" in (here / "launch.yaml").read_text()
 
 
 def test_nothing_is_written_where_something_has_no_counterpart(here: Path):
-    words = ["--from-ai-platform", "container.yaml", "--scale-tier=premium-1", "-o", "x.yaml"]
-    assert import_words(words, None) == 2
+    words = ["container.yaml", "--scale-tier=premium-1", "-o", "x.yaml"]
+    assert imported(words) == 2
     assert not (here / "x.yaml").exists()
 
 
 def test_paths_begin_at_the_folder_of_the_file_that_is_written(here: Path):
-    words = ["--from-ai-platform", "empty.yaml", *PACKAGE_WORDS[5:], "-o", "sub/launch.yaml"]
-    assert import_words(words, None) == 0
+    words = ["empty.yaml", *PACKAGE_WORDS[5:], "-o", "sub/launch.yaml"]
+    assert imported(words) == 0
     values = read(here / "sub" / "launch.yaml")
     assert (values["source"], values["module"]) == ("..", "trainer.task")
 
 
 def test_a_module_that_is_not_there_is_a_warning(here: Path, capsys: pytest.CaptureFixture[str]):
     (here / "trainer" / "task.py").unlink()
-    words = ["--from-ai-platform", "empty.yaml", *PACKAGE_WORDS[5:]]
-    assert import_words(words, None) == 0
+    words = ["empty.yaml", *PACKAGE_WORDS[5:]]
+    assert imported(words) == 0
     assert "trainer.task in .: no such module" in capsys.readouterr().err
 
 
@@ -637,12 +642,12 @@ def test_a_module_of_a_container_stays_one():
 
 def test_a_script_that_is_not_there_is_a_warning(here: Path, capsys: pytest.CaptureFixture[str]):
     (here / "train.py").unlink()
-    assert import_words(["--from-ai-platform", "container.yaml"], None) == 0
+    assert imported(["container.yaml"]) == 0
     assert "train.py: no such file" in capsys.readouterr().err
 
 
 def test_the_answer_as_json_has_values_and_problems(here: Path, capsys: pytest.CaptureFixture[str]):
-    assert import_words(["--from-ai-platform", "container.yaml", "--json"], None) == 0
+    assert imported(["container.yaml", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["ok"], told["output"]) == (True, "launch.yaml")
     assert told["values"]["instances"] == 4
@@ -661,24 +666,43 @@ def test_a_file_that_cannot_be_read_is_told(here: Path, name: str, text: str | N
     if text is not None:
         (here / name).write_text(text)
     with pytest.raises(LaunchError) as caught:
-        import_words(["--from-ai-platform", name], None)
+        imported([name])
     assert caught.value.problems[0].rule == rule
 
 
-def test_the_command_imports_instead_of_submitting(here: Path):
+def test_the_command_takes_gclouds_line_and_what_follows_the_dashes(here: Path):
     launch = Launch(home=here / "home", folder=here)
     flags = ("--scale-tier", "custom", "--master-machine-type=n1-standard-16", "--script=train.py")
-    done = launch(
-        "vertex", "--from-ai-platform", "empty.yaml", *flags, "job", "--", "--epochs", "3"
-    )
+    done = launch("import", "empty.yaml", *flags, "job", "--", "--epochs", "3")
     assert done.code == 0, done.err
     assert "next: launch vertex --dry-run" in done.err
     assert read(here / "launch.yaml")["arguments"] == ("--epochs", "3")
-    assert "--from-ai-platform CONFIG" in launch("vertex", "--help").out
+
+
+def test_the_flag_of_old_is_an_error_that_prints_the_new_line(here: Path):
+    launch = Launch(home=here / "home", folder=here)
+    done = launch("vertex", "job", "--from-ai-platform=container.yaml", "-o", "a b", "--", "--lr")
+    assert done.code == 2
+    assert "write: launch import container.yaml -o 'a b' job" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (["--region", "container.yaml"], "FILE"),
+        (["container.yaml", "--config", "other.yaml"], "FILE"),
+        (["container.yaml", "--provider", "vertx"], "--provider"),
+    ],
+)
+def test_a_file_that_is_not_first_or_not_one_is_told(here: Path, words: list[str], path: str):
+    with pytest.raises(LaunchError) as caught:
+        imported(words)
+    assert caught.value.problems[0].path == path
+    assert not (here / "launch.yaml").exists()
 
 
 def test_an_empty_answer_of_convert_is_written_as_no_keys():
-    assert launch_yaml({}, [], "x.yaml").startswith("# Made from x.yaml")
+    assert launch_yaml({}, [], "x.yaml").startswith("# Made from x.yaml. ")
 
 
 POOLS = [
@@ -702,7 +726,7 @@ def test_a_dry_run_of_the_file_has_the_pools_of_the_old_job(
     replicas: list[str],
     world_size: int,
 ):
-    assert import_words(["--from-ai-platform", *words], ["--epochs", "3"]) == 0
+    assert imported(words, ["--epochs", "3"]) == 0
     launch = Launch(home=here / "home", folder=here)
     done = launch("vertex", "-f", "launch.yaml", "--dry-run")
     assert done.code == 0, done.err

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.problems import Problem
+from launchers.core.registry import PROVIDERS, provider
 
 _WIDTH = 98
 _COMMENTS = {
-    "instances": "the master and its workers",
+    "instances": "hosts",
     "processes": "ranks on each host; left out: one a GPU",
     "max_runtime": "end the job after this time",
     "args": "the script's arguments, verbatim and in order",
-    "vertex": "what only Vertex AI has",
 }
 
 
@@ -25,11 +25,11 @@ def launch_yaml(values: Mapping[str, Any], problems: Iterable[Problem], origin: 
     Args:
         values: Keys and values of launch.yaml, in their order.
         problems: What changed; each is a comment at the top.
-        origin: What it was made from, ``config.yaml``.
+        origin: What it was made from, ``config.yaml of AI Platform Training``.
     """
     import yaml
 
-    lines = [f"# Made from {origin} of AI Platform Training. Every key: `launch schema`."]
+    lines = [f"# Made from {origin}. Every key: `launch schema`."]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     changes = [str(replace(problem, rule="")) for problem in warnings]
     if changes:
@@ -45,7 +45,9 @@ def launch_yaml(values: Mapping[str, Any], problems: Iterable[Problem], origin: 
         )
     lines.append("")
     for key, value in values.items():
-        if key in _COMMENTS:
+        if key in PROVIDERS:
+            lines.append(f"# what only {provider(key).title} has")
+        elif key in _COMMENTS:
             lines.append(f"# {_COMMENTS[key]}")
         text = yaml.safe_dump(
             {key: value}, sort_keys=False, allow_unicode=True, default_flow_style=False, width=10**6

@@ -1,0 +1,135 @@
+"""`launch import FILE`: a job file of an older service becomes a launch.yaml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from launchers.cli.show.output import answer, say, say_problems
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    EXIT_OK,
+    LaunchError,
+    Problem,
+    did_you_mean,
+    errors,
+    writing,
+)
+from launchers.core.provider import Importer
+from launchers.core.reading.job_file import DEFAULT_FILE
+from launchers.core.reading.text_file import read_verbatim_mapping
+from launchers.core.registry import providers_with
+from launchers.core.source.python_module import module_file
+
+
+@click.command(
+    "import",
+    help="Write a launch.yaml from FILE, a job's configuration of AI Platform Training. What "
+    "`gcloud ml-engine jobs submit training` had is taken with it: the flags, JOB and, behind "
+    "`--`, the script's arguments. --source DIR and --script FILE say where the code lies.",
+    context_settings={"ignore_unknown_options": True, "max_content_width": 100},
+)
+@click.argument("file", metavar="FILE")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[JOB] [GCLOUD'S FLAGS]")
+@click.option(
+    "--provider", "name", default="vertex", metavar="NAME", help="Where the job shall run."
+)
+@click.option("-o", "--output", default=DEFAULT_FILE, metavar="FILE", help="Default: launch.yaml")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--config", metavar="FILE", hidden=True)
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def command(
+    file: str,
+    words: tuple[str, ...],
+    name: str,
+    output: str,
+    force: bool,
+    config: str | None,
+    as_json: bool,
+) -> int:
+    """Write the file, or nothing where something has no counterpart."""
+    importer = _importer(name)
+    if file.startswith("-") or config not in (None, file):
+        found, expected = (config or file), "the file, before all flags"
+        raise LaunchError(Problem("FILE", found, expected, rule="import-flag"))
+    target = Path(output)
+    content = read_verbatim_mapping(file)
+    arguments = click.get_current_context().obj["arguments"]
+    values, problems = importer.imported(content, words, arguments)
+    values = _placed(values, target.parent)
+    problems += _missing_script(values, target.parent)
+    if target.exists() and not force:
+        there = "a file that is already there"
+        fix = "--force writes over it, -o FILE writes another"
+        problems.append(Problem(output, there, "no such file yet", fix, rule="import-exists"))
+    failed = errors(problems)
+    if not failed:
+        from launchers.core.reading.job_text import launch_yaml
+
+        origin = f"{Path(file).name} of {importer.service_title}"
+        with writing(target, expected="a file that can be written"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(launch_yaml(values, problems, origin), encoding="utf-8")
+    if as_json:
+        answer(
+            {
+                "file": file,
+                "output": None if failed else output,
+                "ok": not failed,
+                "values": values,
+                "problems": [problem.as_dict() for problem in problems],
+            }
+        )
+    else:
+        say_problems(problems)
+        if failed:
+            say(f"{file}: {len(failed)} errors, so nothing was written")
+        else:
+            say(f"wrote {target}")
+            say(f"next: launch {name} {'' if output == DEFAULT_FILE else f'-f {output} '}--dry-run")
+    return EXIT_BAD_REQUEST if failed else EXIT_OK
+
+
+def _importer(name: str) -> Importer:
+    known = providers_with(lambda one: one.importer)
+    if name not in known:
+        expected, fix = "one of " + ", ".join(known), did_you_mean(name, known)
+        raise LaunchError(Problem("--provider", name, expected, fix, rule="provider-unknown"))
+    return known[name]
+
+
+def _placed(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """``values`` with script and source as paths from the folder of the launch.yaml, which is
+    where a launch.yaml's paths begin."""
+    placed = dict(values)
+    source = values.get("source")
+    if source:
+        placed["source"] = _from(folder, source)
+    if values.get("script"):
+        placed["script"] = _from(folder, os.path.join(source or "", values["script"]))
+    return placed
+
+
+def _from(folder: Path, path: str) -> str:
+    path = os.path.expanduser(path)
+    return path if os.path.isabs(path) else os.path.relpath(path, folder)
+
+
+def _missing_script(values: Mapping[str, Any], folder: Path) -> list[Problem]:
+    """A warning where the script does not lie where launch.yaml will look for it."""
+    module = values.get("module")
+    if module and not module_file(folder / values.get("source", "."), module):
+        where = f"{module} in {values.get('source') or folder}"
+        expected, fix = "the module on this machine", "--source DIR says where its name starts from"
+        return [Problem(where, "no such module", expected, fix, "warning", "import-script")]
+    script = values.get("script")
+    if not script or (folder / script).is_file():
+        return []
+    expected = "the script on this machine"
+    fix = "--source DIR --script FILE say where it lies"
+    where = str(folder / script)
+    return [Problem(where, "no such file", expected, fix, "warning", "import-script")]
