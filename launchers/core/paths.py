@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.catalogue import RULES
+from launchers.core.model.problems import LaunchError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -42,11 +43,10 @@ def _shipped(name: str) -> Path:
         if folder.is_dir():
             return folder
     raise LaunchError(
-        Problem(
-            path=str(_PACKAGE),
-            found=f"no folder {name} in the package or beside it",
-            expected="a clone of the repository, or an installed wheel",
-            fix="Install it again: pip install --force-reinstall .",
-            rule="installation-incomplete",
+        RULES["installation-incomplete"].at(
+            str(_PACKAGE),
+            f"no folder {name} in the package or beside it",
+            "a clone of the repository, or an installed wheel",
+            "Install it again: pip install --force-reinstall .",
         )
     )

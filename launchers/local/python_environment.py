@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.model.problems import Problem
+from launchers.local.catalogue import RULES
 
 # By the names of PythonEnvironment's fields.
 _PACKAGES = {
@@ -100,12 +101,8 @@ def inspect(named: str | None) -> tuple[PythonEnvironment, list[Problem]]:
         found = json.loads(answer.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         reason = "no such file" if not Path(path).exists() else f"it cannot be run: {_short(error)}"
-        problem = Problem(
-            origin if origin.startswith("--") else f"${origin}",
-            f"{path} ({reason})",
-            "a Python interpreter",
-            "name one with --python PATH",
-            rule="local-python",
+        problem = RULES["local-python"].at(
+            origin if origin.startswith("--") else f"${origin}", f"{path} ({reason})"
         )
         return PythonEnvironment(path, origin), [problem]
     return PythonEnvironment(path, origin, **found), []

@@ -21,6 +21,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.planning.gpu_pinning import without_comments
 from launchers.core.planning.plan import Row
 from launchers.core.source.script import Source
+from launchers.local.catalogue import RULES
 from launchers.local.job_folder import JobFolder
 
 PREFIX = "SM_"
@@ -240,18 +241,17 @@ def _dropped_row(label: str, given: Mapping[str, str]) -> tuple[Row, ...]:
 
 
 def _no_folder(name: str, folder: str) -> Problem:
-    return Problem(
-        "--channel", f"{name}={folder} (no such folder)", "NAME=FOLDER", rule="local-channel"
+    return RULES["local-channel"].at(
+        "--channel", f"{name}={folder} (no such folder)", "NAME=FOLDER"
     )
 
 
 def _no_channel(name: str, file: str) -> Problem:
     channel = name.removeprefix(_CHANNEL).lower()
-    return Problem(
+    return RULES["local-channel"].at(
         name,
         f"{file} names it, and no folder is given for it",
         "a folder, where the script needs one",
         f"--channel {channel}=FOLDER",
-        "warning",
-        "local-channel",
+        severity="warning",
     )

@@ -14,6 +14,7 @@ from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
 from launchers.core.provider import Contract
 from launchers.core.source.bundle import SourceBundle
 from launchers.docker.engine import engine
+from launchers.rehearsal.catalogue import RULES
 from launchers.rehearsal.course.course import Audience, Course
 from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.course.uninterrupted import uninterrupted
@@ -83,12 +84,11 @@ def rehearse(
 
 
 def _engine_gone(error: Exception) -> Problem:
-    return Problem(
+    return RULES["docker-engine"].at(
         "Docker engine",
         f"it went away before the job ran ({type(error).__name__})",
         "an engine that stays",
         "look into its log, and start again",
-        rule="docker-engine",
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from launchers.core.analysis.facts import facts_in
 from launchers.core.analysis.strategy_reader import read
+from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.source.texts import SourceTexts
@@ -58,7 +59,7 @@ def _texts_in(source: Path) -> tuple[SourceTexts, frozenset[str]]:
     if not source.is_file() or not tarfile.is_tarfile(source):
         found = "no such file or folder" if not source.exists() else "neither a folder nor a tar"
         raise LaunchError(
-            Problem(f"--source {source}", found, "a folder, or a .tar.gz", rule="rehearsal-source")
+            RULES["rehearsal-source"].at(f"--source {source}", found, "a folder, or a .tar.gz")
         )
     contents = {}
     with tarfile.open(source) as archive:
@@ -92,11 +93,6 @@ def _script(program: Sequence[str], texts: SourceTexts) -> str:
 
 def _not_there(source: str, program: Sequence[str]) -> Problem:
     named = " ".join(program[:2]) if program[0] == "-m" else program[0]
-    return Problem(
-        f"--source {source}",
-        f"no {named}, which the document runs",
-        "the folder of the document's code",
-        "What the ranks train by was not read",
-        severity="warning",
-        rule="source-of-document",
+    return RULES["source-of-document"].at(
+        f"--source {source}", f"no {named}, which the document runs"
     )

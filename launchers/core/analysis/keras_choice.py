@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.paths import images_folder
 from launchers.core.planning.plan import Row
@@ -126,13 +127,8 @@ def _problems(
         found.append(_missing(decision, stack))
     if job.keras == "3" and brings == "2":
         found.append(
-            Problem(
-                "--keras",
-                f"3, and TensorFlow {stack.tensorflow} of the ranks brings Keras 2",
-                "TensorFlow 2.16 or later",
-                "leave --keras out, or take a newer TensorFlow",
-                "warning",
-                rule="keras-too-new",
+            RULES["keras-too-new"].at(
+                "--keras", f"3, and TensorFlow {stack.tensorflow} of the ranks brings Keras 2"
             )
         )
     if decision.keras == "3" and not decision.missing and use.wrapper and world_size > 1:
@@ -140,14 +136,10 @@ def _problems(
         if not use.new:
             fix = f"--keras 2; {fix}"
         found.append(
-            Problem(
+            RULES["keras-3-wrapper"].at(
                 f"{use.wrapper.file}:{use.wrapper.line}",
                 f"{use.wrapper.what} of Horovod with Keras 3 ({decision.why})",
-                "Keras 2, or gradients that the script averages itself; on Keras 3 the rank is "
-                "refused before its first step",
-                fix,
-                "warning",
-                rule="keras-3-wrapper",
+                fix=fix,
             )
         )
     return found
@@ -155,13 +147,11 @@ def _problems(
 
 def _missing(decision: Any, stack: Stack) -> Problem:
     asked = decision.keras == "2"
-    return Problem(
+    return RULES["keras-missing"].at(
         "--keras" if asked else "keras",
         f"TensorFlow {stack.tensorflow} with Keras 3, and no tf-keras",
-        "tf-keras, which is Keras 2; Horovod's Keras parts do not work on Keras 3",
-        f"pip install '{decision.missing}' for the ranks' Python",
-        "error" if asked else "warning",
-        rule="keras-missing",
+        fix=f"pip install '{decision.missing}' for the ranks' Python",
+        severity="error" if asked else "warning",
     )
 
 

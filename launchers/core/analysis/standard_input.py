@@ -21,6 +21,7 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 
 _READS = {"read", "readline", "readlines", "buffer", "detach"}
@@ -64,14 +65,12 @@ def problems(script: Path, where: str) -> list[Problem]:
     ready = has_data()
     found = "data is waiting there" if ready else "it is a pipe or a file"
     return [
-        Problem(
+        RULES["stdin-lost"].at(
             "standard input",
             f"{found}, and {script.name} reads it; it is not handed to {where}",
-            "data in a file, whose path the script gets",
-            f"save it and pass it on: launch ... {script.name} -- --data FILE; to start without "
-            "it, add </dev/null",
-            "error" if ready else "warning",
-            rule="stdin-lost",
+            fix=f"save it and pass it on: launch ... {script.name} -- --data FILE; to start "
+            "without it, add </dev/null",
+            severity="error" if ready else "warning",
         )
     ]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from launchers.core.analysis.facts import SourceFacts, facts_of
 from launchers.core.analysis.python_syntax import Fault, fault_of_error, fault_of_script
 from launchers.core.analysis.strategy_search import HOROVOD, NONE, OTHER, Sight, search
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan, Row
 from launchers.core.source.script import bundle_of, locate
@@ -102,12 +103,11 @@ def _problem(sight: Sight, shown: str, world_size: int, alone: str) -> Problem:
     expected = f"Horovod at world size {world_size}"
     if sight.kind == OTHER:
         instead = sight.instead or "use Horovod instead"
-        return Problem(
+        return RULES["strategy-other"].at(
             shown,
             f"{sight.other} and no Horovod ({sight.other_use})",
             expected,
             f"{_sentence(instead)}; {alone}{_SAY_SO}",
-            rule="strategy-other",
         )
     if sight.kind == NONE:
         others = sight.files - 1
@@ -115,24 +115,15 @@ def _problem(sight: Sight, shown: str, world_size: int, alone: str) -> Problem:
         if others:
             named = f"the {others} files" if others > 1 else "the file"
             read = f"neither it nor {named} that it imports uses Horovod"
-        return Problem(
+        return RULES["strategy-none"].at(
             shown,
             f"{read}: {world_size} ranks would each do all the work alone",
             expected,
             f"Bring it in with hvd.init() and a wrapped optimizer (`launch init` writes an "
             f"example); {alone}{_SAY_SO}",
-            rule="strategy-none",
         )
     found = f"{sight.other} ({sight.other_use}) and no Horovod" if sight.other else "no Horovod"
-    return Problem(
-        shown,
-        f"{found} in what can be read; {sight.why}",
-        expected,
-        "A rank that never calls hvd.init() fails the job at its end; where Horovod comes from "
-        "there, --strategy horovod says so",
-        severity="warning",
-        rule="strategy-unseen",
-    )
+    return RULES["strategy-unseen"].at(shown, f"{found} in what can be read; {sight.why}", expected)
 
 
 def _sentence(text: str) -> str:
@@ -167,34 +158,33 @@ def _fault_problem(fault: Fault, shown: str, path: str, given: bool) -> Problem:
     place = f"{shown}:{fault.line}" if fault.line else shown
     if fault.kind == "notebook":
         fix = f"Make it one: jupyter nbconvert --to script {shown}"
-        return Problem(place, "is a notebook", _PLAIN, fix, rule="script-notebook")
+        return RULES["script-notebook"].at(place, "is a notebook", _PLAIN, fix)
     if fault.kind == "empty":
         fix = "Name the script that trains"
-        return Problem(place, fault.text, "a script that trains", fix, rule="script-empty")
+        return RULES["script-empty"].at(place, fault.text, fix=fix)
     if fault.kind == "binary":
-        return Problem(place, "is not text", _PLAIN, rule="script-binary")
+        return RULES["script-binary"].at(place, "is not text", _PLAIN)
     if fault.kind == "shell":
         fix = "Name the Python script that it starts"
-        return Problem(place, f"is a shell script ({fault.text})", _PLAIN, fix, rule="script-shell")
+        return RULES["script-shell"].at(place, f"is a shell script ({fault.text})", _PLAIN, fix)
     if fault.kind == "magic":
         found = f"{fault.text!r} is a line for a notebook"
         fix = "Take such lines out, or write them in Python: the ranks run the file with python"
-        return Problem(place, found, "plain Python", fix, rule="script-notebook")
+        return RULES["script-notebook"].at(place, found, "plain Python", fix)
     if fault.kind == "old":
         fix = "Bring it up to date: no rank runs Python 2"
-        return Problem(place, f"is Python 2: {fault.text}", "Python 3", fix, rule="script-syntax")
+        return RULES["script-syntax"].at(place, f"is Python 2: {fault.text}", "Python 3", fix)
     ours = _our_python()
     fix = "Mend it; `python -m py_compile` shows the line"
     severe = fault.certain and not given
     if not fault.certain:
         fix = "It runs where the ranks' Python is new enough for it"
-    return Problem(
+    return RULES["script-syntax"].at(
         place,
         f"a syntax error: {fault.text}",
         f"what Python {ours} can read",
         fix,
         severity="error" if severe else "warning",
-        rule="script-syntax",
     )
 
 

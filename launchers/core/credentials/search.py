@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from launchers.core.catalogue import RULES
 from launchers.core.credentials.names import (
     NameKind,
     is_literal,
@@ -174,14 +175,12 @@ def problems_in_arguments(
 
 
 def _problem(path: str, name: str, kind: str, value: str, variable: str) -> Problem:
-    return Problem(
-        path=path,
-        found=f"looks like {kind}: {mask(value)}",
-        expected="no credential, since a job definition and its logs can be read by others",
+    return RULES["credential"].at(
+        path,
+        f"looks like {kind}: {mask(value)}",
         fix=f"Store it in the provider's secret manager, pass --secret {variable}=REFERENCE "
         f"({REFERENCE_FORMS}), and read the environment variable {variable} in the script; "
         f"if it is no credential, --allow-value '{name}' lets it pass",
-        rule="credential",
     )
 
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
 from launchers.core.model.problems import (
     LaunchError,
     NameTakenError,
-    Problem,
     did_you_mean,
     writing,
 )
@@ -145,15 +145,7 @@ class Ledger:
                     ),
                 )
         except sqlite3.IntegrityError:
-            raise NameTakenError(
-                Problem(
-                    "name",
-                    entry.name,
-                    "a name that the ledger does not hold",
-                    "run the command again",
-                    rule="ledger-name-taken",
-                )
-            ) from None
+            raise NameTakenError(RULES["ledger-name-taken"].at("name", entry.name)) from None
 
     def update(self, entry: Entry, **changes: Any) -> None:
         """Set columns of a job. A state that is final stays, whoever comes second."""
@@ -212,21 +204,19 @@ class Ledger:
             return max(near, key=lambda job: job.run)
         if bases:
             raise LaunchError(
-                Problem(
+                RULES["job-ambiguous"].at(
                     "JOB",
                     f"{word} ({len(bases)} jobs begin so)",
                     "a prefix of one job",
                     "one of " + ", ".join(sorted(base for _, base in bases)[:6]),
-                    rule="job-ambiguous",
                 )
             )
         raise LaunchError(
-            Problem(
+            RULES["job-unknown"].at(
                 "JOB",
                 word,
                 "a job of `launch list`",
                 did_you_mean(word, [job.name for job in jobs]) or "see `launch list`",
-                rule="job-unknown",
             )
         )
 
@@ -266,15 +256,7 @@ class Ledger:
         except sqlite3.IntegrityError:
             raise
         except (sqlite3.Error, OSError) as error:
-            raise LaunchError(
-                Problem(
-                    str(self.path),
-                    str(error),
-                    "a ledger that can be read and written",
-                    "free space, mend its rights, or set LAUNCH_HOME to another folder",
-                    rule="ledger-unusable",
-                )
-            ) from None
+            raise LaunchError(RULES["ledger-unusable"].at(str(self.path), str(error))) from None
 
 
 def _add_nonce(connection: sqlite3.Connection) -> None:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from launchers.core.model.problems import EXIT_SDK, LaunchError, Problem, did_you_mean
+from launchers.core.catalogue import RULES
+from launchers.core.model.problems import EXIT_SDK, LaunchError, Problem, Severity, did_you_mean
 from launchers.core.registry import data_files
 from launchers.core.sdk.installed import installed_version
 
@@ -82,14 +83,9 @@ class GateFinding:
             found += f" (goes on because of --ignore-sdk {self.package})"
         elif not self.stops:
             found += " (submission would stop here)"
-        return Problem(
-            path=self.package,
-            found=found,
-            expected=f"{self.needed or 'any version'}, since {'; '.join(self.why)}",
-            fix=self.fix,
-            severity="error" if self.stops else "warning",
-            rule=f"sdk.{self.package}",
-        )
+        expected = f"{self.needed or 'any version'}, since {'; '.join(self.why)}"
+        severity: Severity = "error" if self.stops else "warning"
+        return RULES["sdk-version"].at(self.package, found, expected, self.fix, severity)
 
 
 def check(
@@ -178,9 +174,7 @@ def _wanted(features: Iterable[str]) -> list[SdkMinimum]:
 def _refuse_unknown(ignore: Collection[str]) -> None:
     known = sorted({row.package for row in minimums()})
     problems = [
-        Problem(
-            "--ignore-sdk", name, ", ".join(known), did_you_mean(name, known), rule="sdk-ignore"
-        )
+        RULES["sdk-ignore"].at("--ignore-sdk", name, ", ".join(known), did_you_mean(name, known))
         for name in ignore
         if name not in known
     ]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from launchers.core.catalogue import RULES
 from launchers.core.credentials.search import scan_text
 from launchers.core.model.problems import LaunchError, Problem, errors
 from launchers.core.source import exclusions as left_behind
@@ -213,8 +214,7 @@ def _refused_source(source: Path) -> Problem | None:
     """Why ``source`` as a whole is refused."""
 
     def refuse(found: str, fix: str) -> Problem:
-        expected = "a folder with the training script and what it imports"
-        return Problem("--source", f"{source} {found}", expected, fix, rule="source-folder")
+        return RULES["source-folder"].at("--source", f"{source} {found}", fix=fix)
 
     if not source.exists():
         return refuse("does not exist", "Check the path")
@@ -261,14 +261,12 @@ class _CredentialSearch:
 
 
 def _credential(path: str, line: int, kind: str) -> Problem:
-    return Problem(
-        path=f"{path}:{line}",
-        found=f"holds what looks like {kind}",
-        expected="no credential in a source that is uploaded",
+    return RULES["source-credential"].at(
+        f"{path}:{line}",
+        f"holds what looks like {kind}",
         fix="Read it from an environment variable and pass that with --secret NAME=REFERENCE, or "
         "leave the file out with a line in .launchignore; if it is no credential, "
         f"--allow-value '{path}' lets the file pass",
-        rule="source-credential",
     )
 
 
@@ -278,11 +276,8 @@ def _too_large(files: Iterable[BundleFile], size: int) -> Problem:
         f"{file.name.removeprefix(SOURCE_FOLDER + '/')} {file.size / 1e6:.1f} MB"
         for file in largest
     )
-    return Problem(
-        path="--source",
-        found=f"{size / 1e6:.0f} MB; the largest files: {listed}",
-        expected=f"at most {MAX_BYTES / 1e6:.0f} MB",
-        fix="Name what the script does not need in .launchignore, and bring data by --channel or "
-        "from a bucket",
-        rule="source-size",
+    return RULES["source-size"].at(
+        "--source",
+        f"{size / 1e6:.0f} MB; the largest files: {listed}",
+        f"at most {MAX_BYTES / 1e6:.0f} MB",
     )

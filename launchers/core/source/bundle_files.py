@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.source import exclusions as left_behind
 from launchers.core.source import tar_stream
@@ -47,13 +48,7 @@ def runtime_files(entrypoints: Path) -> tuple[list[BundleFile], list[Problem]]:
     folder = entrypoints / _RUNTIME_FOLDER
     paths += [path for path in sorted(folder.rglob("*")) if "__pycache__" not in path.parts]
     problems = [
-        Problem(
-            path=str(entrypoints / name),
-            found="is missing",
-            expected="the launcher's own file that runs beside every script",
-            fix="Install the launcher again",
-            rule="source-runtime",
-        )
+        RULES["source-runtime"].at(str(entrypoints / name), "is missing")
         for name in _RUNTIME
         if not (entrypoints / name).is_file()
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem, did_you_mean
 
 _EXPECTED = "a module in the source, as `python -m` takes it"
@@ -85,4 +86,4 @@ def _modules(folder: Path) -> list[str]:
 
 
 def _problem(found: str, fix: str) -> Problem:
-    return Problem("-m", found, _EXPECTED, fix, rule="module-missing")
+    return RULES["module-missing"].at("-m", found, _EXPECTED, fix)

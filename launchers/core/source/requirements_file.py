@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 
 _OTHER_FILE = re.compile(
@@ -26,12 +27,12 @@ def problems_in_requirements(path: Path) -> list[Problem]:
     """
     if not path.is_file():
         found = "is not a file" if path.exists() else "does not exist"
-        return [Problem("--requirements", f"{path} {found}", "a requirements file of pip")]
+        return [RULES["requirements-unreadable"].at("--requirements", f"{path} {found}")]
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except (UnicodeDecodeError, PermissionError) as error:
         found = f"{path} cannot be read: {type(error).__name__}"
-        return [Problem("--requirements", found, "a readable text file in UTF-8")]
+        return [RULES["requirements-unreadable"].at("--requirements", found)]
     problems = []
     for number, line in enumerate(lines, start=1):
         match = _OTHER_FILE.match(line.strip())
@@ -42,11 +43,6 @@ def problems_in_requirements(path: Path) -> list[Problem]:
 
 
 def _needs_another_file(path: Path, number: int, other: str) -> Problem:
-    return Problem(
-        path=f"{path}:{number}",
-        found=f"needs the local file or folder {other}, which does not travel with it",
-        expected="requirements that are complete in one file",
-        fix="Write its lines here (`pip-compile` makes one file of several), or put the package "
-        "into the source instead",
-        rule="requirements-local",
+    return RULES["requirements-local"].at(
+        f"{path}:{number}", f"needs the local file or folder {other}, which does not travel with it"
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.source import exclusions as left_behind
 from launchers.core.source.ignore_rules import IgnoreRules
@@ -58,16 +59,7 @@ class Tree:
 
 def changed_while_read(path: str | Path) -> LaunchError:
     """The error for a source that is not the same at two looks."""
-    return LaunchError(
-        Problem(
-            path=str(path),
-            found="changed while it was being read",
-            expected="a source that stays as it is until the job is submitted",
-            fix="Run the command again when nothing writes there, or leave the file out with a "
-            "line in .launchignore",
-            rule="source-changed",
-        )
-    )
+    return LaunchError(RULES["source-changed"].at(str(path), "changed while it was being read"))
 
 
 def read_tree(root: Path, without: frozenset[str] = frozenset()) -> Tree:
@@ -193,37 +185,21 @@ class _Walk:
     def _leads_out(self, path: str, target: str) -> None:
         self._leave(path, "a link out of the source")
         self.tree.problems.append(
-            Problem(
-                path=path,
-                found=f"is a link to {target}, which does not travel",
-                expected="what the script needs to lie in the source",
-                fix="Copy it there, or choose a --source that holds both; if the script does not "
-                "need it, name it in .launchignore",
-                severity="warning",
-                rule="source-link",
-            )
+            RULES["source-link"].at(path, f"is a link to {target}, which does not travel")
         )
 
     def _unreadable(self, path: str) -> None:
         self.tree.problems.append(
-            Problem(
-                path=path,
-                found="cannot be read by this user",
-                expected="a source that can be read whole",
+            RULES["source-unreadable"].at(
+                path,
+                "cannot be read by this user",
                 fix=f"Run `chmod u+rX {path}`, or name it in .launchignore",
-                rule="source-unreadable",
             )
         )
 
     def _unnameable(self, path: str) -> None:
         self.tree.problems.append(
-            Problem(
-                path=ascii(path).strip("'"),
-                found="has a name that is not UTF-8",
-                expected="names that mean the same on every machine",
-                fix="Rename it",
-                rule="source-name",
-            )
+            RULES["source-name"].at(ascii(path).strip("'"), "has a name that is not UTF-8")
         )
 
 

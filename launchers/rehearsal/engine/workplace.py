@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from launchers.core.model.problems import LaunchError, Problem, writing
+from launchers.core.model.problems import LaunchError, writing
 from launchers.core.records.ledger import data_folder
+from launchers.rehearsal.catalogue import RULES
 from launchers.rehearsal.engine.labels import Labels
 
 # tmpfs on Linux: what lies there never reaches a disk.
@@ -55,13 +56,7 @@ class Workplace:
             _make_labelled(self.memory, self._labels)
         except OSError as error:
             raise LaunchError(
-                Problem(
-                    "--with-credentials",
-                    f"{MEMORY}: {error.strerror}",
-                    "a folder in memory, so that no credential reaches a disk",
-                    "leave the flag out",
-                    rule="memory-folder",
-                )
+                RULES["memory-folder"].at("--with-credentials", f"{MEMORY}: {error.strerror}")
             ) from None
 
     def remove(self) -> None:

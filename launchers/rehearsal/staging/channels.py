@@ -10,6 +10,7 @@ from pathlib import Path
 
 from launchers.core.model.containers import Channel, Container, DataSource
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
+from launchers.rehearsal.catalogue import RULES
 
 
 @dataclass(frozen=True)
@@ -123,4 +124,4 @@ def _share(folder: Path, shares: Path, index: int, hosts: int) -> Path:
 
 
 def _wrong(word: str, found: str, expected: str, fix: str = "") -> Problem:
-    return Problem(f"--local-channel {word}", found, expected, fix, rule="local-channel")
+    return RULES["local-channel"].at(f"--local-channel {word}", found, expected, fix)

@@ -17,6 +17,7 @@ from launchers.core.paths import entrypoints_folder
 from launchers.core.source.bundle import SourceBundle, scan
 from launchers.core.source.bundle_files import BundleFile, tar
 from launchers.core.source.tree import read_tree
+from launchers.rehearsal.catalogue import RULES
 
 _GUARD = "guard.py"
 
@@ -152,4 +153,4 @@ def _leads_out(name: str) -> bool:
 
 
 def _wrong(source: Path, found: str, expected: str, fix: str = "") -> Problem:
-    return Problem(f"--source {source}", found, expected, fix, rule="rehearsal-source")
+    return RULES["rehearsal-source"].at(f"--source {source}", found, expected, fix)

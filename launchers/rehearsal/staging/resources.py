@@ -11,6 +11,7 @@ from launchers.core.model.containers import Container
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.image.names import default_image
 from launchers.machine.devices import visible_gpus
+from launchers.rehearsal.catalogue import RULES
 from launchers.rehearsal.engine.cluster import Limits, explanation
 
 # Left to the engine, to this launcher and to whoever works on the machine.
@@ -99,10 +100,8 @@ def _no_image(client: Any, image: str, reason: str) -> Problem:
         if ours
         else ("--rehearsal-image IMAGE (`launch image build` makes one)")
     )
-    return Problem(
+    return RULES["rehearsal-image"].at(
         "image",
         f"{image} is not on this machine and cannot be pulled: {reason[:200]}",
-        "the image that the document names",
-        f"rehearse in another: {stand_in}; or submit with another: --image IMAGE",
-        rule="rehearsal-image",
+        fix=f"rehearse in another: {stand_in}; or submit with another: --image IMAGE",
     )

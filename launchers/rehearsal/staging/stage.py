@@ -9,13 +9,14 @@ from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import JobDefinition
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
 from launchers.core.proof import expected_of
 from launchers.core.provider import Contract
 from launchers.core.records import nonce
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import INIT
+from launchers.rehearsal.catalogue import RULES
 from launchers.rehearsal.engine.cluster import Limits
 from launchers.rehearsal.engine.volumes import filled_once
 from launchers.rehearsal.engine.workplace import Workplace
@@ -231,12 +232,11 @@ class _Staging:
             return archive_of_bundle(self._bundle, work)
         if self._options.source is None:
             raise LaunchError(
-                Problem(
+                RULES["rehearsal-source"].at(
                     "--source",
                     "missing",
                     "the folder or tar that the document's code comes from",
                     "the document names only an address: --source DIR",
-                    rule="rehearsal-source",
                 )
             )
         self._note(f"code from {self._options.source}")
@@ -253,21 +253,19 @@ def _expected(
     if options.ranks_per_host is not None:
         if not any(container.ranks for container in containers):
             raise LaunchError(
-                Problem(
+                RULES["ranks-per-host"].at(
                     "--ranks-per-host",
                     str(options.ranks_per_host),
                     "a document that starts ranks on each host",
-                    rule="ranks-per-host",
                 )
             )
         here = options.ranks_per_host * hosts
         if here > whole:
             raise LaunchError(
-                Problem(
+                RULES["ranks-per-host"].at(
                     "--ranks-per-host",
                     f"{options.ranks_per_host} on each of {hosts} hosts",
                     f"at most the document's {whole} ranks",
-                    rule="ranks-per-host",
                 )
             )
     said = expected_of(containers[0].environment)
