@@ -18,6 +18,8 @@ FILE = VERTEX / "rules" / "service_model.json"
 ROOT = "CustomJob"
 _PACKAGE = "google-cloud-aiplatform"
 _PREFIX = "google.cloud.aiplatform.v1."
+# A text without presence: a field that is left out is an empty text, which is a value there.
+_MAY_BE_EMPTY = (("EnvVar", "value"),)
 # Messages that have a JSON form of their own.
 _SCALARS = {
     "google.protobuf.Duration": "duration",
@@ -30,9 +32,8 @@ def make(options: argparse.Namespace, old: Document) -> Document:
     """Each message that a CustomJob reaches, once, with only what a check needs."""
     from google.cloud import aiplatform_v1
 
-    messages: Document = {}
-    enums: Document = {}
-    _collect(aiplatform_v1.CustomJob.pb(aiplatform_v1.CustomJob()).DESCRIPTOR, messages, enums)
+    shapes: Document = {}
+    _collect(aiplatform_v1.CustomJob.pb(aiplatform_v1.CustomJob()).DESCRIPTOR, shapes)
     return {
         "about": f"The shape of {ROOT} in the service's JSON. Generated; do not edit.",
         "sources": {
@@ -40,32 +41,43 @@ def make(options: argparse.Namespace, old: Document) -> Document:
         },
         "date": "",
         "root": ROOT,
-        "messages": dict(sorted(messages.items())),
-        "enums": dict(sorted(enums.items())),
+        # Protobuf's JSON has no difference between a text that is empty and one that is not there.
+        "empty_is_missing": True,
+        "shapes": dict(sorted(shapes.items())),
     }
 
 
-def _collect(descriptor: Any, messages: Document, enums: Document) -> None:
+def _collect(descriptor: Any, shapes: Document) -> None:
     name = _short(descriptor.full_name)
-    if name in messages:
+    if name in shapes:
         return
-    fields: Document = {}
-    messages[name] = fields
+    members: Document = {}
+    shape = shapes[name] = {"type": "structure", "members": members}
     notes = _notes(descriptor)
+    groups: dict[str, list[str]] = {}
     for field in descriptor.fields:
-        entry: Document = {}
-        fields[field.json_name] = entry
-        target = field
-        if field.message_type and field.message_type.GetOptions().map_entry:
-            entry["map"] = True
-            target = field.message_type.fields_by_name["value"]
-        elif _is_list(field):
-            entry["list"] = True
-        entry["type"] = _type(target, messages, enums)
+        members[field.json_name] = _shape(field, shapes)
         if field.containing_oneof:
-            entry["one_of"] = field.containing_oneof.name
-        if note := notes.get(field.name):
-            entry[note] = True
+            groups.setdefault(field.containing_oneof.name, []).append(field.json_name)
+        note = notes.get(field.name)
+        if note and (name, field.json_name) not in _MAY_BE_EMPTY:
+            shape.setdefault(note, []).append(field.json_name)
+    if choices := [group for group in groups.values() if len(group) > 1]:
+        shape["one_of"] = choices
+
+
+def _shape(field: Any, shapes: Document) -> str:
+    """The name of a field's shape, which is then among ``shapes``."""
+    if field.message_type and field.message_type.GetOptions().map_entry:
+        value = _type(field.message_type.fields_by_name["value"], shapes)
+        shapes.setdefault("string", {"type": "string"})
+        shapes[f"map of {value}"] = {"type": "map", "key": "string", "value": value}
+        return f"map of {value}"
+    name = _type(field, shapes)
+    if _is_list(field):
+        shapes[f"list of {name}"] = {"type": "list", "member": name}
+        return f"list of {name}"
+    return name
 
 
 def _is_list(field: Any) -> bool:
@@ -74,21 +86,24 @@ def _is_list(field: Any) -> bool:
     return bool(field.label == field.LABEL_REPEATED if repeated is None else repeated)
 
 
-def _type(field: Any, messages: Document, enums: Document) -> str:
-    """The name of a message or an enumeration, or a word of protobuf for a scalar."""
+def _type(field: Any, shapes: Document) -> str:
+    """The shape of a single value: a message, an enumeration, or a scalar by protobuf's word."""
     if field.enum_type:
         name = _short(field.enum_type.full_name)
-        enums[name] = {value.name: value.number for value in field.enum_type.values}
+        numbers = {value.name: value.number for value in field.enum_type.values}
+        shapes[name] = {"type": "enum", "numbers": numbers}
         return name
-    if field.message_type:
-        if field.message_type.full_name in _SCALARS:
-            return _SCALARS[field.message_type.full_name]
-        _collect(field.message_type, messages, enums)
+    if field.message_type and field.message_type.full_name not in _SCALARS:
+        _collect(field.message_type, shapes)
         return _short(field.message_type.full_name)
     words: dict[int, str] = {
         number: name for name, number in vars(type(field)).items() if name.startswith("TYPE_")
     }
-    return words[field.type].removeprefix("TYPE_").lower()
+    name = words[field.type].removeprefix("TYPE_").lower()
+    if field.message_type:
+        name = _SCALARS[field.message_type.full_name]
+    shapes[name] = {"type": "boolean" if name == "bool" else name}
+    return name
 
 
 def _short(full_name: str) -> str:

@@ -27,7 +27,7 @@ def check_model(document: object) -> None:
     Raises:
         ServiceError: ValidationException with every violation, or SerializationException.
     """
-    problems = service_model.check(document)
+    problems = service_model.MODEL.check(document)
     for problem in problems:
         if problem.rule == "model-type":
             text = f"{_member(problem.path)}: {problem.found} can not be converted"
@@ -152,8 +152,8 @@ def _constraints(shape: Mapping[str, Any]) -> Iterator[str]:
 
 def _at(path: str, document: Any) -> tuple[Mapping[str, Any], Any, str, Mapping[str, Any]]:
     """The shape and the value at ``path``; and the map that they stand in, if they do."""
-    shapes = service_model.load()["shapes"]
-    shape, value = shapes[service_model.load()["root"]], document
+    shapes = service_model.MODEL.shapes
+    shape, value = shapes[service_model.MODEL.root], document
     map_path, map_value = "", {}
     for match in _STEP.finditer(path):
         name, index, quoted = match.groups()

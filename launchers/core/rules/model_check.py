@@ -84,7 +84,8 @@ def unknown_key(structure: str, key: str, members: Members, root: str, path: str
 
 
 def _homes(key: str, members: Members, root: str) -> list[str]:
-    """The paths at which a document has ``key``, whatever its case; the highest first."""
+    """The paths at which a document has ``key``, whatever its case; the highest first,
+    those in lists last."""
     found = []
     waiting = [("$", root)]
     while waiting:
@@ -94,7 +95,7 @@ def _homes(key: str, members: Members, root: str) -> list[str]:
                 found.append(place(path, member))
             if target is not None:
                 waiting.append((place(path, member) + steps, target))
-    return found
+    return sorted(found, key=lambda home: "[0]" in home)
 
 
 def without_value(problem: Problem) -> Problem:

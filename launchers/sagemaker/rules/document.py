@@ -58,7 +58,7 @@ def check(
     A rule about our own way of starting is an error in a document that carries
     LAUNCH_WORLD_SIZE, and a warning in any other.
     """
-    problems = service_model.check(document)
+    problems = service_model.MODEL.check(document)
     problems += check_fields(document)
     problems += check_machines(document)
     problems += check_world_size(document, world_size)

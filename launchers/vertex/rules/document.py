@@ -46,7 +46,7 @@ def check(
     LAUNCH_WORLD_SIZE, and a warning in any other.
     """
     ours = carries_world_size(document)
-    problems = service_model.check(document)
+    problems = service_model.MODEL.check(document)
     problems += check_fields(document)
     problems += check_machines(document, ours)
     problems += check_scheduling(document, ours)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from launchers.core.rules.model_check import place
-from launchers.vertex.rules.service_model import Field, camel, load
+from launchers.vertex.rules.service_model import MODEL, camel
 
 
 def with_names(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,53 +17,52 @@ def with_names(document: Mapping[str, Any]) -> dict[str, Any]:
     takes ``machine_spec`` for ``machineSpec``, and null for a field that is not set: so is the
     JSON form of protobuf. Pure.
     """
-    named: dict[str, Any] = _with_names(load()["root"], document)
+    named: dict[str, Any] = _with_names(MODEL.root, document)
     return named
 
 
 def python_names(document: Mapping[str, Any]) -> list[str]:
     """The places of keys that :func:`with_names` gives their JSON names, in order. Pure."""
-    return list(_renamed(load()["root"], document, "$"))
+    return list(_renamed(MODEL.root, document, "$"))
 
 
 def _renamed(name: str, value: Any, path: str) -> Iterator[str]:
-    fields = load()["messages"].get(name, {})
-    for key, entry in value.items() if isinstance(value, Mapping) else ():
-        json_name = _json_name(key, fields, value)
+    shape = MODEL.shapes[name]
+    if shape["type"] == "list" and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _renamed(shape["member"], item, f"{path}[{index}]")
+    if shape["type"] != "structure" or not isinstance(value, Mapping):
+        return
+    for key, entry in value.items():
+        json_name = _json_name(key, shape["members"], value)
         where = place(path, key)
         if json_name != key:
             yield where
-        field = fields.get(json_name, {})
-        if field.get("list") and isinstance(entry, list):
-            for index, item in enumerate(entry):
-                yield from _renamed(field["type"], item, f"{where}[{index}]")
-        elif field and not field.get("map"):
-            yield from _renamed(field["type"], entry, where)
+        if json_name in shape["members"]:
+            yield from _renamed(shape["members"][json_name], entry, where)
 
 
 def _with_names(name: str, value: Any) -> Any:
-    model = load()
-    if name in model["enums"]:
-        by_number = {number: word for word, number in model["enums"][name].items()}
+    shape = MODEL.shapes[name]
+    if shape["type"] == "enum":
+        by_number = {number: word for word, number in shape["numbers"].items()}
         is_number = isinstance(value, int) and not isinstance(value, bool)
         return by_number.get(value, value) if is_number else value
-    if name not in model["messages"] or not isinstance(value, Mapping):
+    if shape["type"] == "list" and isinstance(value, list):
+        return [_with_names(shape["member"], item) for item in value]
+    if shape["type"] != "structure" or not isinstance(value, Mapping):
         return value
-    fields = model["messages"][name]
-    result = {}
+    members, result = shape["members"], {}
     for key, entry in value.items():
-        key = _json_name(key, fields, value)
-        if entry is None and key in fields:
-            continue
-        field = fields.get(key, {"type": ""})
-        if field.get("list") and isinstance(entry, list):
-            result[key] = [_with_names(field["type"], item) for item in entry]
-        else:
-            result[key] = _with_names("" if field.get("map") else field["type"], entry)
+        key = _json_name(key, members, value)
+        if key not in members:
+            result[key] = entry
+        elif entry is not None:
+            result[key] = _with_names(members[key], entry)
     return result
 
 
-def _json_name(key: Any, fields: Mapping[str, Field], value: Mapping[str, Any]) -> Any:
+def _json_name(key: Any, members: Mapping[str, str], value: Mapping[str, Any]) -> Any:
     """A key by its JSON name, where it is spelt otherwise and its place is free."""
     name = camel(key) if isinstance(key, str) else key
-    return name if name in fields and name not in value else key
+    return name if name in members and name not in value else key

@@ -13,6 +13,7 @@ from botocore.validate import ParamValidator
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from launchers.core.rules.service_model import TYPES
 from launchers.sagemaker.rules import service_model
 
 Document = dict[str, Any]
@@ -62,12 +63,12 @@ REQUEST: Document = {
 
 
 def test_a_request_within_the_model_has_no_problem() -> None:
-    assert service_model.check(REQUEST) == []
+    assert service_model.MODEL.check(REQUEST) == []
 
 
 def test_check_leaves_the_document_as_it_was() -> None:
     document = copy.deepcopy(REQUEST)
-    service_model.check({**document, "Surplus": 1})
+    service_model.MODEL.check({**document, "Surplus": 1})
     assert document == REQUEST
 
 
@@ -363,7 +364,7 @@ def test_each_mistake_gives_precisely_its_own_problem(
 ) -> None:
     document = copy.deepcopy(REQUEST)
     mutate(document)
-    (problem,) = service_model.check(document)
+    (problem,) = service_model.MODEL.check(document)
     assert (problem.path, problem.rule, problem.severity) == (path, rule, "error")
     assert text in str(problem)
 
@@ -374,7 +375,7 @@ def test_all_mistakes_of_a_document_are_reported_at_once() -> None:
     document["Surplus"] = {}
     document["Tags"][0]["Key"] = ""
     del document["OutputDataConfig"]["S3OutputPath"]
-    assert [(problem.path, problem.rule) for problem in service_model.check(document)] == [
+    assert [(problem.path, problem.rule) for problem in service_model.MODEL.check(document)] == [
         ("$.TrainingJobName", "model-pattern"),
         ("$.OutputDataConfig.S3OutputPath", "model-missing"),
         ("$.Tags[0].Key", "model-length"),
@@ -384,7 +385,7 @@ def test_all_mistakes_of_a_document_are_reported_at_once() -> None:
 
 @pytest.mark.parametrize("document", [None, [], "text", 3, True])
 def test_what_is_no_object_is_one_problem(document: object) -> None:
-    (problem,) = service_model.check(document)
+    (problem,) = service_model.MODEL.check(document)
     assert (problem.path, problem.rule, problem.expected) == ("$", "model-type", "an object")
 
 
@@ -404,7 +405,7 @@ def test_what_looks_like_a_credential_is_never_shown(secret: str) -> None:
     document["Environment"] = {"A": secret * 20, "B": {"x": secret}, secret: "x"}
     document["HyperParameters"] = {"h": f"{secret}\n", "password": "\nhunter2"}
     document[secret] = secret
-    problems = service_model.check(document)
+    problems = service_model.MODEL.check(document)
     assert len(problems) >= 5
     shown = json.dumps([problem.as_dict() for problem in problems])
     assert secret[:12] not in shown
@@ -412,23 +413,23 @@ def test_what_looks_like_a_credential_is_never_shown(secret: str) -> None:
 
 
 def test_long_values_are_shortened() -> None:
-    (problem,) = service_model.check({**REQUEST, "RoleArn": "no role " * 20})
+    (problem,) = service_model.MODEL.check({**REQUEST, "RoleArn": "no role " * 20})
     assert len(problem.found) <= 62
 
 
 def test_every_kind_of_shape_in_the_model_is_checked() -> None:
-    kinds = {shape["type"] for shape in service_model.load()["shapes"].values()}
-    assert kinds <= set(service_model._TYPES)
+    kinds = {shape["type"] for shape in service_model.MODEL.shapes.values()}
+    assert kinds <= set(TYPES)
 
 
 def test_letters_numbers_and_separators_are_those_of_unicode() -> None:
     """The service's patterns name Unicode's categories; `re` has none of these names."""
-    pattern = service_model.load()["shapes"]["TagKey"]["pattern"]
+    pattern = service_model.MODEL.shapes["TagKey"]["pattern"]
     for code in range(0x110000):
         character = chr(code)
         category = unicodedata.category(character)
         allowed = category[0] in "LNZ" or character in "_.:/=+-@"
-        assert service_model._matches(pattern, character) == allowed, hex(code)
+        assert service_model.MODEL.matches(pattern, character) == allowed, hex(code)
 
 
 # What botocore itself enforces: unknown keys, missing keys, types and minimums.
@@ -449,7 +450,7 @@ def _botocore_would_refuse(document: object) -> bool:
     """Ours, less what botocore lets through: maximums, patterns, enumerations, True as a number."""
     return any(
         problem.rule not in _OURS_ALONE and not _is_maximum(problem, document)
-        for problem in service_model.check(document)
+        for problem in service_model.MODEL.check(document)
     )
 
 
@@ -476,7 +477,7 @@ _LEAVES = st.one_of(
     st.just("x" * 3000),
 )
 _KEYS = sorted(
-    {key for shape in service_model.load()["shapes"].values() for key in shape.get("members", {})}
+    {key for shape in service_model.MODEL.shapes.values() for key in shape.get("members", {})}
 )
 
 
@@ -511,7 +512,7 @@ def _documents(draw: st.DrawFn) -> Document:
 @given(document=_documents())
 def test_botocores_own_validator_agrees_on_what_it_enforces(document: Document) -> None:
     # False below a minimum of 1 is a number for botocore.
-    assume(not any(problem.found == "false" for problem in service_model.check(document)))
+    assume(not any(problem.found == "false" for problem in service_model.MODEL.check(document)))
     assert _botocore_would_refuse(document) == _botocore_refuses(document)
 
 
@@ -520,4 +521,4 @@ CAPTURED = Path(__file__).parents[1] / "captured" / "sagemaker-2.257.7"
 
 @pytest.mark.parametrize("name", ["v2_tf_mpi_minimal", "v2_tf_mpi_full"])
 def test_what_the_sagemaker_sdk_sends_has_no_problem(name: str) -> None:
-    assert service_model.check(json.loads((CAPTURED / f"{name}.json").read_text())) == []
+    assert service_model.MODEL.check(json.loads((CAPTURED / f"{name}.json").read_text())) == []

@@ -84,7 +84,9 @@ _LEAVES = st.one_of(
     st.builds(lambda: [None]),
     st.builds(lambda: {"a": None}),
 )
-_FIELDS = sorted({key for fields in service_model.load()["messages"].values() for key in fields})
+_FIELDS = sorted(
+    {key for shape in service_model.MODEL.shapes.values() for key in shape.get("members", ())}
+)
 _KEYS = st.one_of(st.sampled_from(_FIELDS), st.sampled_from(["job_spec", "[x]", "", "a b"]))
 
 

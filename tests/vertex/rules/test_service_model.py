@@ -56,13 +56,13 @@ def test_the_file_names_its_source_and_its_day_and_is_laid_out_by_line():
 
 
 def test_a_request_of_that_shape_has_no_problem():
-    assert service_model.check(REQUEST) == []
+    assert service_model.MODEL.check(REQUEST) == []
     assert not _refused_by_the_client(REQUEST)
 
 
 def test_check_leaves_the_document_as_it_was():
     document = copy.deepcopy(REQUEST)
-    service_model.check({**document, "Surplus": 1})
+    service_model.MODEL.check({**document, "Surplus": 1})
     assert document == REQUEST
 
 
@@ -304,7 +304,7 @@ def test_each_mistake_gives_precisely_its_own_problem(
 ):
     document = copy.deepcopy(REQUEST)
     change(document)
-    (problem,) = service_model.check(document)
+    (problem,) = service_model.MODEL.check(document)
     assert (problem.path, problem.severity) == (path, "error")
     assert problem.rule.startswith(rule)
     assert text in str(problem)
@@ -314,7 +314,7 @@ def test_all_mistakes_of_a_document_are_reported_at_once():
     document = copy.deepcopy(REQUEST)
     for name in ("misspelt key", "an accelerator with dashes", "hours", "two things to run"):
         next(case for case in MISTAKES if case[0] == name)[1](document)
-    assert [problem.rule for problem in service_model.check(document)] == [
+    assert [problem.rule for problem in service_model.MODEL.check(document)] == [
         "model-enum",
         "model-one-of",
         "model-type",
@@ -324,7 +324,7 @@ def test_all_mistakes_of_a_document_are_reported_at_once():
 
 @pytest.mark.parametrize("document", [None, [], "text", 3, True])
 def test_what_is_no_object_is_one_problem(document: object):
-    (problem,) = service_model.check(document)
+    (problem,) = service_model.MODEL.check(document)
     assert (problem.path, problem.rule, problem.expected) == ("$", "model-type", "an object")
 
 
@@ -337,7 +337,7 @@ def test_what_only_the_service_sets_is_a_warning():
         "error": {"code": 3, "message": "The replica workerpool0-0 exited with 1."},
         "webAccessUris": {"workerpool0-0": "https://example.com"},
     }
-    problems = service_model.check(described)
+    problems = service_model.MODEL.check(described)
     assert {(problem.rule, problem.severity) for problem in problems} == {
         ("model-output-only", "warning")
     }
@@ -362,7 +362,7 @@ def test_what_may_be_a_credential_is_never_shown():
     container["imageUri"] = [SECRET]
     document[SECRET] = SECRET
     document["labels"] = SECRET
-    problems = service_model.check(document)
+    problems = service_model.MODEL.check(document)
     assert len(problems) == 7
     assert SECRET[:12] not in json.dumps([problem.as_dict() for problem in problems])
 
@@ -382,7 +382,7 @@ def test_numbers_of_enumerations_get_their_names():
 @settings(max_examples=600, deadline=None, database=None)
 @given(document=documents())
 def test_what_the_client_refuses_is_refused_here(document: Document):
-    if not errors(service_model.check(document)):
+    if not errors(service_model.MODEL.check(document)):
         assert not _refused_by_the_client(document)
 
 
@@ -395,7 +395,7 @@ def test_what_the_client_prints_has_the_shape(document: Document):
     except ParseError:
         return
     printed = MessageToDict(CustomJob.pb(job))
-    rules = {problem.rule for problem in errors(service_model.check(printed))}
+    rules = {problem.rule for problem in errors(service_model.MODEL.check(printed))}
     # An unknown number of an enumeration has no name to print.
     assert (
         rules <= {"model-missing", "model-type"}
