@@ -15,7 +15,7 @@ import sys
 ENTRYPOINTS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, ENTRYPOINTS)
 
-from launch_runtime.host.agent import main  # noqa: E402
+from launch_runtime.host.main import main  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:], ENTRYPOINTS))

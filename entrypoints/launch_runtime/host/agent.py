@@ -6,67 +6,29 @@ that this one is here, and not ready.
 
 from __future__ import annotations
 
-import os
-import queue
 import signal
-import threading
 import time
 from typing import Any, Sequence
 
-from launch_runtime import environment as env
-from launch_runtime import failures, lines, stamps
+from launch_runtime import failures, lines
 from launch_runtime.failures import Failure
-from launch_runtime.host import cluster as clusters
 from launch_runtime.host import network, processes
-from launch_runtime.host import settings as agent_settings
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.console import Console
-from launch_runtime.host.job import Job, PortError
+from launch_runtime.host.inbox import Inbox
+from launch_runtime.host.job import Job
 from launch_runtime.host.local_ranks import LocalRanks
-from launch_runtime.host.preparation import prepare, requirements_file
 from launch_runtime.host.requirements import Requirements
 from launch_runtime.host.settings import ABORT_GRACE_SECONDS, Settings
 
 BAD_REQUEST = 2  # exit code: nothing was started
 _LOOK_SECONDS = 0.2  # how often the agent looks, where nothing wakes it earlier
-_FLUSH_SECONDS = 5.0
+FLUSH_SECONDS = 5.0
 # How long a host that cannot start waits to say so to the first one. A service's hosts come
 # minutes apart: there it waits as long as the first one would wait for it.
 _REFUSAL_SECONDS = 10.0
 _LAST_WORDS_SECONDS = 2.0  # and of one that failed, before the others hear that all is said
 _DRAIN_SECONDS = 60.0  # what a reader of a job that went well gets to read its last lines
-
-
-def main(arguments: Sequence[str], entrypoints: str) -> int:
-    """Runs this host's part of the job; blocks until all hosts know its end.
-
-    Args:
-        arguments: SCRIPT and its own arguments.
-        entrypoints: The folder of agent.py and guard.py.
-
-    Returns:
-        The exit code: 0 when all ranks of all hosts ended well.
-    """
-    console, name = Console("?"), "?"
-    try:
-        cluster = clusters.read(os.environ)
-        name = cluster.own.name
-        console = Console(name)
-        settings = agent_settings.read(os.environ, cluster.managed)
-        agent = HostAgent(cluster, settings, console)
-    except (env.SettingError, PortError) as error:
-        failure = Failure(name, str(error), failures.JOINING, code=BAD_REQUEST)
-        # On this machine the launcher has the agent's own words; of a service's it reads the line.
-        ours = os.environ.get("LAUNCH_CLUSTER")
-        stamp = stamps.read(os.environ)
-        console.say(lines.message(str(error)) if ours else failure.line(stamp))
-        console.flush(_FLUSH_SECONDS)
-        return BAD_REQUEST
-    try:
-        source, command = prepare(arguments, entrypoints, cluster, settings)
-    except env.SettingError as error:
-        return agent.refuse(str(error))
-    return agent.run(command, source, requirements_file(entrypoints, cluster))
 
 
 class HostAgent:
@@ -83,12 +45,12 @@ class HostAgent:
 
     def __init__(self, cluster: Cluster, settings: Settings, console: Console):
         self._cluster, self._settings, self._console = cluster, settings, console
-        self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._inbox = Inbox()
         self._ranks: LocalRanks | None = None
         self._requirements: Requirements | None = None
         self._stops = 0
         self._trouble = ""  # with this machine's name, which makes Horovod's start crash
-        self._job = Job(cluster, settings, self._say, self._wake)
+        self._job = Job(cluster, settings, self._say, lambda: self._inbox.put("look"))
 
     def run(self, command: Sequence[str], source: str, requirements: str = "") -> int:
         """From the first report to the last; blocks as long as the job lives.
@@ -102,7 +64,7 @@ class HostAgent:
             The exit code.
         """
         processes.adopt_orphans()
-        self._listen()
+        self._inbox.listen()
         if requirements:
             self._requirements = Requirements(requirements, self._say, self._on_installed)
             self._job.tell(ready=False)
@@ -135,7 +97,7 @@ class HostAgent:
         self._job.start()
         patience = self._settings.join_timeout if managed else _REFUSAL_SECONDS
         self._job.deliver(patience, patient=True)
-        self._console.flush(_FLUSH_SECONDS)
+        self._console.flush(FLUSH_SECONDS)
         return BAD_REQUEST
 
     # -- the way -------------------------------------------------------------------------------
@@ -215,7 +177,7 @@ class HostAgent:
         if self._requirements is not None:
             self._requirements.stop()
         self._job.see_off(verdict)
-        self._console.flush(_FLUSH_SECONDS)
+        self._console.flush(FLUSH_SECONDS)
         return verdict.code if verdict else 0
 
     def _end(self, ranks: LocalRanks, verdict: Failure | None) -> None:
@@ -249,7 +211,7 @@ class HostAgent:
 
     def _look(self, ranks: LocalRanks) -> None:
         judgements = ranks.look()
-        self._take_inbox()
+        self._wait(0.0)
         for judge in judgements:
             if not ranks.ending:
                 self._claim(judge())
@@ -273,47 +235,18 @@ class HostAgent:
             host = self._cluster.own.name
             self._job.claim(Failure(host, reason, phase, signal=name, stop=True, code=code))
 
-    def _listen(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:  # nohup
-                signal.signal(number, lambda number, _: self._inbox.put(("stop", number)))
-        signal.signal(signal.SIGCHLD, lambda *_: self._wake())
-        lifeline = os.environ.pop("LAUNCH_LIFELINE_FD", "")
-        if lifeline.isdigit():
-            threading.Thread(target=self._hold_on, args=(int(lifeline),), daemon=True).start()
-
-    def _hold_on(self, lifeline: int) -> None:
-        """Blocks until the launcher's end of its pipe is closed."""
-        try:
-            while os.read(lifeline, 64):
-                continue
-        except OSError:
-            return
-        self._inbox.put(("orphaned",))
-
     def _on_event(self, number: int, event: dict[str, Any]) -> None:
-        self._inbox.put(("rank", number, event))
+        self._inbox.put("rank", number, event)
 
     def _on_installed(self, problem: str) -> None:
-        self._inbox.put(("installed", problem))
+        self._inbox.put("installed", problem)
 
-    def _wake(self) -> None:
-        self._inbox.put(("look",))
-
-    def _wait(self) -> None:
+    def _wait(self, seconds: float = _LOOK_SECONDS) -> None:
         """Blocks until something happens, a fifth of a second at most, and takes it in."""
-        try:
-            self._take(self._inbox.get(timeout=_LOOK_SECONDS))
-        except queue.Empty:
-            return
-        self._take_inbox()
-
-    def _take_inbox(self) -> None:
-        while True:
-            try:
-                self._take(self._inbox.get_nowait())
-            except queue.Empty:
-                return
+        event = self._inbox.take(seconds)
+        while event is not None:
+            self._take(event)
+            event = self._inbox.take()
 
     def _take(self, event: tuple[Any, ...]) -> None:
         if event[0] == "rank" and self._ranks is not None:

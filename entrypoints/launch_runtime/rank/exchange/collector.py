@@ -6,8 +6,7 @@ import functools
 import os
 import threading
 import time
-import weakref
-from typing import Any, Callable, Dict, Iterable, Sequence, Tuple
+from typing import Any, Callable, Iterable, Sequence
 
 from launch_runtime.rank.exchange import (
     BROADCAST,
@@ -16,6 +15,7 @@ from launch_runtime.rank.exchange import (
     tensorflow_hooks,
     torch_hooks,
 )
+from launch_runtime.rank.exchange.seen import Marks, Unclaimed
 from launch_runtime.rank.exchange.trained import (
     BY_HAND,
     GRADIENTS,
@@ -23,23 +23,19 @@ from launch_runtime.rank.exchange.trained import (
     VALUES,
     TrainedSet,
     Variable,
+    Variables,
     is_group,
     matched,
 )
 from launch_runtime.rank.import_hook import when_imported
 
 Send = Callable[["dict[str, Any]"], None]
-Marks = Dict[int, Tuple[Any, Any]]  # number of an object -> weak reference to it, what it is
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 INITIALISED, SHUT_DOWN = "initialised", "shut-down"
 
-# Smaller tensors are metrics, counters and flags.
-MANY = 64
 _PAUSE_SECONDS = 60.0  # between two records, but for the last one
 _MOST_SETS = 64
-_MOST_MARKS = 8192
-_MOST_OTHERS = 16
 
 
 def install(send: Send) -> Collector:
@@ -83,6 +79,7 @@ class Collector:
 
     Attributes:
         broken: Why nothing is seen any more, or "".
+        variables: Those that were seen.
     """
 
     def __init__(self, send: Send):
@@ -97,12 +94,10 @@ class Collector:
         self._sets: list[TrainedSet] = []
         self._by_owner: dict[int, TrainedSet] = {}
         self._by_hand: TrainedSet | None = None
-        self._variables: dict[int, Variable] = {}
-        self._by_handle: dict[int, Variable] = {}
-        self._gradients: Marks = {}  # a gradient -> the variable that it is of
-        self._arrived: Marks = {}  # what an exchange gave -> the group that it went over
-        self._shapes: dict[tuple[int, ...], list[Any]] = {}
-        self._others: list[list[Any]] = []  # group, most elements of one exchange
+        self.variables = Variables()
+        self._gradients = Marks()  # a gradient -> the variable that it is of
+        self._arrived = Marks()  # what an exchange gave -> the group that it went over
+        self._unclaimed = Unclaimed()
         self._joined, self._called_after = False, 0
         self._sent_at = float("-inf")
         self._finished = False
@@ -119,7 +114,7 @@ class Collector:
                 continue
             variable.has_gradient = True
             if variable.how != GRADIENTS:
-                self._mark(self._gradients, gradient, variable)
+                self._gradients.set(gradient, variable)
 
     @_quiet
     def applied(
@@ -141,7 +136,7 @@ class Collector:
             if variable is None:
                 continue
             known.add(variable)
-            group = self._of_mark(self._arrived, gradient)
+            group = self._arrived.of(gradient)
             if group is not None and group != BROADCAST:
                 self._went(variable, GRADIENTS, group)
 
@@ -163,7 +158,7 @@ class Collector:
         Args:
             value: The new one, where it is known.
         """
-        group = self._of_mark(self._arrived, value)
+        group = self._arrived.of(value)
         if group is not None:
             # It came from other ranks: a broadcast, or an average of weights.
             if group != BROADCAST:
@@ -203,28 +198,17 @@ class Collector:
         if isinstance(value, Variable):
             self._went(value, VALUES, group)
             return
-        variable = self._of_mark(self._gradients, tensor)
+        variable = self._gradients.of(tensor)
         if variable is not None:
             self._went(variable, GRADIENTS, group)
-            return
-        known = tuple(int(dimension) for dimension in shape if dimension is not None)
-        elements = 1
-        for dimension in known:
-            elements *= dimension
-        if not is_group(group) or elements < 2:
-            return
-        if len(known) == len(shape) and len(self._shapes) < _MOST_MARKS:
-            groups = self._shapes.setdefault(known, [])
-            if group not in groups:
-                groups.append(group)
-        if elements >= MANY:
-            self._other(group, elements)
+        elif self._unclaimed.see(shape, group):
+            self._news()
 
     @_quiet
     def arrived(self, tensor: Any, group: Any) -> None:
         """``tensor`` is what an exchange over ``group`` gave, or ``BROADCAST``."""
         if group == BROADCAST or is_group(group):
-            self._mark(self._arrived, tensor, group)
+            self._arrived.set(tensor, group)
 
     @_quiet
     def sent(self) -> None:
@@ -258,34 +242,6 @@ class Collector:
         """A mistake of ours: nothing is seen any more."""
         self.broken = f"{type(error).__name__}: {error}"
 
-    # -- variables -----------------------------------------------------------------------------
-
-    def variable(self, found: Any) -> Variable | None:
-        """What stands for the framework's object, if it was seen before."""
-        known = self._variables.get(id(found))
-        return known if known is not None and known.is_of(found) else None
-
-    def variable_of(self, handle: Any) -> Variable | None:
-        """The same by the number of its storage."""
-        known = self._by_handle.get(id(handle))
-        return known if known is not None and not known.is_dropped else None
-
-    def keep(
-        self, found: Any, shape: Sequence[int], read: Callable[[], Any], handle: Any = None
-    ) -> Variable:
-        """What stands for the framework's object from now on."""
-        if len(self._variables) >= _MOST_MARKS:
-            self._variables = {
-                key: one for key, one in self._variables.items() if not one.is_dropped
-            }
-            self._by_handle = {
-                key: one for key, one in self._by_handle.items() if not one.is_dropped
-            }
-        known = self._variables[id(found)] = Variable(found, shape, read)
-        if handle is not None:
-            self._by_handle[id(handle)] = known
-        return known
-
     def is_inside(self, what: str) -> bool:
         """Whether this thread is within what :meth:`enter` was called for."""
         return bool(getattr(self._inside, what, 0))
@@ -313,15 +269,6 @@ class Collector:
         if new and is_group(group):
             self._news()
 
-    def _other(self, group: Any, elements: int) -> None:
-        for entry in self._others:
-            if entry[0] == group:
-                entry[1] = max(entry[1], elements)
-                return
-        if len(self._others) < _MOST_OTHERS:
-            self._others.append([group, elements])
-            self._news()
-
     def _called(self) -> None:
         if self._sets:
             self._called_after += 1
@@ -336,7 +283,7 @@ class Collector:
 
     def _record(self, weights: bool) -> dict[str, Any]:
         for one in self._sets:
-            matched(one, self._shapes)
+            matched(one, self._unclaimed.shapes)
         began, sets, last = time.monotonic(), [], weights or self._finished
         for one in self._sets:
             left = fingerprints.SECONDS - (time.monotonic() - began)
@@ -347,31 +294,6 @@ class Collector:
             "final": last,
             "joined": self._joined,
             "called_after": self._called_after,
-            "other": [[group, elements] for group, elements in self._others],
+            "other": [list(entry) for entry in self._unclaimed.largest],
             "sets": sets,
         }
-
-    def _mark(self, marks: Marks, tensor: Any, what: Any) -> None:
-        tensor = _dense(tensor)
-        if len(marks) >= _MOST_MARKS:
-            for key in [key for key, (ref, _) in marks.items() if ref() is None]:
-                del marks[key]
-            if len(marks) >= _MOST_MARKS:
-                marks.clear()
-        try:
-            marks[id(tensor)] = (weakref.ref(tensor), what)
-        except TypeError:
-            return
-
-    def _of_mark(self, marks: Marks, tensor: Any) -> Any:
-        if tensor is None:
-            return None
-        tensor = _dense(tensor)
-        ref, what = marks.get(id(tensor), (None, None))
-        return what if ref is not None and ref() is tensor else None
-
-
-def _dense(tensor: Any) -> Any:
-    """The values of a sparse gradient, as TensorFlow has it; anything else itself."""
-    values = getattr(tensor, "values", None)
-    return tensor if values is None or callable(values) else values

@@ -134,7 +134,7 @@ class _Hooks:
 
         @functools.wraps(original)
         def assign(variable: Any, *args: Any, **kwargs: Any) -> Any:
-            known = collector.variable(variable)
+            known = collector.variables.of(variable)
             if known is not None and not collector.is_inside(APPLYING):
                 collector.assigned(known, args[0] if args else kwargs.get("value"))
             return original(variable, *args, **kwargs)
@@ -143,7 +143,7 @@ class _Hooks:
 
     def _restored(self, handle: Any) -> None:
         if not self._collector.is_inside(APPLYING):
-            known = self._collector.variable_of(handle)
+            known = self._collector.variables.by_handle(handle)
             if known is not None:
                 self._collector.assigned(known)
 
@@ -177,7 +177,7 @@ class _Hooks:
 def tracked(collector: Collector, found: Any) -> Variable | None:
     """What stands for a TensorFlow or Keras variable; None for anything else."""
     found = _resource(found)
-    known = collector.variable(found)
+    known = collector.variables.of(found)
     if known is not None:
         return known
     handle = getattr(found, "handle", None)
@@ -186,7 +186,7 @@ def tracked(collector: Collector, found: Any) -> Variable | None:
         return None
     try:
         shape = [int(dimension) for dimension in found.shape]
-        return collector.keep(found, shape, _reader(handle, found.dtype), handle)
+        return collector.variables.keep(found, shape, _reader(handle, found.dtype), handle)
     except (TypeError, ValueError):
         return None
 

@@ -133,13 +133,15 @@ class _Hooks:
         self._recent.clear()
 
     def _known(self, parameter: Any) -> Variable | None:
-        return self._collector.variable(parameter)
+        return self._collector.variables.of(parameter)
 
     def _tracked(self, parameter: Any) -> Variable:
         known = self._known(parameter)
         if known is None:
             held: list[Any] = [parameter.detach()]
-            known = self._collector.keep(parameter, parameter.shape, _reader(parameter, held))
+            known = self._collector.variables.keep(
+                parameter, parameter.shape, _reader(parameter, held)
+            )
             known.is_blind = True
             self._held[known] = held
         else:

@@ -12,6 +12,7 @@ from launch_runtime.rank.exchange import fingerprints
 
 GRADIENTS, VALUES = "gradients", "values"
 BY_HAND = "a hand-written update"
+MOST = 8192  # variables, and marks of tensors
 UNKNOWN = -1  # a step that nobody counts
 
 Reader = Callable[[], Any]  # the values as a NumPy array; may raise anything
@@ -75,6 +76,34 @@ class Variable:
             self.owner.settle()
             self.look()
         self._read = None
+
+
+class Variables:
+    """What stands for the variables of a framework, by the numbers of its objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Variable] = {}
+        self._by_handle: dict[int, Variable] = {}
+
+    def of(self, found: Any) -> Variable | None:
+        """What stands for the framework's object, if it was seen before."""
+        known = self._known.get(id(found))
+        return known if known is not None and known.is_of(found) else None
+
+    def by_handle(self, handle: Any) -> Variable | None:
+        """The same by the object of its storage."""
+        known = self._by_handle.get(id(handle))
+        return known if known is not None and not known.is_dropped else None
+
+    def keep(self, found: Any, shape: Sequence[int], read: Reader, handle: Any = None) -> Variable:
+        """What stands for the framework's object from now on."""
+        if len(self._known) >= MOST:
+            self._known = _alive(self._known)
+            self._by_handle = _alive(self._by_handle)
+        known = self._known[id(found)] = Variable(found, shape, read)
+        if handle is not None:
+            self._by_handle[id(handle)] = known
+        return known
 
 
 class TrainedSet:
@@ -208,3 +237,7 @@ def matched(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
 def is_group(group: Any) -> bool:
     """Whether an exchange over it reaches another rank."""
     return group == ALL or len(group) > 1
+
+
+def _alive(known: dict[int, Variable]) -> dict[int, Variable]:
+    return {number: one for number, one in known.items() if not one.is_dropped}

@@ -1,0 +1,87 @@
+"""What a process remembers of tensors: whose they are, and which exchanges nobody has claimed."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Sequence
+
+from launch_runtime.rank.exchange.trained import MOST, is_group
+
+# Smaller tensors are metrics, counters and flags.
+MANY = 64
+_MOST_OTHERS = 16
+
+
+class Marks:
+    """What certain tensors are; a tensor that the script drops is forgotten."""
+
+    def __init__(self) -> None:
+        self._marks: dict[int, tuple[Any, Any]] = {}  # an object's number -> weak reference, what
+
+    def set(self, tensor: Any, what: Any) -> None:
+        """``tensor`` is ``what`` from now on."""
+        tensor, marks = _dense(tensor), self._marks
+        if len(marks) >= MOST:
+            for key in [key for key, (ref, _) in marks.items() if ref() is None]:
+                del marks[key]
+            if len(marks) >= MOST:
+                marks.clear()
+        try:
+            marks[id(tensor)] = (weakref.ref(tensor), what)
+        except TypeError:
+            return
+
+    def of(self, tensor: Any) -> Any:
+        """What ``tensor`` is, or None."""
+        if tensor is None:
+            return None
+        tensor = _dense(tensor)
+        ref, what = self._marks.get(id(tensor), (None, None))
+        return what if ref is not None and ref() is tensor else None
+
+
+class Unclaimed:
+    """Exchanges of tensors that belong to no variable.
+
+    Attributes:
+        shapes: Shape -> the groups over which tensors of that shape went.
+        largest: Group and the most elements of one exchange over it.
+    """
+
+    def __init__(self) -> None:
+        self.shapes: dict[tuple[int, ...], list[Any]] = {}
+        self.largest: list[list[Any]] = []
+
+    def see(self, shape: Sequence[int | None], group: Any) -> bool:
+        """Notes one; whether its group is news.
+
+        Args:
+            shape: Its dimensions; an unknown one is None.
+        """
+        known = tuple(int(dimension) for dimension in shape if dimension is not None)
+        elements = 1
+        for dimension in known:
+            elements *= dimension
+        if not is_group(group) or elements < 2:
+            return False
+        if len(known) == len(shape) and len(self.shapes) < MOST:
+            groups = self.shapes.setdefault(known, [])
+            if group not in groups:
+                groups.append(group)
+        return elements >= MANY and self._is_new(group, elements)
+
+    def _is_new(self, group: Any, elements: int) -> bool:
+        for entry in self.largest:
+            if entry[0] == group:
+                entry[1] = max(entry[1], elements)
+                return False
+        if len(self.largest) >= _MOST_OTHERS:
+            return False
+        self.largest.append([group, elements])
+        return True
+
+
+def _dense(tensor: Any) -> Any:
+    """The values of a sparse gradient, as TensorFlow has it; anything else itself."""
+    values = getattr(tensor, "values", None)
+    return tensor if values is None or callable(values) else values
