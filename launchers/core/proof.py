@@ -195,10 +195,11 @@ def _why_unproven(
 
 def first_failure(failure: Mapping[str, Any]) -> str:
     """The first ``launch: failure`` in words."""
-    rank, host, reason = failure.get("rank"), failure.get("host"), failure.get("reason", "")
+    rank, host, reason = failure.get("rank"), failure.get("host"), str(failure.get("reason", ""))
     of_the_job = rank is None and (not host or failure.get("phase") == _ENDING)
     if of_the_job:
-        return str(reason)
+        return reason
+    reason = reason.removeprefix(f"rank {rank} ")  # an agent's own words begin so
     who = f"rank {rank} on {host}" if rank is not None else str(host)
     return f"{who} failed first: {reason}"
 

@@ -120,6 +120,10 @@ TABLE: dict[str, tuple[Any, ...]] = {
         "rank 1 on algo-2 failed first: KeyError (algo-2 ended with code 1)",
         PROOF,
     ),
+    "a rank whose agent tells its end": (
+        *(BROKE, "", None, {**FAILURE, "reason": "rank 1 killed by SIGKILL"}, "exchange"),
+        *(FAILED, "rank 1 on algo-2 failed first: killed by SIGKILL (algo-2 ended with", ""),
+    ),
     "it failed and no rank said why": (
         *(BROKE, "", None, None, "exchange"),
         *(FAILED, "algo-2 ended with code 1", ""),

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from launchers.core.catalogue import RULES
 from launchers.core.credentials.search import scan_text
 from launchers.core.model.problems import LaunchError, Problem, errors
-from launchers.core.source import exclusions as left_behind
+from launchers.core.source import exclusions
 from launchers.core.source.bundle_files import RUNTIME_NAMES, BundleFile, runtime_files, tar
 from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import LeftOut, changed_while_read, read_tree
@@ -230,7 +230,7 @@ def _refused_source(source: Path) -> Problem | None:
         return refuse("is the root of the file system", "Name the script's own folder")
     if not os.access(root, os.R_OK | os.X_OK):
         return refuse("cannot be read by this user", f"Run `chmod u+rx {source}`")
-    if left_behind.is_environment(os.listdir(root)):
+    if exclusions.is_environment(os.listdir(root)):
         return refuse("is a virtual environment", "Name the folder of the script itself")
     return None
 

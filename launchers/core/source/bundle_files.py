@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
-from launchers.core.source import exclusions as left_behind
-from launchers.core.source import tar_stream
+from launchers.core.source import exclusions, tar_stream
 from launchers.core.source.tree import changed_while_read
 
 # What of the entrypoints folder runs beside every script; the rest there are training scripts.
@@ -55,7 +54,7 @@ def runtime_files(entrypoints: Path) -> tuple[list[BundleFile], list[Problem]]:
     files = [
         BundleFile(path.relative_to(entrypoints).as_posix(), path, path.stat().st_size, ours=True)
         for path in paths
-        if path.is_file() and not left_behind.by_name(path.name, False)
+        if path.is_file() and not exclusions.by_name(path.name, False)
     ]
     return files, problems
 

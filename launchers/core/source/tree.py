@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.source import exclusions as left_behind
+from launchers.core.source import exclusions
 from launchers.core.source.ignore_rules import IgnoreRules
 
 
@@ -115,7 +115,7 @@ class _Walk:
         try:
             with os.scandir(folder) as entries:
                 found = {entry.name: entry for entry in entries if entry.name not in without}
-            if path and left_behind.is_environment(found):
+            if path and exclusions.is_environment(found):
                 self._leave(path, "a virtual environment")
                 return
             rules = rules.entered(Path(folder), path, found, why)
@@ -128,7 +128,7 @@ class _Walk:
     def _entry(self, parent: str, entry: os.DirEntry[str], rules: IgnoreRules) -> None:
         is_folder = entry.is_dir(follow_symlinks=False)
         path = parent + entry.name + ("/" if is_folder else "")
-        never = left_behind.by_name(entry.name, is_folder)
+        never = exclusions.by_name(entry.name, is_folder)
         if never:
             self._leave(path, never)
             return
@@ -153,7 +153,7 @@ class _Walk:
         if not os.access(entry.path, os.R_OK):
             self._unreadable(path)
             return
-        key = left_behind.by_content(entry.path, status.st_size)
+        key = exclusions.by_content(entry.path, status.st_size)
         if key:
             self._leave(path, key)
             return
@@ -179,7 +179,7 @@ class _Walk:
                 self._leave(path, "a link to what does not travel")
 
     def _leave(self, path: str, why: str) -> None:
-        noise = why in (left_behind.CACHE, left_behind.VERSION_CONTROL)
+        noise = why in (exclusions.CACHE, exclusions.VERSION_CONTROL)
         self.tree.left_out.append(LeftOut(path, why, notable=not noise))
 
     def _leads_out(self, path: str, target: str) -> None:

@@ -103,12 +103,7 @@ def _why_failed(
     assert end.ending is not None
     alone = _alone(containers, expected)
     failure = seen.watch.failure
-    if failure and failure.get("reason"):
-        text = str(failure["reason"])
-        who = f"rank {failure.get('rank')} on {failure.get('host')}"
-        cause = text if text.startswith("rank ") else f"{who}: {text}"
-    else:
-        cause = seen.causes.text
+    cause = proof.first_failure(failure) if failure and failure.get("reason") else seen.causes.text
     leader = next((item.name for item in containers if item.leader), containers[0].name)
     killed = end.ending.code is not None and end.ending.code > 128
     # Where a host was killed, what the others say of it is a consequence.

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launchers.core.credentials import search as credentials
+from launchers.core.credentials import search
 from launchers.core.credentials.names import kind_of_name
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -168,7 +168,7 @@ HARMLESS = {
 def test_a_credential_is_named_by_its_kind_and_never_by_its_value(
     name: str, value: str, kind: str
 ) -> None:
-    found = credentials.looks_like_credential(name, value)
+    found = search.looks_like_credential(name, value)
     assert found is not None
     assert kind in found
     assert value not in found
@@ -176,35 +176,35 @@ def test_a_credential_is_named_by_its_kind_and_never_by_its_value(
 
 @pytest.mark.parametrize(("name", "value"), HARMLESS.values(), ids=HARMLESS)
 def test_what_only_resembles_a_credential_passes(name: str, value: str) -> None:
-    assert credentials.looks_like_credential(name, value) is None
+    assert search.looks_like_credential(name, value) is None
 
 
 @given(st.integers(min_value=0, max_value=10_000))
 def test_no_git_hash_and_no_digest_is_ever_a_credential(seed: int) -> None:
     for length in (32, 40, 64):
         value = _random_text(length, HEXADECIMAL, seed)
-        assert credentials.looks_like_credential("COMMIT", value) is None
-        assert credentials.looks_like_credential("COMMIT", value.upper()) is None
+        assert search.looks_like_credential("COMMIT", value) is None
+        assert search.looks_like_credential("COMMIT", value.upper()) is None
 
 
 def test_nearly_every_random_aws_secret_key_is_found_without_a_name() -> None:
     alphabet = ALPHANUMERIC + "/+"
     keys = [_random_text(40, alphabet, seed) for seed in range(1000)]
-    found = [key for key in keys if credentials.looks_like_credential("x", key)]
+    found = [key for key in keys if search.looks_like_credential("x", key)]
     assert len(found) >= 970
-    named = [key for key in keys if credentials.looks_like_credential("aws_secret_key", key)]
+    named = [key for key in keys if search.looks_like_credential("aws_secret_key", key)]
     assert len(named) >= 995
 
 
 @given(st.text(max_size=60), st.text(max_size=200))
 def test_any_name_and_value_can_be_asked(name: str, value: str) -> None:
-    found = credentials.looks_like_credential(name, value)
+    found = search.looks_like_credential(name, value)
     assert found is None or found
 
 
 @given(st.text(max_size=400), st.booleans())
 def test_any_text_can_be_scanned_and_lines_lie_inside_it(text: str, configuration: bool) -> None:
-    for line, kind in credentials.scan_text(text, configuration=configuration):
+    for line, kind in search.scan_text(text, configuration=configuration):
         assert 1 <= line <= text.count("\n") + 1
         assert kind
 
@@ -252,23 +252,23 @@ HARMLESS_LINES = {
 @pytest.mark.parametrize("line", SOURCE_LINES.values(), ids=SOURCE_LINES)
 def test_a_credential_in_source_is_found_on_its_line(line: str) -> None:
     text = f"import os\n\n# a comment\n{line}\nprint('done')\n"
-    assert [number for number, _ in credentials.scan_text(text)] == [4]
+    assert [number for number, _ in search.scan_text(text)] == [4]
 
 
 @pytest.mark.parametrize("line", HARMLESS_LINES.values(), ids=HARMLESS_LINES)
 def test_ordinary_source_has_no_credential(line: str) -> None:
-    assert credentials.scan_text(f"import os\n{line}\n") == []
+    assert search.scan_text(f"import os\n{line}\n") == []
 
 
 def test_values_without_quotes_count_in_configuration_alone() -> None:
     text = f"db:\n  user: me\n  password: hunter2\nexport API_KEY={MIXED}\nmax_tokens: 512\n"
-    assert [line for line, _ in credentials.scan_text(text, configuration=True)] == [3, 4]
-    assert credentials.scan_text(text) == []
+    assert [line for line, _ in search.scan_text(text, configuration=True)] == [3, 4]
+    assert search.scan_text(text) == []
 
 
 def test_an_aws_secret_is_found_beside_its_key_id() -> None:
     text = f"[default]\nid = {AWS_KEY_ID}\nvalue = {AWS_SECRET}\n"
-    assert credentials.scan_text(text) == [
+    assert search.scan_text(text) == [
         (2, "an AWS access key id"),
         (3, "an AWS secret access key"),
     ]
@@ -277,12 +277,12 @@ def test_an_aws_secret_is_found_beside_its_key_id() -> None:
 def test_our_own_source_has_no_credential() -> None:
     for folder in ("launchers", "entrypoints"):
         for path in sorted((REPOSITORY / folder).rglob("*.py")):
-            assert credentials.scan_text(path.read_text("utf-8")) == [], path
+            assert search.scan_text(path.read_text("utf-8")) == [], path
 
 
 def test_an_environment_gives_one_problem_a_value_with_its_place_and_both_ways_on() -> None:
     environment = {"EPOCHS": "3", "DB_PASSWORD": "hunter2", "key": AWS_KEY_ID, "COMMIT": GIT_HASH}
-    problems = credentials.problems_in_environment(environment, "$.Environment")
+    problems = search.problems_in_environment(environment, "$.Environment")
     assert [problem.path for problem in problems] == [
         "$.Environment.DB_PASSWORD",
         "$.Environment.key",
@@ -298,9 +298,9 @@ def test_an_environment_gives_one_problem_a_value_with_its_place_and_both_ways_o
 
 def test_an_allowed_name_passes_and_no_other() -> None:
     environment = {"DB_PASSWORD": "hunter2", "HF_TOKEN": "abcdefghij"}
-    problems = credentials.problems_in_environment(environment, "--env ", {"DB_PASSWORD"})
+    problems = search.problems_in_environment(environment, "--env ", {"DB_PASSWORD"})
     assert [problem.path for problem in problems] == ["--env HF_TOKEN"]
-    assert credentials.flagged_environment(environment) == {
+    assert search.flagged_environment(environment) == {
         "DB_PASSWORD": "a password, by its name",
         "HF_TOKEN": "a token, by its name",
     }
@@ -327,42 +327,42 @@ ARGUMENTS = {
 def test_credentials_among_arguments_are_found_in_every_form(
     arguments: list[str], names: list[str]
 ) -> None:
-    assert [name for name, _, _ in credentials.flagged_arguments(arguments)] == names
-    problems = credentials.problems_in_arguments(arguments, "arguments: ")
+    assert [name for name, _, _ in search.flagged_arguments(arguments)] == names
+    problems = search.problems_in_arguments(arguments, "arguments: ")
     assert [problem.path for problem in problems] == [f"arguments: {name}" for name in names]
     assert "hunter2" not in "".join(map(str, problems))
-    assert credentials.problems_in_arguments(arguments, "arguments: ", names) == []
+    assert search.problems_in_arguments(arguments, "arguments: ", names) == []
 
 
 def test_an_argument_is_allowed_with_or_without_its_dashes() -> None:
     arguments = ["--db-password", "hunter2"]
-    assert credentials.problems_in_arguments(arguments, "--", ["--db-password"]) == []
-    (problem,) = credentials.problems_in_arguments(arguments, "arguments")
+    assert search.problems_in_arguments(arguments, "--", ["--db-password"]) == []
+    (problem,) = search.problems_in_arguments(arguments, "arguments")
     assert "--secret DB_PASSWORD=REFERENCE" in problem.fix
 
 
 def test_an_argument_list_in_json_is_read_by_the_names_of_its_arguments() -> None:
     arguments = ["--lr", "1.10", "--db-password", "hunter2", AWS_KEY_ID]
     document = {"sagemaker_launch_args": json.dumps(arguments), "list": '["a", "b"]', "other": "["}
-    problems = credentials.problems_in_environment(document, "$.HyperParameters")
+    problems = search.problems_in_environment(document, "$.HyperParameters")
     assert [problem.path for problem in problems] == [
         "$.HyperParameters.sagemaker_launch_args: db-password",
         "$.HyperParameters.sagemaker_launch_args: argument 5",
     ]
     allowed = ["db-password", "argument 5"]
-    assert credentials.problems_in_environment(document, "$.HyperParameters", allowed) == []
+    assert search.problems_in_environment(document, "$.HyperParameters", allowed) == []
 
 
 def test_a_path_is_written_as_its_prefix_asks() -> None:
     arguments = ["--db-password", "hunter2", AWS_KEY_ID]
-    paths = [problem.path for problem in credentials.problems_in_arguments(arguments, "--")]
+    paths = [problem.path for problem in search.problems_in_arguments(arguments, "--")]
     assert paths == ["--db-password", "argument 3"]
-    (problem,) = credentials.problems_in_environment({"DB_PASSWORD": "hunter2"}, "--env ")
+    (problem,) = search.problems_in_environment({"DB_PASSWORD": "hunter2"}, "--env ")
     assert problem.path == "--env DB_PASSWORD"
 
 
 def test_a_mask_tells_the_length_alone() -> None:
-    assert credentials.mask("hunter2") == "*** (7 characters)"
+    assert search.mask("hunter2") == "*** (7 characters)"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from launchers.core.model.problems import LaunchError, errors
-from launchers.core.source import bundle as source_bundle
 from launchers.core.source.bundle import scan
 from launchers.core.source.tree import Tree, read_tree
 from tests.core.source.trees import Scanned, left_out, plant, stream, user_files
@@ -361,7 +360,7 @@ def test_a_file_that_changes_during_the_scan_is_noticed(
         CHANGES[change](tmp_path / "source" / "train.py")
         return tree
 
-    monkeypatch.setattr(source_bundle, "read_tree", read_then_change)
+    monkeypatch.setattr("launchers.core.source.bundle.read_tree", read_then_change)
     with pytest.raises(LaunchError, match="changed while it was being read"):
         scanned({"train.py": "xxx"})
 

@@ -5,8 +5,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from launch_runtime.host import console as consoles
-from launch_runtime.host.console import Console
+from launch_runtime.host.console import QUEUE_LIMIT, Console
 
 
 class Screen:
@@ -84,7 +83,7 @@ def test_a_slow_reader_holds_up_the_ranks_and_never_the_agent(screen: Screen) ->
     passed = threading.Event()
 
     def rank() -> None:
-        for _ in range(2 * consoles.QUEUE_LIMIT // len(line)):
+        for _ in range(2 * QUEUE_LIMIT // len(line)):
             screen.console.rank_lines(0, [line])
         passed.set()
 

@@ -129,7 +129,7 @@ PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
             "failed",
             (
                 "2 jobs of world size 1 where one of 4 was expected: algo-2 ended with 1: rank 0 "
-                "on algo-2: expected world size 4"
+                "on algo-2 failed first: expected world size 4"
             ),
         ),
         (
