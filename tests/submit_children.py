@@ -44,7 +44,7 @@ def serve(provider: Provider, job: JobSpec) -> None:
 def submit(provider: Provider, job: JobSpec) -> int:
     """As the command does it, without following."""
     try:
-        prepared = pipeline.prepare(provider, pipeline.resolve(provider, job), online=True)
+        prepared = pipeline.prepare(provider, job, online=True)
         if prepared.run.standing is None:
             pipeline.submit(provider, prepared)
     except LaunchError as error:

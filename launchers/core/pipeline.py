@@ -1,9 +1,10 @@
 """The one way from a JobSpec to a started job. Every verb and every provider goes through here:
 
-gate -> resolve -> plan -> name -> render -> check
+read -> plan -> (gate -> resolve) -> digest -> run and name -> render -> check
      -> (print | rehearse | preflight -> ledger -> submit)
 
-A dry run leaves out gate and resolve, and is else the same.
+A dry run leaves out gate and resolve, and is else the same. The source is read once and the plan
+made once; both are handed along, so that what was planned is what is sent.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from launchers.core.model.problems import (
     Problem,
     errors,
 )
-from launchers.core.planning.plan import Plan, Row
+from launchers.core.planning.plan import Plan
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import INTENT, Entry, Ledger
-from launchers.core.records.naming import job_base
+from launchers.core.records.naming import Run, job_base
 from launchers.core.records.nonce import filled, new_nonce, without_nonce
 from launchers.core.rules.consequences import later_problems
-from launchers.core.runs import Run, numbered
+from launchers.core.runs import choose_run
 from launchers.core.source.bundle import SourceBundle
-from launchers.core.source.script import bundle_of
+from launchers.core.source.script import JobSource, read_source
 from launchers.core.spec.job import JobSpec
 
 # Of an intent's details, what says where its request goes.
@@ -42,71 +43,86 @@ class Prepared:
 
     Attributes:
         problems: Everything that the request breaks, warnings included.
-        run: Which run it is, and the earlier job that stands for it, if one does.
     """
 
-    job: JobSpec
     plan: Plan
     definition: JobDefinition
-    bundle: SourceBundle
     problems: tuple[Problem, ...]
-    run: Run = Run(1)  # noqa: RUF009 - frozen
 
+    @property
+    def job(self) -> JobSpec:
+        """What its user asked for."""
+        return self.plan.job
 
-def resolve(provider: Provider, job: JobSpec, ignored_sdks: tuple[str, ...] = ()) -> JobSpec:
-    """``job`` with what only the account knows, past the gate. May block on the network.
+    @property
+    def bundle(self) -> SourceBundle:
+        """The source that travels."""
+        return self.plan.source.bundle
 
-    Raises:
-        LaunchError: The plan has errors, an SDK does not serve, or the provider does not say.
-    """
-    draft = _planned(provider, job)
-    if errors(draft.problems):
-        raise LaunchError([*draft.problems, *later_problems(provider, draft, draft.problems)])
-    _gate(draft, ignored_sdks)
-    return provider.service.resolve(job)
+    @property
+    def run(self) -> Run:
+        """Which run it is, and the earlier job that makes it needless, if one does."""
+        return self.plan.run
 
 
 def prepare(
-    provider: Provider, job: JobSpec, again: bool = False, online: bool = False
+    provider: Provider,
+    job: JobSpec,
+    again: bool = False,
+    online: bool = False,
+    ignored_sdks: tuple[str, ...] = (),
+    source: JobSource | None = None,
 ) -> Prepared:
     """Plan, name, render and check ``job``. Reads files and the ledger; sends nothing.
 
     Args:
-        again: Take a new run although an earlier one stands.
-        online: Whether the provider may be asked where an earlier run stands.
+        again: Take a new run although an earlier one makes it needless.
+        online: Whether the provider may be asked, once the SDKs have passed the gate: for what
+            only the account knows, and for the state of an earlier run. May block then.
+        ignored_sdks: Packages of ``--ignore-sdk``.
+        source: The job's source where it has been read already, as by another job of a sweep.
 
     Raises:
         LaunchError: The plan itself has errors, so that there is no document to show; all of them,
-            and those that the document would have besides.
+            and those that the document would have besides. An SDK does not serve, or the account
+            does not say what is needed.
     """
-    draft = _planned(provider, job)
-    bundle = bundle_of(job)
-    # A job that runs where its source lies is not stopped by what would stop a journey.
+    source = source or read_source(job)
+    plan = _planned(provider, job, source)
+    # What would keep the source from travelling doesn't matter where it runs in its own folder.
     travels = provider.definer.sends_source
     bundle_problems = [
-        problem for problem in bundle.problems if travels or problem.rule == "source-folder"
+        problem for problem in source.bundle.problems if travels or problem.rule == "source-folder"
     ]
-    early = [*draft.problems, *bundle_problems]
-    if errors(early):
-        raise LaunchError([*early, *later_problems(provider, draft, early)])
-    base = job_base(job, provider.definer.identity(provider.definer.render(draft)), bundle.sha256)
-    named, run = numbered(provider, job, base, again, online)
-    plan = _planned(provider, named)
-    if run.why:
-        plan = replace(plan, rows=(*plan.rows, Row("run", str(run.number), run.why)))
+    _refuse(provider, plan, bundle_problems)
+    if online:
+        _gate(plan, ignored_sdks)
+        plan = plan.with_account(provider.service.resolve(plan))
+        _refuse(provider, plan, bundle_problems)
+    base = job_base(
+        job, provider.definer.identity(provider.definer.render(plan)), source.bundle.sha256
+    )
+    plan = plan.with_run(choose_run(provider, plan, base, again, online))
     definition = provider.definer.render(plan)
-    problems = [*plan.problems, *bundle_problems, *provider.definer.check(definition)]
-    return Prepared(plan.job, plan, definition, bundle, tuple(problems), run)
+    problems = (*plan.problems, *bundle_problems, *provider.definer.check(definition))
+    return Prepared(plan, definition, problems)
 
 
-def _planned(provider: Provider, job: JobSpec) -> Plan:
+def _planned(provider: Provider, job: JobSpec, source: JobSource) -> Plan:
     """The provider's plan, with what the source says where several ranks are to train together."""
-    plan = provider.definer.plan(job)
+    plan = provider.definer.plan(job, source)
     if plan.world_size == 1:
         return plan
     from launchers.core.analysis.strategy_reader import with_reading
 
     return with_reading(plan)
+
+
+def _refuse(provider: Provider, plan: Plan, bundle_problems: list[Problem]) -> None:
+    """Stops where there is an error already, with the errors that the document would have."""
+    found = [*plan.problems, *bundle_problems]
+    if errors(found):
+        raise LaunchError([*found, *later_problems(provider, plan, found)])
 
 
 def submit(
@@ -203,12 +219,9 @@ def _entered(
 
 def _renumbered(provider: Provider, prepared: Prepared) -> Prepared:
     """The same request as the next run."""
-    base = prepared.definition.name.rpartition("-")[0]
-    unnamed = replace(prepared.job, full_name="", run=1, checkpoint_of="", checkpoint_folder="")
-    named, run = numbered(provider, unnamed, base, again=False, online=False)
-    plan = provider.definer.plan(named)
-    definition = provider.definer.render(plan)
-    return replace(prepared, job=plan.job, plan=plan, definition=definition, run=run)
+    run = choose_run(provider, prepared.plan, prepared.run.base, again=False, online=False)
+    plan = prepared.plan.with_run(run)
+    return replace(prepared, plan=plan, definition=provider.definer.render(plan))
 
 
 def _intended(
@@ -220,18 +233,16 @@ def _intended(
     details: dict[str, object] = {**definition.destination}
     if ignored_sdks:
         details["ignored_sdks"] = list(ignored_sdks)
-    if prepared.job.region:
-        details["region"] = prepared.job.region
     entry = Entry(
         name=definition.name,
         provider=provider.name,
-        base=definition.name.rpartition("-")[0],
-        run=prepared.job.run,
+        base=prepared.run.base,
+        run=prepared.run.number,
         world_size=definition.world_size,
         definition=definition.text,
         state=INTENT if provider.charges_money else PENDING,
         created=time.time(),
-        checkpoint=prepared.plan.checkpoint_place,
+        checkpoint=prepared.plan.checkpoints,
         details=details,
         nonce=new_nonce(),
     )

@@ -24,8 +24,9 @@ from launchers.core.model.jobs import (
     LogLine,
 )
 from launchers.core.model.problems import EXIT_PREFLIGHT, Problem
-from launchers.core.planning.plan import Plan
+from launchers.core.planning.plan import Account, Plan
 from launchers.core.source.bundle import SourceBundle
+from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec, ProviderOptions
 
 SILENT = Listener()
@@ -46,7 +47,7 @@ class Definer(ABC):
     knock_on_errors: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
-    def plan(self, job: JobSpec) -> Plan:
+    def plan(self, job: JobSpec, source: JobSource) -> Plan:
         """Every default decided, and the world size computed."""
 
     @abstractmethod
@@ -82,8 +83,8 @@ class Service(ABC):
         return 0.3
 
     @abstractmethod
-    def resolve(self, job: JobSpec) -> JobSpec:
-        """``job`` with what only the account knows filled in.
+    def resolve(self, plan: Plan) -> Account:
+        """The plan's account, with what only the account itself knows.
 
         Raises:
             LaunchError: The account doesn't say, or may not be asked.
@@ -130,7 +131,7 @@ class Service(ABC):
         """
 
     @abstractmethod
-    def name_exists(self, job: JobSpec, name: str) -> bool:
+    def name_exists(self, plan: Plan, name: str) -> bool:
         """Whether the provider already has a job of that name. Safe to repeat."""
 
     def adopt(self, name: str, region: str | None) -> JobHandle | None:

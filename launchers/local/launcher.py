@@ -9,6 +9,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
 from launchers.core.provider import Definer, Provider
+from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.local.options import LocalOptions
 from launchers.local.plan import make_plan
@@ -25,13 +26,13 @@ class LocalDefiner(Definer):
     unused = frozenset({"machine", "image", "spot", "max_wait", "region", "bucket", "tags"})
     sends_source = False
 
-    def plan(self, job: JobSpec) -> Plan:
+    def plan(self, job: JobSpec, source: JobSource) -> Plan:
         """See :func:`launchers.local.plan.make_plan`."""
-        return make_plan(job)
+        return make_plan(job, source)
 
     def render(self, plan: Plan) -> JobDefinition:
         """The document that the supervisor runs."""
-        return render("local", "job.json.j2", plan)
+        return render("local", "job.json.j2", plan, nulls=True)
 
     def identity(self, definition: JobDefinition) -> dict[str, Any]:
         """The document without the name, the folders that carry it, and the nonce."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from launchers.core.spec.job import ProviderOptions, option
+from launchers.core.spec.job import JobSpec, ProviderOptions, option
 from launchers.core.spec.value_types import Count, Pairs, Text
 
 
@@ -30,3 +30,6 @@ class LocalOptions(ProviderOptions):
         default=0,
         help="The port of the first host's agent on loopback. Default: a free one.",
     )
+
+
+LocalJob = JobSpec[LocalOptions]

@@ -1,119 +1,179 @@
-"""From a JobSpec to a job on this machine: hosts that are simulated, ranks that are real."""
+"""From a LocalJob to a job on this machine: hosts that are simulated, ranks that are real."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from launchers.core.analysis.keras_choice import Stack, choose_keras
+from launchers.core.analysis.keras_choice import KerasChoice, Stack, choose_keras
+from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem
-from launchers.core.planning.gpu_pinning import pinning
+from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
-from launchers.core.planning.rows import proof_row, requirements_rows, source_rows
+from launchers.core.planning.rows import checkpoints_row, proof_row, requirements_rows, source_rows
 from launchers.core.records import nonce
 from launchers.core.records.ledger import data_folder
 from launchers.core.rules.environment import problems_in_names
 from launchers.core.rules.secrets import HERE, problems_in_secrets, with_whole_paths
-from launchers.core.source.script import Source, bundle_of, locate, requirements_file, user_files
-from launchers.core.spec.job import JobSpec
+from launchers.core.source.script import JobSource, Source
 from launchers.core.spec.value_types import format_duration
 from launchers.local.job_folder import JobFolder
+from launchers.local.options import LocalJob
 from launchers.local.python_environment import PythonEnvironment, inspect
-from launchers.local.script_mode import PREFIX, RESERVED, ScriptMode, Simulated, script_mode
+from launchers.local.script_mode import (
+    PREFIX,
+    RESERVED,
+    ScriptMode,
+    Simulated,
+    named_variables,
+    script_mode,
+)
 from launchers.machine.devices import share_of, visible_gpus
-
-
-@dataclass(frozen=True)
-class Host:
-    """One simulated host: its name, its global ranks, and what only its ranks see."""
-
-    name: str
-    ranks: tuple[int, ...]
-    environment: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalPlan(Plan):
-    """What templates/local needs besides."""
+    """What templates/local needs besides.
 
-    python: str
-    source: str
-    script: str
-    module: str
-    requirements: str | None
-    folder: str
-    hosts: tuple[Host, ...] = field(default_factory=tuple)
+    Attributes:
+        devices: The GPUs of this machine that the hosts share.
+        script_words: See :func:`launchers.local.script_mode.named_variables`.
+    """
+
+    job: LocalJob
+    python: PythonEnvironment
+    keras: KerasChoice
+    devices: list[str]
+    script_words: Mapping[str, str]
+
+    @property
+    def folder(self) -> JobFolder:
+        """The job's own."""
+        return JobFolder(output_root(self.job) / self.name)
+
+    @property
+    def checkpoints(self) -> str:
+        """The folder of the checkpoints."""
+        place = self._checkpoint_place(str(self.folder.checkpoints))
+        return os.path.abspath(os.path.expanduser(place))
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of every rank."""
+        return {
+            **self.script_mode.environment,
+            **rank_environment(self, self.checkpoints, with_whole_paths(self.job.secrets)),
+            "LAUNCH_MODEL_DIR": str(self.folder.model),
+            **self.keras.variables,
+        }
+
+    @property
+    def script_mode(self) -> ScriptMode:
+        """What a script that was written for SageMaker's script mode finds."""
+        return script_mode(
+            self.source,
+            self.script_words,
+            Simulated(self._host_names(), self.gpus, self.folder, self.name),
+            self.job.arguments,
+            self.job.options.channels,
+            self.job.environment,
+        )
+
+    @property
+    def hosts(self) -> Sequence[Mapping[str, Any]]:
+        """The simulated hosts: name, global ranks, and what only those ranks see."""
+        variables = self.script_mode.hosts
+        return [
+            {
+                "name": name,
+                "ranks": list(range(index * self.processes, (index + 1) * self.processes)),
+                "environment": {
+                    "CUDA_VISIBLE_DEVICES": ",".join(share_of(self.devices, index, self.gpus)),
+                    **variables.get(name, {}),
+                },
+            }
+            for index, name in enumerate(self._host_names())
+        ]
+
+    def _host_names(self) -> list[str]:
+        return [f"host-{index + 1}" for index in range(self.instances)]
+
+    @property
+    def program(self) -> Mapping[str, str]:
+        """The script or the module, under the document's word for it."""
+        source = self.source
+        return {"module": source.module} if source.module else {"script": source.script}
+
+    @property
+    def requirements(self) -> str | None:
+        """The file of ``--requirements``."""
+        return str(self.source.requirements) if self.source.requirements else None
+
+    @property
+    def placeholders(self) -> tuple[Placeholder, ...]:
+        """The nonce."""
+        return (nonce.placeholder("$.environment.LAUNCH_NONCE"),)
+
+    def _rows(self) -> Sequence[Row]:
+        pinned = f"{self.gpus} a host, pinned by {self.pinning.by}"
+        text = pinned if self.gpus else "none, ranks run on the CPU"
+        time_limit = self.job.max_runtime
+        return [
+            Row("ranks", layout(self.instances, self.processes)),
+            proof_row(self),
+            *source_rows(self, "nothing besides this shell's"),
+            *self.keras.rows,
+            *self.script_mode.rows,
+            Row("python", self.python.described(), f"{self.python.path}, {self.python.origin}"),
+            *self.strategy,
+            Row("GPUs", text, self.pinning.why if self.gpus else ""),
+            *requirements_rows(self, "installed for this job alone"),
+            *([Row("time limit", format_duration(time_limit))] if time_limit else []),
+            checkpoints_row(self, self.checkpoints),
+            Row("output", str(self.folder.path), "model, logs"),
+        ]
 
 
-def make_plan(job: JobSpec) -> LocalPlan:
-    """Every default decided. Reads the source folder and asks the ranks' Python for its versions;
-    starts nothing else and changes nothing."""
-    source, problems = locate(job)
-    if source.shared and job.script is None:
-        problems.append(_no_script(job, source))
-    requirements, more = requirements_file(job)
-    problems += more
-    python, more = inspect(job.options.python)
-    problems += more
+def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
+    """Every default decided. Asks the ranks' Python for its versions; starts nothing else and
+    changes nothing."""
+    python, python_problems = inspect(job.options.python)
     devices = visible_gpus()
     gpus = job.gpus if job.gpus is not None else len(devices) // job.instances
     processes = job.processes or gpus or 1
-    problems += _gpu_problems(job, gpus, processes, len(devices))
-    problems += problems_in_names(
-        job.environment, free=lambda name: name.startswith(PREFIX) and name != RESERVED
-    )
-    pin = pinning(job, gpus, "the ranks see no GPU")
-    folder = JobFolder(output_root(job) / (job.full_name or "NAME"))
-    checkpoints = job.checkpoint or job.checkpoint_folder or str(folder.checkpoints)
-    if not more:
-        problems += _horovod_problems(python, source, job.instances * processes)
-    sagemaker = script_mode(
-        source,
-        user_files(bundle_of(job)),
-        Simulated(_host_names(job.instances), gpus, folder, job.full_name or "NAME"),
-        job.arguments,
-        job.options.channels,
-        job.environment,
-    )
-    problems += sagemaker.problems
-    environment = {
-        **sagemaker.environment,
-        **rank_environment(
-            job,
-            processes,
-            pin[0],
-            os.path.abspath(os.path.expanduser(checkpoints)),
-            with_whole_paths(job.secrets),
-        ),
-        "LAUNCH_MODEL_DIR": str(folder.model),
-    }
-    problems += problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment)
-    keras = choose_keras(job, source, _stack(python), job.instances * processes, os.environ)
-    problems += keras.problems
-    return LocalPlan(
+    world_size = job.instances * processes
+    keras = choose_keras(job, source, _stack(python), world_size, os.environ)
+    plan = LocalPlan(
         job=job,
-        name=job.full_name or "NAME",
-        instances=job.instances,
+        source=source,
         processes=processes,
         gpus=gpus,
-        environment={**environment, **keras.variables},
-        python=python.path,
-        source=str(source.folder),
-        script=source.script,
-        module=source.module,
-        requirements=str(requirements) if requirements else None,
-        folder=str(folder.path),
-        hosts=_hosts(job.instances, processes, devices, gpus, sagemaker),
-        problems=tuple(problems),
-        placeholders=(nonce.placeholder("$.environment.LAUNCH_NONCE"),),
-        rows=keras.shown(
-            _rows(job, source, python, processes, gpus, pin, folder, environment, sagemaker)
-        ),
+        pinning=choose_pinning(job, source.bundle.texts, gpus, "the ranks see no GPU"),
+        python=python,
+        keras=keras,
+        devices=devices,
+        script_words=named_variables(source),
     )
+    problems = (
+        *source.problems,
+        *([_no_script(job, source)] if source.shared and job.script is None else []),
+        *source.requirements_problems,
+        *python_problems,
+        *_gpu_problems(job, gpus, processes, len(devices)),
+        *problems_in_names(
+            job.environment, free=lambda name: name.startswith(PREFIX) and name != RESERVED
+        ),
+        *([] if python_problems else _horovod_problems(python, source, world_size)),
+        *plan.script_mode.problems,
+        *problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment),
+        *keras.problems,
+    )
+    return replace(plan, problems=problems)
 
 
 def _stack(python: PythonEnvironment) -> Stack:
@@ -122,7 +182,7 @@ def _stack(python: PythonEnvironment) -> Stack:
     return Stack(python.tensorflow, python.keras or "", python.tf_keras or "")
 
 
-def _no_script(job: JobSpec, shared: Source) -> Problem:
+def _no_script(job: LocalJob, shared: Source) -> Problem:
     """In the clouds the shared script is the default; here nobody means to train on digits who
     only left a word out."""
     in_file = ", or put `script: train.py` into the file" if job.origins else ""
@@ -141,34 +201,14 @@ def _shortest(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def output_root(job: JobSpec) -> Path:
+def output_root(job: LocalJob) -> Path:
     """The folder in which the job's own folder is made."""
     if job.output_path:
         return Path(os.path.abspath(os.path.expanduser(job.output_path)))
     return data_folder() / "jobs"
 
 
-def _host_names(instances: int) -> list[str]:
-    return [f"host-{index + 1}" for index in range(instances)]
-
-
-def _hosts(
-    instances: int, processes: int, devices: list[str], gpus: int, sagemaker: ScriptMode
-) -> tuple[Host, ...]:
-    return tuple(
-        Host(
-            name=name,
-            ranks=tuple(range(index * processes, (index + 1) * processes)),
-            environment={
-                "CUDA_VISIBLE_DEVICES": ",".join(share_of(devices, index, gpus)),
-                **sagemaker.hosts.get(name, {}),
-            },
-        )
-        for index, name in enumerate(_host_names(instances))
-    )
-
-
-def _gpu_problems(job: JobSpec, gpus: int, processes: int, visible: int) -> list[Problem]:
+def _gpu_problems(job: LocalJob, gpus: int, processes: int, visible: int) -> list[Problem]:
     problems = []
     if gpus * job.instances > visible:
         problems.append(
@@ -212,32 +252,3 @@ def _horovod_problems(python: PythonEnvironment, source: Source, world_size: int
             rule="local-no-horovod",
         )
     ]
-
-
-def _rows(
-    job: JobSpec,
-    source: Source,
-    python: PythonEnvironment,
-    processes: int,
-    gpus: int,
-    pin: tuple[str, str],
-    folder: JobFolder,
-    environment: Mapping[str, str],
-    sagemaker: ScriptMode,
-) -> tuple[Row, ...]:
-    gpu_text = f"{gpus} a host, pinned by {pin[0]}" if gpus else "none, ranks run on the CPU"
-    rows = [
-        Row("ranks", layout(job.instances, processes)),
-        proof_row(job, job.instances * processes),
-        *source_rows(job, source, "nothing besides this shell's"),
-        *sagemaker.rows,
-        Row("python", python.described(), f"{python.path}, {python.origin}"),
-        Row("GPUs", gpu_text, pin[1] if gpus else ""),
-    ]
-    rows += requirements_rows(job, source, "installed for this job alone")
-    if job.max_runtime:
-        rows.append(Row("time limit", format_duration(job.max_runtime)))
-    kept = f"kept from {job.checkpoint_of}" if job.checkpoint_of else ""
-    rows.append(Row("checkpoints", environment["LAUNCH_CHECKPOINT_DIR"], kept))
-    rows.append(Row("output", str(folder.path), "model, logs"))
-    return tuple(rows)

@@ -11,16 +11,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from launchers.core.analysis.argument_pairs import NUMBER, named
 from launchers.core.model.problems import Problem
 from launchers.core.planning.gpu_pinning import without_comments
 from launchers.core.planning.plan import Row
-from launchers.core.source.script import Source
+from launchers.core.source.script import JobSource, Source
 from launchers.local.catalogue import RULES
 from launchers.local.job_folder import JobFolder
 
@@ -78,17 +77,17 @@ class Simulated:
 
 def script_mode(
     source: Source,
-    files: Iterable[Path],
+    words: Mapping[str, str],
     machine: Simulated,
     arguments: Sequence[str],
     channels: Mapping[str, str],
     given: Mapping[str, str],
 ) -> ScriptMode:
     """The variables that ``source`` asks for by naming one of them, or ``--channel`` does; else
-    none. Reads the source; changes nothing.
+    none.
 
     Args:
-        files: Of the source.
+        words: What :func:`named_variables` found in the source.
         arguments: The script's own.
         channels: Folders by channel (``--channel``).
         given: What ``--env`` sets; it wins.
@@ -100,7 +99,7 @@ def script_mode(
     known = {*common, *hosts[machine.hosts[0]]}
     wanted = {
         name: file
-        for name, file in ({} if source.shared else named_variables(source.folder, files)).items()
+        for name, file in words.items()
         if name in known or name in _NOT_HERE or name.startswith((_CHANNEL, _HYPERPARAMETER))
     }
     if not wanted and not channels:
@@ -116,10 +115,11 @@ def script_mode(
     )
 
 
-def named_variables(folder: Path, files: Iterable[Path]) -> dict[str, str]:
-    """Every ``SM_`` word of the source, comments aside, with the first file that has it."""
+def named_variables(source: JobSource) -> dict[str, str]:
+    """Every ``SM_`` word of the source, comments aside, with the first file that has it; none for
+    the shared script."""
     found: dict[str, str] = {}
-    for path in sorted(files):
+    for path in sorted([] if source.shared else source.user_files):
         if path.suffix not in _SUFFIXES:
             continue
         try:
@@ -128,7 +128,7 @@ def named_variables(folder: Path, files: Iterable[Path]) -> dict[str, str]:
             continue
         if b"SM_" in content:
             for name in _NAME.findall(without_comments(content.decode("utf-8", "replace"))):
-                found.setdefault(name, os.path.relpath(path, folder))
+                found.setdefault(name, os.path.relpath(path, source.folder))
     return dict(sorted(found.items()))
 
 

@@ -34,10 +34,10 @@ from launchers.core.model.problems import (
     writing,
 )
 from launchers.core.output.lines import parse_tagged
+from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import SILENT, Service
 from launchers.core.records.ledger import Ledger, data_folder
 from launchers.core.source.bundle import SourceBundle
-from launchers.core.spec.job import JobSpec
 from launchers.local.job_folder import JobFolder, read_json, write_private
 from launchers.local.plan import output_root
 from launchers.local.preflight import ELSEWHERE, preflight
@@ -62,9 +62,9 @@ class LocalService(Service):
         super().__init__(listener)
         self._lifelines: dict[str, int] = {}
 
-    def resolve(self, job: JobSpec) -> JobSpec:
+    def resolve(self, plan: Plan) -> Account:
         """Nothing here is known to an account alone."""
-        return job
+        return plan.account
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
         """See :func:`launchers.local.preflight.preflight`."""
@@ -139,9 +139,9 @@ class LocalService(Service):
             os.write(write_end, b"detach\n")
             os.close(write_end)
 
-    def name_exists(self, job: JobSpec, name: str) -> bool:
+    def name_exists(self, plan: Plan, name: str) -> bool:
         """Whether the folder that the job would have is there already."""
-        return os.path.lexists(output_root(job) / name)
+        return os.path.lexists(output_root(plan.job) / name)
 
     def _let_go(self) -> None:
         """This process ends in order: what it owns and has not been told to end yet, does now."""

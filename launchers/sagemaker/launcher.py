@@ -13,6 +13,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
 from launchers.core.provider import Catalogue, Contract, Definer, Provider, Reader
+from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.document import (
     GUARD,
@@ -23,7 +24,7 @@ from launchers.sagemaker.document import (
     program,
 )
 from launchers.sagemaker.options import SageMakerOptions
-from launchers.sagemaker.planning.plan import make_plan
+from launchers.sagemaker.planning.decide import make_plan
 from launchers.sagemaker.rules.document import KNOCK_ON_ERRORS, check
 
 # Keys that no other service's documents have.
@@ -43,9 +44,9 @@ class SageMakerDefiner(Definer):
     options = SageMakerOptions
     knock_on_errors = KNOCK_ON_ERRORS
 
-    def plan(self, job: JobSpec) -> Plan:
-        """See :func:`launchers.sagemaker.planning.plan.make_plan`."""
-        return make_plan(job)
+    def plan(self, job: JobSpec, source: JobSource) -> Plan:
+        """See :func:`launchers.sagemaker.planning.decide.make_plan`."""
+        return make_plan(job, source)
 
     def render(self, plan: Plan) -> JobDefinition:
         """The CreateTrainingJob request."""

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from launchers.core.spec.job import ProviderOptions, option
+from launchers.core.spec.job import JobSpec, ProviderOptions, option
 from launchers.core.spec.value_types import Count, Duration, Pairs, Size, Switch, Text, Words
 
 _ARN_ROLE = r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+"
@@ -95,3 +95,6 @@ class SageMakerOptions(ProviderOptions):
         default=(),
         help="An option for mpirun: -x NAME[=VALUE], --mca KEY VALUE, -verbose (repeatable).",
     )
+
+
+SageMakerJob = JobSpec[SageMakerOptions]

@@ -13,11 +13,12 @@ from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
 from launchers.core.provider import Catalogue, Contract, Definer, Importer, Provider, Reader
+from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, mounted, script_of
 from launchers.vertex.options import VertexOptions
+from launchers.vertex.planning.decide import make_plan
 from launchers.vertex.planning.flags import KNOCK_ON_ERRORS
-from launchers.vertex.planning.plan import make_plan
 
 
 class VertexDefiner(Definer):
@@ -26,9 +27,9 @@ class VertexDefiner(Definer):
     options = VertexOptions
     knock_on_errors = KNOCK_ON_ERRORS
 
-    def plan(self, job: JobSpec) -> Plan:
-        """See :func:`launchers.vertex.planning.plan.make_plan`."""
-        return make_plan(job)
+    def plan(self, job: JobSpec, source: JobSource) -> Plan:
+        """See :func:`launchers.vertex.planning.decide.make_plan`."""
+        return make_plan(job, source)
 
     def render(self, plan: Plan) -> JobDefinition:
         """The CustomJob."""

@@ -7,7 +7,7 @@ the rules what stands in the rendered document, so that all mistakes are told at
 from dataclasses import dataclass
 from typing import Annotated
 
-from launchers.core.spec.job import ProviderOptions, option
+from launchers.core.spec.job import JobSpec, ProviderOptions, option
 from launchers.core.spec.value_types import Count, Switch, Text, Words
 
 
@@ -86,3 +86,6 @@ class VertexOptions(ProviderOptions):
         metavar="NAME",
         help="A TensorBoard to fill: projects/P/locations/L/tensorboards/ID.",
     )
+
+
+VertexJob = JobSpec[VertexOptions]

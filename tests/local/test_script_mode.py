@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.source.script import Source
+from launchers.core.source.script import read_source
+from launchers.core.spec.job import JobSpec
 from launchers.local.job_folder import JobFolder
-from launchers.local.script_mode import ScriptMode, Simulated, script_mode
+from launchers.local.script_mode import ScriptMode, Simulated, named_variables, script_mode
 from tests.cli.command import Launch
 
 # As the samples of AWS have it: argparse, its defaults from the environment.
@@ -44,8 +45,9 @@ def of(
     script.write_text(text)
     names = [f"host-{index + 1}" for index in range(hosts)]
     machine = Simulated(names, 4, JobFolder(Path("/jobs/train-1")), "train-1")
-    source = Source(folder, "train.py")
-    return script_mode(source, [script], machine, arguments, channels or {}, given or {})
+    source = read_source(JobSpec(script=str(script)))
+    words = named_variables(source)
+    return script_mode(source, words, machine, arguments, channels or {}, given or {})
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.pipeline import Prepared, prepare
+from launchers.core.source.script import read_source
 from launchers.core.spec.job import JobSpec
 from launchers.vertex.launcher import VERTEX
 from launchers.vertex.options import VertexOptions
+from launchers.vertex.planning.decide import make_plan
+from launchers.vertex.planning.plan import VertexPlan
 
 CAPTURED = Path(__file__).parent / "captured" / "aiplatform-2.7.0"
 IMAGE = "us-central1-docker.pkg.dev/my-project/launch/launch-horovod:0.1.0"
@@ -30,6 +33,12 @@ def job(**asked: Any) -> JobSpec:
     options = VertexOptions(**{name: asked.pop(name) for name in list(asked) if name in own})
     asked = {"instances": 2, "gpus": 4, **asked}
     return JobSpec(provider="vertex", options=options, **asked)
+
+
+def planned(**asked: Any) -> VertexPlan:
+    """The plan of these fields, without a name."""
+    spec = job(**asked)
+    return make_plan(spec, read_source(spec))
 
 
 def prepared(**asked: Any) -> Prepared:

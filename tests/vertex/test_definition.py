@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from launchers.core.records import nonce
+from launchers.core.records.ledger import Entry
+from launchers.core.records.naming import Run
 from launchers.core.records.pushed_image import remember_pushed
 from launchers.vertex.document import bootstrap, escaped, script_of, unescaped, words_of
 from launchers.vertex.launcher import VERTEX
@@ -19,6 +21,7 @@ from tests.cli.command import Launch
 from tests.vertex.documents import (
     IMAGE,
     RESOLVED,
+    planned,
     pools,
     prepared,
     rendered,
@@ -211,13 +214,14 @@ def test_checkpoints_lie_in_the_bucket_and_are_seen_below_the_mount(place: str):
     made = prepared(checkpoint=place)
     told = variables(json.loads(made.definition.text))
     assert told["LAUNCH_CHECKPOINT_DIR"] == "/gcs/my-bucket/ckpt/a"
-    assert made.plan.checkpoint_place == "gs://my-bucket/ckpt/a"
+    assert made.plan.checkpoints == "gs://my-bucket/ckpt/a"
 
 
 def test_a_run_that_goes_on_keeps_the_checkpoints_of_the_last():
     kept = "gs://my-bucket/launch/checkpoints/train-00000000-1"
-    document = rendered(checkpoint_of="train-00000000-1", checkpoint_folder=kept, **RESOLVED)
-    assert variables(document)["LAUNCH_CHECKPOINT_DIR"] == kept.replace("gs://", "/gcs/")
+    before = Entry("train-00000000-1", "vertex", "train-00000000", 1, 8, "{}", checkpoint=kept)
+    plan = planned(**RESOLVED).with_run(Run("train-00000000", 2, inherited=before))
+    assert plan.environment["LAUNCH_CHECKPOINT_DIR"] == kept.replace("gs://", "/gcs/")
 
 
 # --- scheduling and the rest of the job
@@ -333,7 +337,8 @@ def test_placeholders_are_listed_and_a_filled_request_has_none():
     filled = nonce.filled(prepared(**RESOLVED).definition, nonce.new_nonce())
     assert filled.placeholders == ()
     assert "placeholder" not in filled.text.lower()
-    assert filled.destination == {"project": "my-project", "location": "us-central1"}
+    place = {"location": "us-central1", "region": "us-central1"}
+    assert filled.destination == {"project": "my-project", **place}
 
 
 def test_project_and_location_stand_in_the_address_alone():
@@ -350,7 +355,6 @@ SAME = [
     {"service_account": "a@my-project.iam.gserviceaccount.com"},
     {"output_path": "gs://elsewhere/out"},
     {"checkpoint": "gs://elsewhere/ckpt"},
-    {"run": 4},
 ]
 OTHER = [
     {"instances": 3},
@@ -373,6 +377,15 @@ def digest(**asked: Any) -> str:
 @pytest.mark.parametrize("change", SAME, ids=lambda change: next(iter(change)))
 def test_what_is_only_of_the_account_is_no_part_of_the_digest(change: dict[str, Any]):
     assert digest(**change) == digest()
+
+
+def test_neither_run_nor_kept_checkpoints_are_part_of_the_digest():
+    definer, plan = VERTEX.definer, planned(**RESOLVED)
+    before = Entry(
+        "train-00000000-3", "vertex", "train-00000000", 3, 8, "{}", checkpoint="gs://b/c"
+    )
+    named = plan.with_run(Run("train-00000000", 4, inherited=before))
+    assert definer.identity(definer.render(named)) == definer.identity(definer.render(plan))
 
 
 @pytest.mark.parametrize("change", OTHER, ids=lambda change: next(iter(change)))

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from launchers.core.sdk import gate as sdk_gate
-from launchers.vertex.launcher import VERTEX
 from tests.cli.command import Launch
 from tests.sagemaker import released
-from tests.vertex.documents import IMAGE, RESOLVED, job
+from tests.vertex.documents import IMAGE, RESOLVED, planned
 
 CLIENT = "google-cloud-aiplatform"
 ALWAYS = {"rest", "worker_pool_specs"}
@@ -18,7 +17,7 @@ L4 = "accelerator.NVIDIA_L4"
 
 
 def features(**asked: Any) -> set[str]:
-    plan = VERTEX.definer.plan(job(**{**RESOLVED, **asked}))
+    plan = planned(**{**RESOLVED, **asked})
     return {name.removeprefix("vertex.request.") for name in plan.features}
 
 
@@ -73,7 +72,7 @@ def test_the_gate_refuses_a_client_that_does_not_know_what_is_asked_for(
     monkeypatch.setattr(
         sdk_gate, "installed_version", lambda name: version if name == CLIENT else installed(name)
     )
-    plan = VERTEX.definer.plan(job(**{**RESOLVED, **asked}))
+    plan = planned(**{**RESOLVED, **asked})
     found = [finding.package for finding in sdk_gate.check(plan.features, for_submission=True)]
     assert found == ([] if serves else [CLIENT])
 

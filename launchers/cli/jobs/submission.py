@@ -16,7 +16,6 @@ from launchers.core.model.jobs import JobDefinition, JobHandle
 from launchers.core.model.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError, errors
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import INTENT, Entry, Ledger
-from launchers.core.source.script import locate
 from launchers.core.spec.value_types import Count
 
 # Of a sweep's jobs; more threads than this would only wait for each other.
@@ -106,7 +105,7 @@ def _look_at_standard_input(chosen: Provider, prepared: pipeline.Prepared) -> No
     ranks = prepared.definition.world_size
     if not chosen.charges_money and ranks == 1:
         return  # handed on
-    source, _ = locate(prepared.job)
+    source = prepared.plan.source
     where = f"a job of {chosen.title}" if chosen.charges_money else f"{ranks} ranks"
     found = standard_input.problems(source.folder / source.script, where)
     if errors(found):

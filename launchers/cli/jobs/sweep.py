@@ -32,6 +32,7 @@ from launchers.core.model.problems import (
 from launchers.core.planning.plan import counted
 from launchers.core.printable import printable
 from launchers.core.provider import Provider
+from launchers.core.source.script import JobSource
 
 # A row whose job needs nobody to end it.
 _ENDS = FINAL_STATES | {"waiting", "not started"}
@@ -67,10 +68,14 @@ def run_sweep(chosen: Provider, given: Given, values: Mapping[str, Any], mode: s
     at_once = min(len(given.sweep), values["max_parallel"] or MOST_AT_ONCE)
     ignored, again = tuple(values.get("ignore_sdk") or ()), bool(values.get("again"))
     online = mode == "run"
-    rows = []
+    rows: list[_Row] = []
+    sources: dict[tuple[object, ...], JobSource] = {}
     for job in given.sweep:
-        resolved = pipeline.resolve(chosen, job, ignored) if online else job
-        rows.append(_Row(pipeline.prepare(chosen, resolved, again, online)))
+        key = (job.script, job.module, job.source, job.requirements, job.allow_values)
+        source = sources.get(key)
+        prepared = pipeline.prepare(chosen, job, again, online, ignored, source)
+        sources[key] = prepared.plan.source
+        rows.append(_Row(prepared))
     problems = [problem for row in rows for problem in row.prepared.problems]
     _same_name(rows, problems)
     first_of = f"{given.read_from}, the first of {len(rows)}"

@@ -82,10 +82,8 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         raise LaunchError(
             Problem("--max-parallel", "one job", expected, "leave it out", rule="flag-sweep")
         )
-    job, online = given.job, mode == "run" and chosen.charges_money
-    if online:
-        job = pipeline.resolve(chosen, job, ignored)
-    prepared = pipeline.prepare(chosen, job, again, online)
+    online = mode == "run" and chosen.charges_money
+    prepared = pipeline.prepare(chosen, given.job, again, online, ignored)
     say_plan(prepared.plan, chosen.title, given.read_from, sends=mode == "run")
     if chosen.definer.sends_source:
         for line in prepared.bundle.left_out_summary():

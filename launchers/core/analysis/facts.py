@@ -17,9 +17,8 @@ from launchers.core.analysis.modules import SourceModules
 from launchers.core.analysis.python_imports import Import, imports, near_imports
 from launchers.core.analysis.python_names import names_used
 from launchers.core.model.problems import errors
-from launchers.core.source.script import bundle_of, locate
+from launchers.core.source.script import JobSource
 from launchers.core.source.texts import SourceTexts
-from launchers.core.spec.job import JobSpec
 
 
 class Use(NamedTuple):
@@ -143,15 +142,11 @@ class SourceFacts:
         return self._trees[path]
 
 
-def facts_of(job: JobSpec) -> SourceFacts | None:
-    """The facts about the job's script; None where there is no script, or its folder is refused.
-
-    The same object for the same source, so that a second plan costs nothing.
-    """
-    source, problems = locate(job)
-    if errors(problems) or not source.script:
+def facts_of(source: JobSource) -> SourceFacts | None:
+    """The facts about a job's script; None where there is no script, or its folder is refused."""
+    if errors(source.problems) or not source.script:
         return None
-    return facts_in(bundle_of(job).texts, source.script)
+    return facts_in(source.bundle.texts, source.script)
 
 
 def facts_in(texts: SourceTexts, script: str) -> SourceFacts | None:

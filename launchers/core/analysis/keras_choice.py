@@ -7,8 +7,9 @@ and rank cannot differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from launchers.core.catalogue import RULES
@@ -16,7 +17,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.paths import images_folder
 from launchers.core.planning.plan import Row
 from launchers.core.shipped import runtime
-from launchers.core.source.script import Source, requirements_file
+from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 
 _OWN_VARIABLES = ("TF_USE_LEGACY_KERAS", "KERAS_BACKEND")  # by which a user decides it himself
@@ -44,17 +45,15 @@ class KerasChoice:
     row: Row | None
     problems: tuple[Problem, ...]
 
-    def shown(self, rows: Sequence[Row]) -> tuple[Row, ...]:
-        """The plan's rows, with ours behind the one of the environment."""
-        if self.row is None:
-            return tuple(rows)
-        at = next((at for at, row in enumerate(rows, 1) if row.label == "environment"), len(rows))
-        return (*rows[:at], self.row, *rows[at:])
+    @property
+    def rows(self) -> list[Row]:
+        """Its row, if it has one."""
+        return [self.row] if self.row else []
 
 
 def choose_keras(
     job: JobSpec,
-    source: Source,
+    source: JobSource,
     stack: Stack,
     world_size: int,
     inherited: Mapping[str, str] | None = None,
@@ -67,7 +66,7 @@ def choose_keras(
     """
     use = runtime("keras.source").scan(str(source.folder), source.script)
     keras = runtime("keras.decision")
-    stack = _with_requirements(job, stack)
+    stack = _with_requirements(source.requirements, stack)
     installed = keras.Installed(stack.tensorflow, stack.keras, stack.tf_keras)
     variables = {
         name: value
@@ -155,9 +154,8 @@ def _missing(decision: Any, stack: Stack) -> Problem:
     )
 
 
-def _with_requirements(job: JobSpec, stack: Stack) -> Stack:
+def _with_requirements(path: Path | None, stack: Stack) -> Stack:
     """What ``--requirements`` installs is not known before; it may well be tf-keras."""
-    path, _ = requirements_file(job)
     if path is None or not path.is_file() or stack.tf_keras != "":
         return stack
     text = path.read_text(encoding="utf-8", errors="replace")

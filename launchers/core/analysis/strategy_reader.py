@@ -7,7 +7,7 @@ be followed to its end; `--strategy` is the user's word, and then nothing is loo
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from launchers.core.analysis.facts import SourceFacts, facts_of
 from launchers.core.analysis.python_syntax import Fault, fault_of_error, fault_of_script
@@ -15,7 +15,7 @@ from launchers.core.analysis.strategy_search import HOROVOD, NONE, OTHER, Sight,
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan, Row
-from launchers.core.source.script import bundle_of, locate
+from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.core.strategies.horovod import NAME
 
@@ -33,15 +33,14 @@ class Reading:
     problems: tuple[Problem, ...] = ()
 
 
-def reading_of(job: JobSpec, world_size: int) -> Reading:
-    """What the source of ``job`` says about its ranks. Reads files; nothing at world size 1."""
+def reading_of(job: JobSpec, source: JobSource, world_size: int) -> Reading:
+    """What the source of ``job`` says about its ranks; nothing at world size 1."""
     if world_size == 1:
         return Reading()
-    facts = facts_of(job)
+    facts = facts_of(source)
     if facts is None:
         return Reading()
-    source, _ = locate(job)
-    left = {entry.path.partition("/")[0] for entry in bundle_of(job).left_out}
+    left = {entry.path.partition("/")[0] for entry in source.bundle.left_out}
     # What a script reads from a variable it names itself; Horovod's own say nothing of its use.
     own = NAME.upper()
     values = [value for name, value in job.environment.items() if not name.startswith(own)]
@@ -51,17 +50,9 @@ def reading_of(job: JobSpec, world_size: int) -> Reading:
 
 
 def with_reading(plan: Plan) -> Plan:
-    """``plan`` with the row and the problems of :func:`reading_of`; the row stands before that of
-    the GPUs."""
-    from dataclasses import replace
-
-    found = reading_of(plan.job, plan.world_size)
-    if not found.rows and not found.problems:
-        return plan
-    labels = [row.label for row in plan.rows]
-    at = labels.index("GPUs") if "GPUs" in labels else len(labels)
-    rows = (*plan.rows[:at], *found.rows, *plan.rows[at:])
-    return replace(plan, rows=rows, problems=(*plan.problems, *found.problems))
+    """``plan`` with the row and the problems of :func:`reading_of`."""
+    found = reading_of(plan.job, plan.source, plan.world_size)
+    return replace(plan, strategy=found.rows, problems=(*plan.problems, *found.problems))
 
 
 def read(

@@ -9,33 +9,39 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from typing import NamedTuple
 
-from launchers.core.source.script import bundle_of
 from launchers.core.source.texts import SourceTexts
-from launchers.core.spec.job import JobSpec
-
-GUARD, SCRIPT, NONE = "guard", "script", "none"
+from launchers.core.spec.job import GUARD, NONE, SCRIPT, JobSpec
 
 _PICKS_DEVICE = re.compile(
     rb"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\(|CUDA_VISIBLE_DEVICES"
 )
 
 
-def pinning(job: JobSpec, gpus: int, without_gpus: str) -> tuple[str, str]:
-    """Who pins, and why: ``--pin-gpu``, nobody on a host without GPUs, else what the source says.
+class Pinning(NamedTuple):
+    """Who gives each rank its GPU, and why."""
+
+    by: str
+    why: str
+
+
+def choose_pinning(job: JobSpec, texts: SourceTexts, gpus: int, without_gpus: str) -> Pinning:
+    """``--pin-gpu``; nobody on a host without GPUs; else what the source says.
 
     Args:
+        texts: The source's files.
         gpus: GPUs of one host.
         without_gpus: Why nobody does, where it has none.
     """
     if job.pin_gpu:
-        return job.pin_gpu, "--pin-gpu"
+        return Pinning(job.pin_gpu, "--pin-gpu")
     if gpus == 0:
-        return NONE, without_gpus
-    return who_pins(bundle_of(job).texts)
+        return Pinning(NONE, without_gpus)
+    return who_pins(texts)
 
 
-def who_pins(texts: SourceTexts) -> tuple[str, str]:
+def who_pins(texts: SourceTexts) -> Pinning:
     """``("script", why)`` where a Python file has ``local_rank`` together with something that
     picks a device, comments aside; else ``("guard", why)``."""
     for path in sorted(texts.paths):
@@ -48,8 +54,8 @@ def who_pins(texts: SourceTexts) -> tuple[str, str]:
         found = _PICKS_DEVICE.search(code.encode())
         if "local_rank" in code and found:
             what = found[0].decode().rstrip("(").lstrip(".")
-            return SCRIPT, f"{path.rpartition('/')[2]} uses local_rank with {what}"
-    return GUARD, "no file of the source picks a device by local_rank"
+            return Pinning(SCRIPT, f"{path.rpartition('/')[2]} uses local_rank with {what}")
+    return Pinning(GUARD, "no file of the source picks a device by local_rank")
 
 
 def without_comments(text: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem
+from launchers.core.planning.gpu_pinning import Pinning
+from launchers.core.records.naming import Run
+from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 
 
@@ -19,23 +23,45 @@ class Row:
     origin: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """A job with every default decided. Providers subclass it with what their template needs.
+@dataclass(frozen=True)
+class Account:
+    """What a job needs of the account that it runs in. Providers with accounts subclass it."""
 
-    ``world_size`` is computed here and nowhere else.
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """A job with every default decided, once. Providers subclass it with their own decisions.
+
+    Fields hold what was decided. What follows from that, from the account and from the run (names,
+    folders, variables, rows) is computed from them, so that :meth:`with_account` and
+    :meth:`with_run` need no second plan. ``world_size`` is computed here and nowhere else.
+
+    Attributes:
+        processes: Ranks on each host.
+        gpus: GPUs of each host.
+        problems: What is wrong with the request, before there is a document.
+        strategy: What the source says about how its ranks train together.
     """
 
     job: JobSpec
-    name: str
-    instances: int
+    source: JobSource
     processes: int
     gpus: int
-    environment: Mapping[str, str] = field(default_factory=dict)
-    rows: tuple[Row, ...] = ()
-    placeholders: tuple[Placeholder, ...] = ()
+    pinning: Pinning
+    account: Account = Account()
     problems: tuple[Problem, ...] = ()
-    features: frozenset[str] = frozenset()
+    strategy: tuple[Row, ...] = ()
+    run: Run = Run()  # noqa: RUF009 - frozen
+
+    @property
+    def name(self) -> str:
+        """The job's whole name."""
+        return self.run.name
+
+    @property
+    def instances(self) -> int:
+        """Hosts."""
+        return self.job.instances
 
     @property
     def world_size(self) -> int:
@@ -43,14 +69,52 @@ class Plan:
         return self.instances * self.processes
 
     @property
-    def checkpoint_place(self) -> str:
+    @abstractmethod
+    def environment(self) -> Mapping[str, str]:
+        """The variables of every rank."""
+
+    @property
+    @abstractmethod
+    def checkpoints(self) -> str:
         """Where the checkpoints lie, for a later run that goes on from them."""
-        return self.environment["LAUNCH_CHECKPOINT_DIR"]
+
+    @property
+    @abstractmethod
+    def placeholders(self) -> tuple[Placeholder, ...]:
+        """What only the account knows, and is not known yet."""
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the request needs of the provider's SDK, in the words of minimums.json."""
+        return frozenset()
 
     @property
     def destination(self) -> Mapping[str, str]:
-        """What the request's address says and its document doesn't (a project, a location)."""
+        """Where the request goes: what its address says and its document doesn't."""
         return {}
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The plan as it is shown."""
+        run = [Row("run", str(self.run.number), self.run.why)] if self.run.why else []
+        return (*self._rows(), *run)
+
+    @abstractmethod
+    def _rows(self) -> Sequence[Row]:
+        """One row a decision."""
+
+    def _checkpoint_place(self, own: str) -> str:
+        """``--checkpoint``, else that of the run which this one goes on from, else ``own``."""
+        inherited = self.run.inherited
+        return self.job.checkpoint or (inherited.checkpoint if inherited else own)
+
+    def with_account(self, account: Account) -> Plan:
+        """The same job in an account of which everything is known."""
+        return replace(self, account=account)
+
+    def with_run(self, run: Run) -> Plan:
+        """The same job with the name and the checkpoints of its run."""
+        return replace(self, run=run)
 
 
 def counted(number: int, noun: str) -> str:

@@ -5,35 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from launchers.core.planning.plan import Plan
 from launchers.core.records import nonce
-from launchers.core.spec.job import JobSpec
 
 
 def rank_environment(
-    job: JobSpec,
-    processes: int,
-    pin: str,
-    checkpoints: str,
-    secrets: Mapping[str, str] | None = None,
+    plan: Plan, checkpoints: str, secrets: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The user's variables and ours, the same names on every provider.
 
     Args:
-        processes: Ranks on each host.
-        pin: Who gives each rank its GPU.
         checkpoints: The folder, as the ranks see it.
         secrets: References by variable; those of the job where not given.
     """
-    references = job.secrets if secrets is None else secrets
+    references = plan.job.secrets if secrets is None else secrets
     environment = {
-        **job.environment,
-        "LAUNCH_JOB": job.full_name or "NAME",
-        "LAUNCH_WORLD_SIZE": str(job.instances * processes),
-        "LAUNCH_INSTANCES": str(job.instances),
-        "LAUNCH_PROCESSES": str(processes),
-        "LAUNCH_PIN_GPU": pin,
+        **plan.job.environment,
+        "LAUNCH_JOB": plan.name,
+        "LAUNCH_WORLD_SIZE": str(plan.world_size),
+        "LAUNCH_INSTANCES": str(plan.instances),
+        "LAUNCH_PROCESSES": str(plan.processes),
+        "LAUNCH_PIN_GPU": plan.pinning.by,
         "LAUNCH_CHECKPOINT_DIR": checkpoints,
-        "LAUNCH_PROOF": job.proof,
+        "LAUNCH_PROOF": plan.job.proof,
         # The real one stands in what is sent alone.
         nonce.VARIABLE: nonce.PLACEHOLDER,
     }

@@ -16,8 +16,11 @@ from launchers.core.paths import templates_folder
 from launchers.core.planning.plan import Plan
 
 
-def render(provider: str, template: str, plan: Plan) -> JobDefinition:
+def render(provider: str, template: str, plan: Plan, nulls: bool = False) -> JobDefinition:
     """The document that ``templates/<provider>/<template>`` makes of ``plan``.
+
+    A template is the shape of the whole document; a field for which the plan says None is left
+    out, unless the document says ``nulls``.
 
     The text is the parsed document printed again with two spaces of indentation in the
     template's own order, so that a template's blanks and commas never reach the bytes.
@@ -25,7 +28,8 @@ def render(provider: str, template: str, plan: Plan) -> JobDefinition:
     Raises:
         jinja2.UndefinedError, json.JSONDecodeError: The template is wrong (a defect of ours).
     """
-    document = json.loads(_template(provider, template).render(plan=plan, job=plan.job))
+    rendered = _template(provider, template).render(plan=plan, job=plan.job)
+    document = json.loads(rendered, object_pairs_hook=dict if nulls else _without_nulls)
     return JobDefinition(
         provider=provider,
         name=plan.name,
@@ -36,6 +40,10 @@ def render(provider: str, template: str, plan: Plan) -> JobDefinition:
         destination=plan.destination,
         allowed=plan.job.allow_values,
     )
+
+
+def _without_nulls(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {key: value for key, value in pairs if value is not None}
 
 
 @lru_cache(maxsize=8)

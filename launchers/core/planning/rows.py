@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 
-from launchers.core.planning.plan import Row
-from launchers.core.source.script import Source
-from launchers.core.spec.job import EXCHANGE, INIT, STRICT, JobSpec
+from launchers.core.planning.plan import Plan, Row
+from launchers.core.spec.job import EXCHANGE, INIT, STRICT
 
 
-def source_rows(job: JobSpec, source: Source, no_variable: str = "none") -> list[Row]:
+def source_rows(plan: Plan, no_variable: str = "none") -> list[Row]:
     """Script or module, arguments and the names of the variables.
 
     Args:
         no_variable: What is said where the job sets none.
     """
+    job, source = plan.job, plan.source
     folder = str(source.folder)
     script = Row("script", source.script, "the shared script" if source.shared else folder)
     module = Row("module", source.module, f"{source.script} in {folder}")
@@ -33,45 +32,40 @@ _ASKED = {
 }
 
 
-def proof_row(job: JobSpec, world_size: int) -> Row:
+def proof_row(plan: Plan) -> Row:
     """What the job must show before it is called a success."""
-    size = f"world size {world_size}"
-    text = _ASKED[job.proof].format(size) if world_size > 1 else size
-    return Row("proof", text, f"--proof {job.proof}")
+    size = f"world size {plan.world_size}"
+    text = _ASKED[plan.job.proof].format(size) if plan.world_size > 1 else size
+    return Row("proof", text, f"--proof {plan.job.proof}")
 
 
-def pinning_row(gpus: int, pin: tuple[str, str]) -> Row:
-    """Who gives each rank its GPU, and why."""
-    return Row("GPUs", f"pinned by {pin[0]}" if gpus else "none", pin[1])
+def pinning_rows(plan: Plan) -> list[Row]:
+    """How the ranks train together, as far as the source says; who gives each its GPU, and why."""
+    text = f"pinned by {plan.pinning.by}" if plan.gpus else "none"
+    return [*plan.strategy, Row("GPUs", text, plan.pinning.why)]
 
 
-def place_rows(job: JobSpec, places: Mapping[str, str]) -> list[Row]:
-    """Where code, checkpoints and output lie."""
-    return [
-        Row("code", places["code"]),
-        Row(
-            "checkpoints",
-            places["checkpoints"],
-            f"kept from {job.checkpoint_of}" if job.checkpoint_of else "",
-        ),
-        Row("output", places["output"]),
-    ]
+def checkpoints_row(plan: Plan, place: str) -> Row:
+    """Where the checkpoints lie, and whether an earlier run left some there."""
+    inherited = plan.run.inherited
+    return Row("checkpoints", place, f"kept from {inherited.name}" if inherited else "")
 
 
-def secrets_rows(job: JobSpec) -> list[Row]:
+def secrets_rows(plan: Plan) -> list[Row]:
     """The variables that come by reference; no row where there are none."""
-    return [Row("secrets", ", ".join(job.secrets), "by reference")] if job.secrets else []
+    names = ", ".join(plan.job.secrets)
+    return [Row("secrets", names, "by reference")] if names else []
 
 
-def requirements_rows(job: JobSpec, source: Source, where: str) -> list[Row]:
+def requirements_rows(plan: Plan, where: str) -> list[Row]:
     """What is installed for the ranks, or a requirements.txt that nobody asked for.
 
     Args:
         where: How often, and where to, what was asked for is installed.
     """
-    if job.requirements:
-        return [Row("requirements", job.requirements, where)]
-    if not source.requirements:
+    if plan.job.requirements:
+        return [Row("requirements", plan.job.requirements, where)]
+    if not plan.source.has_requirements:
         return []
     return [
         Row(

@@ -1,17 +1,53 @@
-"""A job's name, ``<name>-<digest8>-<n>``: the same request has the same digest on every machine."""
+"""A job's name, ``<name>-<digest8>-<n>``: the same request has the same digest on every machine.
+
+A plan is made without a name, since the digest is that of its document, and is then given its run.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from launchers.core.records.ledger import Entry
 from launchers.core.spec.job import JobSpec, base_name
 
 # Room for `-<digest8>-<n>` within the 63 characters of the strictest provider (SageMaker's
 # TrainingJobName): 63 - 1 - 8 - 1 - 4.
 _LONGEST_BASE = 49
+# What stands for the name of a plan that has no run yet.
+_UNNAMED = "NAME"
+
+
+@dataclass(frozen=True)
+class Run:
+    """Which run of a request a job is.
+
+    Attributes:
+        base: The job's name without the number; empty as long as the plan has no name.
+        number: n.
+        why: For the plan's line; empty where there is nothing to say.
+        standing: The ledger's job that makes a new one needless: it runs, or has succeeded.
+        inherited: The run whose checkpoints this one goes on from.
+    """
+
+    base: str = ""
+    number: int = 1
+    why: str = ""
+    standing: Entry | None = None
+    inherited: Entry | None = None
+
+    @property
+    def name(self) -> str:
+        """The job's whole name."""
+        return job_name(self.base, self.number) if self.base else _UNNAMED
+
+    @property
+    def digest(self) -> str:
+        """The first 8 digits of the request's digest; empty as long as there is no name."""
+        return self.base.rpartition("-")[2]
 
 
 def job_base(job: JobSpec, document: Mapping[str, Any], source_hash: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 from launchers.core.model.problems import Problem
@@ -37,10 +36,58 @@ class Source:
         return ("-m", self.module) if self.module else (self.script,)
 
     @property
-    def requirements(self) -> Path | None:
-        """A requirements.txt that lies in the folder, asked for or not."""
-        found = self.folder / "requirements.txt"
-        return found if found.is_file() and not self.shared else None
+    def has_requirements(self) -> bool:
+        """Whether a requirements.txt lies in the folder, asked for or not."""
+        return not self.shared and (self.folder / "requirements.txt").is_file()
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSource(Source):
+    """The source of one job, read once: what is planned is what is sent.
+
+    Attributes:
+        requirements: The file of ``--requirements``, absolute, or None.
+        bundle: What travels, its hash, and what stops it from travelling.
+        problems: Of the script.
+        requirements_problems: Of that file.
+    """
+
+    requirements: Path | None = None
+    bundle: SourceBundle
+    problems: tuple[Problem, ...] = ()
+    requirements_problems: tuple[Problem, ...] = ()
+
+    @property
+    def user_files(self) -> list[Path]:
+        """The files of the user's tree that are in the bundle, where they lie."""
+        return [file.origin for file in self.bundle.files if file.name.startswith("src/")]
+
+
+def read_source(job: JobSpec) -> JobSource:
+    """Reads every file of ``job``'s source; changes nothing.
+
+    A tree that is too large to travel has no hash of its contents; names, sizes and times of its
+    files serve instead, for a job that runs where they lie.
+    """
+    source, problems = locate(job)
+    requirements, more = _requirements_file(job)
+    bundle = scan(source.folder, entrypoints_folder(), requirements, allowed=job.allow_values)
+    if not bundle.sha256:
+        digest = hashlib.sha256()
+        for file in bundle.files:
+            modified = file.origin.lstat().st_mtime_ns
+            digest.update(f"{file.name}\0{file.size}\0{modified}\n".encode())
+        bundle = replace(bundle, sha256=digest.hexdigest())
+    return JobSource(
+        source.folder,
+        source.script,
+        source.shared,
+        source.module,
+        requirements=requirements,
+        bundle=bundle,
+        problems=tuple(problems),
+        requirements_problems=tuple(more),
+    )
 
 
 def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
@@ -128,8 +175,7 @@ def _no_source(folder: str | Path) -> Problem:
     return Problem("--source", str(folder), "a folder that exists", rule="source-missing")
 
 
-def requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:
-    """The file of ``--requirements``, absolute, or None."""
+def _requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:
     if job.requirements is None:
         return None, []
     path = Path(job.requirements).expanduser().absolute()
@@ -152,32 +198,3 @@ def _near(script: Path) -> str:
 
     names = [path.name for path in script.parent.glob("*.py")]
     return did_you_mean(script.name, names) or "give its path"
-
-
-def bundle_of(job: JobSpec) -> SourceBundle:
-    """The source bundle of ``job``: what travels, its hash, and what stops it from travelling.
-
-    Reads every file once a process; a second call for the same source gives the same answer. A
-    tree that is too large to travel has no hash of its contents; names, sizes and times of its
-    files serve instead, for a job that runs where they lie.
-    """
-    source, _ = locate(job)
-    requirements, _ = requirements_file(job)
-    return _scanned(source.folder, requirements, job.allow_values)
-
-
-@lru_cache(maxsize=8)
-def _scanned(folder: Path, requirements: Path | None, allowed: tuple[str, ...]) -> SourceBundle:
-    bundle = scan(folder, entrypoints_folder(), requirements, allowed=allowed)
-    if bundle.sha256:
-        return bundle
-    digest = hashlib.sha256()
-    for file in bundle.files:
-        modified = file.origin.lstat().st_mtime_ns
-        digest.update(f"{file.name}\0{file.size}\0{modified}\n".encode())
-    return replace(bundle, sha256=digest.hexdigest())
-
-
-def user_files(bundle: SourceBundle) -> list[Path]:
-    """The files of the user's tree that are in the bundle, where they lie."""
-    return [file.origin for file in bundle.files if file.name.startswith("src/")]

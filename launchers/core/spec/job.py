@@ -9,7 +9,7 @@ evaluating strings.
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Generic, cast
 
 from launchers.core.spec.value_types import (
     Arguments,
@@ -23,7 +23,19 @@ from launchers.core.spec.value_types import (
     Words,
 )
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # A JobSpec of which nothing more is said may have any provider's options.
+    Options = TypeVar("Options", bound="ProviderOptions", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    Options = TypeVar("Options", covariant=True)
+
 SHARED_SCRIPT = "train_image_classifier.py"
+# Who gives each rank its GPU; entrypoints/launch_runtime/settings.py reads the same words.
+GUARD, SCRIPT, NONE = PIN_MODES = ("guard", "script", "none")
 # What a success must show; entrypoints/launch_runtime/evidence says what each means.
 EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
 # What `--strategy` can be; `auto` is read from the source, as without it.
@@ -59,9 +71,12 @@ class ProviderOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobSpec:
+class JobSpec(Generic[Options]):
     """A job as its user describes it. Nothing here was looked up; nothing here is a default of
     the provider.
+
+    ``options`` are those of ``provider`` alone. ``origins`` says which file gave a value that no
+    flag gave, by the field's name.
 
     ``world_size = instances x processes`` is not a field: the plan computes it once, from what
     the machine has.
@@ -119,10 +134,10 @@ class JobSpec:
         metavar="NAME=REF",
         default={},
     )
-    pin_gpu: Annotated[str | None, Choice(("guard", "script", "none"))] = option(
+    pin_gpu: Annotated[str | None, Choice(PIN_MODES)] = option(
         "--pin-gpu",
         help="Who gives each rank its GPU. Default: read from the source.",
-        metavar="guard|script|none",
+        metavar="|".join(PIN_MODES),
     )
     proof: Annotated[str, Choice(PROOF_MODES)] = option(
         "--proof",
@@ -180,14 +195,8 @@ class JobSpec:
         default=(),
     )
 
-    # Filled by the launcher, not by the user.
     provider: str = field(default="", metadata={})
-    options: Any = field(default=None, metadata={})
-    full_name: str = field(default="", metadata={})  # <name>-<digest8>-<n>
-    run: int = field(default=1, metadata={})  # n
-    checkpoint_of: str = field(default="", metadata={})  # the run whose checkpoints are kept
-    checkpoint_folder: str = field(default="", metadata={})  # and where they lie
-    # Where role, bucket and region came from, once the provider has resolved them.
+    options: Options = field(default=cast(Any, None), metadata={})
     origins: Mapping[str, str] = field(default_factory=dict, metadata={})
 
 

@@ -11,7 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from launchers.core.spec.job import JobSpec
+from launchers.core.planning import plan
+from launchers.sagemaker.options import SageMakerJob
 
 PLACEHOLDER_ROLE = "arn:aws:iam::000000000000:role/PLACEHOLDER"
 PLACEHOLDER_BUCKET = "placeholder-bucket"
@@ -21,7 +22,7 @@ BUCKET_VARIABLE = "LAUNCH_SAGEMAKER_BUCKET"
 
 
 @dataclass(frozen=True)
-class Account:
+class Account(plan.Account):
     """What a request needs of an account, each with where it came from."""
 
     role: str
@@ -42,7 +43,7 @@ class Account:
         return self.bucket == PLACEHOLDER_BUCKET
 
 
-def account_of(job: JobSpec) -> Account:
+def account_of(job: SageMakerJob) -> Account:
     """What ``job``, the environment and the profile file say; placeholders for the rest."""
     region, region_origin = _region(job)
     role, role_origin = _given(job.options.role, "--role", ROLE_VARIABLE)
@@ -66,7 +67,7 @@ def _given(value: str | None, flag: str, variable: str) -> tuple[str, str]:
     return "", "placeholder"
 
 
-def _region(job: JobSpec) -> tuple[str, str]:
+def _region(job: SageMakerJob) -> tuple[str, str]:
     if job.region:
         return job.region, "--region"
     for variable in ("AWS_REGION", "AWS_DEFAULT_REGION"):

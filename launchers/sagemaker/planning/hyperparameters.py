@@ -9,12 +9,12 @@ land in SM_FRAMEWORK_PARAMS, from where the guard reads them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from launchers.core.analysis.argument_pairs import NUMBER, named
 from launchers.core.model.problems import Problem
 from launchers.core.source.script import Source
-from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.document import (
     CODE_PATH,
     GUARD,
@@ -28,29 +28,30 @@ from launchers.sagemaker.document import (
     SUBMIT_DIRECTORY,
 )
 
+if TYPE_CHECKING:
+    from launchers.sagemaker.planning.plan import SageMakerPlan
 
-def hyperparameters(
-    job: JobSpec,
-    source: Source,
-    processes: int,
-    region: str,
-    environment: Mapping[str, str],
-    machine_options: Sequence[str],
-) -> dict[str, str]:
-    """The request's HyperParameters; every value is JSON text, as the SageMaker SDK sends them."""
-    exported = [f"-x {name}" for name in environment]
+
+def hyperparameters(plan: SageMakerPlan, machine_options: Sequence[str]) -> dict[str, str]:
+    """The request's HyperParameters; every value is JSON text, as the SageMaker SDK sends them.
+
+    Args:
+        machine_options: What mpirun must be told on that machine.
+    """
+    job = plan.job
+    exported = [f"-x {name}" for name in plan.environment]
     options = " ".join([*job.options.mpi_options, *machine_options, *exported])
     return {
         **_shown(job.arguments),
         PROGRAM: json.dumps(GUARD),
         SUBMIT_DIRECTORY: json.dumps(CODE_PATH),
         "sagemaker_container_log_level": "20",
-        "sagemaker_job_name": json.dumps(job.full_name or "NAME"),
-        "sagemaker_region": json.dumps(region),
+        "sagemaker_job_name": json.dumps(plan.name),
+        "sagemaker_region": json.dumps(plan.account.region),
         MPI_ENABLED: "true",
-        MPI_PROCESSES_PER_HOST: str(processes),
+        MPI_PROCESSES_PER_HOST: str(plan.processes),
         MPI_OPTIONS: json.dumps(options),
-        **_program(source),
+        **_program(plan.source),
         LAUNCH_ARGS: json.dumps(list(job.arguments), ensure_ascii=False),
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from launchers.core.analysis.keras_choice import Stack, stack_of_image
 from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.spec.job import JobSpec
+from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.planning.machine_choice import MachineChoice
 from launchers.sagemaker.rules.machines import image_problems
@@ -41,7 +41,7 @@ class ImageChoice:
         return Stack("", "", "") if self.found.framework == "pytorch" else Stack()
 
 
-def choose_image(job: JobSpec, machine: MachineChoice, account: Account) -> ImageChoice:
+def choose_image(job: SageMakerJob, machine: MachineChoice, account: Account) -> ImageChoice:
     """``--image`` as it is, else the address of ``--framework`` in the account's region."""
     if job.image is not None:
         clash = _clash(job)
@@ -58,7 +58,7 @@ def choose_image(job: JobSpec, machine: MachineChoice, account: Account) -> Imag
     return ImageChoice(image.uri, origin, image, problems)
 
 
-def _clash(job: JobSpec) -> tuple[Problem, ...]:
+def _clash(job: SageMakerJob) -> tuple[Problem, ...]:
     if job.options.framework is None:
         return ()
     return (

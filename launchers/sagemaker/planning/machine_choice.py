@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
 from launchers.core.planning import machine_choice as core
-from launchers.core.spec.job import JobSpec
+from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.tables import machines
 
 
@@ -21,7 +21,7 @@ class MachineChoice(core.MachineChoice[machines.Machine]):
         return ("-x FI_PROVIDER=efa",) if needed else ()
 
 
-def choose_machine(job: JobSpec) -> MachineChoice:
+def choose_machine(job: SageMakerJob) -> MachineChoice:
     """``--machine``, checked against ``--gpus``; else the default for that many GPUs."""
     if job.machine is not None:
         return _named(job, job.machine)
@@ -39,7 +39,7 @@ def _no_default(gpus: int) -> Problem:
     return core.no_default(gpus, have, {machine.gpus for machine in machines.load().values()})
 
 
-def _named(job: JobSpec, name: str) -> MachineChoice:
+def _named(job: SageMakerJob, name: str) -> MachineChoice:
     found = machines.machine(name)
     if found is None:
         hint = machines.suggestion(name)

@@ -1,31 +1,22 @@
-"""From a JobSpec to everything that a CreateTrainingJob request says. Pure: tables, files and the
-job itself are all that is read."""
+"""What a CreateTrainingJob request will say, decided before it is rendered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.analysis.keras_choice import choose_keras
-from launchers.core.credentials.search import problems_in_arguments
+from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
-from launchers.core.model.problems import Problem
-from launchers.core.planning.gpu_pinning import pinning
-from launchers.core.planning.machine_choice import rank_problems
-from launchers.core.planning.plan import Plan
+from launchers.core.planning.plan import Plan, Row
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.records import nonce
-from launchers.core.rules.environment import problems_in_names
-from launchers.core.rules.secrets import problems_in_secrets
-from launchers.core.source.script import bundle_of, locate, requirements_file
-from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.document import CHECKPOINT_PATH
-from launchers.sagemaker.options import SageMakerOptions
-from launchers.sagemaker.planning.account import Account, account_of
-from launchers.sagemaker.planning.hyperparameters import hyperparameters, shown_arguments_problems
-from launchers.sagemaker.planning.image_choice import choose_image
-from launchers.sagemaker.planning.machine_choice import MachineChoice, choose_machine
+from launchers.sagemaker.options import SageMakerJob
+from launchers.sagemaker.planning.account import Account
+from launchers.sagemaker.planning.hyperparameters import hyperparameters
+from launchers.sagemaker.planning.image_choice import ImageChoice
+from launchers.sagemaker.planning.machine_choice import MachineChoice
 from launchers.sagemaker.planning.rows import rows
 
 DEFAULT_VOLUME_GB = 30
@@ -35,163 +26,132 @@ DEFAULT_MAX_RUNTIME_SECONDS = 86400
 @dataclass(frozen=True, kw_only=True)
 class SageMakerPlan(Plan):
     """What templates/sagemaker needs besides. Places are ``s3://`` addresses, times seconds,
-    sizes GB."""
+    sizes GB; None is a field that the request doesn't have."""
 
+    job: SageMakerJob
     account: Account
-    machine: str
-    image: str
-    code: str
-    output: str
-    checkpoints: str
-    volume_size: int
-    max_runtime: int
-    hyperparameters: Mapping[str, str]
-    channels: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+    machine: MachineChoice
+    image: ImageChoice
+    keras: KerasChoice
 
     @property
-    def checkpoint_place(self) -> str:
+    def code(self) -> str:
+        """Where the source bundle lies."""
+        return f"{self._root}/code/{self.source.bundle.sha256}/sourcedir.tar.gz"
+
+    @property
+    def output(self) -> str:
+        """Where the service puts models, a folder a job."""
+        return self.job.output_path or f"{self._root}/output"
+
+    @property
+    def checkpoints(self) -> str:
         """The S3 prefix that SageMaker keeps in step with the hosts' folder."""
-        return self.checkpoints
+        return self._checkpoint_place(f"{self._root}/checkpoints/{self.name}")
+
+    @property
+    def _root(self) -> str:
+        return f"s3://{self.account.bucket}/launch"
 
     @property
     def destination(self) -> Mapping[str, str]:
-        """The account that the role, and with it the job, is in."""
-        return {"account": self.account.role.split(":")[4]} if ":" in self.account.role else {}
+        """Where the request goes: the account that the role, and with it the job, is in."""
+        role = self.account.role
+        account = {"account": role.split(":")[4]} if ":" in role else {}
+        return {**account, "region": self.account.region}
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of every rank."""
+        return rank_environment(self, CHECKPOINT_PATH) | self.keras.variables
 
-def make_plan(job: JobSpec) -> SageMakerPlan:
-    """Every default decided, every placeholder named."""
-    source, problems = locate(job)
-    problems += requirements_file(job)[1]
-    machine = choose_machine(job)
-    processes = job.processes or machine.gpus or 1
-    account = account_of(job)
-    image = choose_image(job, machine, account)
-    bundle = bundle_of(job)
-    pin = pinning(job, machine.gpus, "the machine has no GPU")
-    places = _places(job, account, bundle.sha256)
-    keras = choose_keras(job, source, image.stack(), job.instances * processes)
-    environment = rank_environment(job, processes, pin[0], CHECKPOINT_PATH) | keras.variables
-    problems += [*machine.problems, *image.problems, *keras.problems]
-    problems += _problems(job, processes, machine)
-    return SageMakerPlan(
-        job=job,
-        name=job.full_name or "NAME",
-        instances=job.instances,
-        processes=processes,
-        gpus=machine.gpus,
-        environment=environment,
-        account=account,
-        machine=machine.name,
-        image=image.uri,
-        code=places["code"],
-        output=places["output"],
-        checkpoints=places["checkpoints"],
-        volume_size=job.options.volume_size or DEFAULT_VOLUME_GB,
-        max_runtime=job.max_runtime or DEFAULT_MAX_RUNTIME_SECONDS,
-        hyperparameters=hyperparameters(
-            job,
-            source,
-            processes,
-            account.region,
-            environment,
-            machine.mpi_options,
-        ),
-        channels=_channels(job.options, places["code"]),
-        problems=tuple(problems),
-        placeholders=_placeholders(account, places),
-        features=features(job),
-        rows=keras.shown(rows(job, source, machine, image, account, processes, pin, places)),
-    )
+    @property
+    def hyperparameters(self) -> Mapping[str, str]:
+        """What the container's toolkit is told."""
+        return hyperparameters(self, self.machine.mpi_options)
 
+    @property
+    def channels(self) -> Sequence[Mapping[str, Any]]:
+        """The user's input data, and the code."""
+        channels = []
+        for name, text in self.job.options.channels.items():
+            place, *words = text.split(",")
+            modes = {"fastfile": "FastFile", "pipe": "Pipe"}
+            mode = next((modes[word] for word in words if word in modes), None)
+            channels.append(_channel(name, place, "sharded" in words, mode))
+        return [*channels, _channel("code", self.code, False, None)]
 
-def features(job: JobSpec) -> frozenset[str]:
-    """What the request asks of boto3 and botocore, in the words of minimums.json."""
-    options: SageMakerOptions = job.options
-    asked = {
-        "Environment": True,
-        "RetryStrategy": options.retries is not None,
-        "KeepAlivePeriodInSeconds": options.keep_alive is not None,
-        "MaxPendingTimeInSeconds": options.max_pending is not None,
-    }
-    return frozenset(f"sagemaker.request.{name}" for name, wanted in asked.items() if wanted)
+    @property
+    def metrics(self) -> Sequence[Mapping[str, str]] | None:
+        """MetricDefinitions."""
+        found = self.job.options.metrics.items()
+        return [{"Name": name, "Regex": regex} for name, regex in found] or None
 
+    @property
+    def volume_size(self) -> int:
+        """Of each host."""
+        return self.job.options.volume_size or DEFAULT_VOLUME_GB
 
-def _problems(job: JobSpec, processes: int, machine: MachineChoice) -> list[Problem]:
-    problems = problems_in_names(job.environment)
-    allowed = frozenset(job.allow_values)
-    problems += problems_in_arguments(job.arguments, "--", allowed)
-    problems += shown_arguments_problems(job.arguments)
-    problems += problems_in_secrets(job.secrets, "aws", environment=job.environment)
-    problems += _isolation(job)
-    problems += rank_problems(processes, machine.gpus)
-    if job.spot and job.max_wait is None:
-        problems.append(
-            Problem(
-                "--max-wait",
-                "missing",
-                "a time of at least --max-runtime, since --spot is on",
-                "it counts waiting and running together",
-                rule="spot-wait",
-            )
-        )
-    return problems
+    @property
+    def max_runtime(self) -> int:
+        """The time limit."""
+        return self.job.max_runtime or DEFAULT_MAX_RUNTIME_SECONDS
 
+    @property
+    def tags(self) -> Sequence[Mapping[str, str]] | None:
+        """Tags."""
+        return [{"Key": key, "Value": value} for key, value in self.job.tags.items()] or None
 
-def _isolation(job: JobSpec) -> list[Problem]:
-    if not job.options.isolate:
-        return []
-    refused = [("--secret", job.secrets), ("--requirements", job.requirements)]
-    return [
-        Problem(
-            "--isolate",
-            f"together with {flag}",
-            "one of the two",
-            "containers without a network can fetch neither secrets nor packages",
-            rule="isolation",
-        )
-        for flag, value in refused
-        if value
-    ]
+    @property
+    def vpc(self) -> Mapping[str, Sequence[str]] | None:
+        """VpcConfig."""
+        options = self.job.options
+        if not options.subnets and not options.security_groups:
+            return None
+        return {"SecurityGroupIds": options.security_groups, "Subnets": options.subnets}
 
+    @property
+    def switches(self) -> Mapping[str, bool | None]:
+        """Fields that are true or not there."""
+        options = self.job.options
+        asked = {"isolate": options.isolate, "encrypt_traffic": options.encrypt_traffic}
+        return {name: on or None for name, on in {**asked, "spot": self.job.spot}.items()}
 
-def _places(job: JobSpec, account: Account, sha256: str) -> dict[str, str]:
-    root = f"s3://{account.bucket}/launch"
-    name = job.checkpoint_of or job.full_name or "NAME"
-    return {
-        "code": f"{root}/code/{sha256}/sourcedir.tar.gz",
-        "output": job.output_path or f"{root}/output",
-        "checkpoints": job.checkpoint or job.checkpoint_folder or f"{root}/checkpoints/{name}",
-    }
+    @property
+    def retry_strategy(self) -> Mapping[str, int] | None:
+        """RetryStrategy."""
+        retries = self.job.options.retries
+        return None if retries is None else {"MaximumRetryAttempts": retries}
 
+    @property
+    def features(self) -> frozenset[str]:
+        """What the request asks of boto3 and botocore, in the words of minimums.json."""
+        options = self.job.options
+        asked = {
+            "Environment": True,
+            "RetryStrategy": options.retries is not None,
+            "KeepAlivePeriodInSeconds": options.keep_alive is not None,
+            "MaxPendingTimeInSeconds": options.max_pending is not None,
+        }
+        return frozenset(f"sagemaker.request.{name}" for name, wanted in asked.items() if wanted)
 
-def _placeholders(account: Account, places: Mapping[str, str]) -> tuple[Placeholder, ...]:
-    found = []
-    if account.role_is_placeholder:
-        found.append(
-            Placeholder("$.RoleArn", account.role, "--role, or the account's own at submission")
-        )
-    if account.bucket_is_placeholder:
-        found.append(
-            Placeholder(
-                "every s3:// place", account.bucket, "--bucket, or the account's own at submission"
-            )
-        )
-    if account.region_origin == "assumed":
-        found.append(
-            Placeholder("the region", account.region, "--region, AWS_REGION or the profile's")
-        )
-    return (*found, nonce.placeholder("$.Environment.LAUNCH_NONCE"))
+    @property
+    def placeholders(self) -> tuple[Placeholder, ...]:
+        """Role, bucket and region where nothing says them, and the nonce."""
+        account, found = self.account, []
+        if account.role_is_placeholder:
+            fill = "--role, or the account's own at submission"
+            found.append(Placeholder("$.RoleArn", account.role, fill))
+        if account.bucket_is_placeholder:
+            fill = "--bucket, or the account's own at submission"
+            found.append(Placeholder("every s3:// place", account.bucket, fill))
+        if account.region_origin == "assumed":
+            fill = "--region, AWS_REGION or the profile's"
+            found.append(Placeholder("the region", account.region, fill))
+        return (*found, nonce.placeholder("$.Environment.LAUNCH_NONCE"))
 
-
-def _channels(options: SageMakerOptions, code: str) -> tuple[Mapping[str, Any], ...]:
-    channels = []
-    for name, text in options.channels.items():
-        place, *words = text.split(",")
-        modes = {"fastfile": "FastFile", "pipe": "Pipe"}
-        mode = next((modes[word] for word in words if word in modes), None)
-        channels.append(_channel(name, place, "sharded" in words, mode))
-    return (*channels, _channel("code", code, False, None))
+    def _rows(self) -> Sequence[Row]:
+        return rows(self)
 
 
 def _channel(name: str, place: str, sharded: bool, mode: str | None) -> Mapping[str, Any]:
@@ -204,5 +164,5 @@ def _channel(name: str, place: str, sharded: bool, mode: str | None) -> Mapping[
                 "S3DataDistributionType": "ShardedByS3Key" if sharded else "FullyReplicated",
             }
         },
-        **({"InputMode": mode} if mode else {}),
+        "InputMode": mode,
     }

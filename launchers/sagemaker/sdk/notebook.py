@@ -21,7 +21,7 @@ from launchers.core.records.nonce import filled, new_nonce
 from launchers.core.sdk import gate as sdk_gate
 from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.launcher import SAGEMAKER
-from launchers.sagemaker.planning.account import account_of
+from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.tables import images
 
 # Field of the request: argument of the SDK's estimator.
@@ -83,7 +83,8 @@ def make_estimator(job: JobSpec, overrides: Mapping[str, Any]) -> Any:
     # The SDK sends what the estimator holds, so that it is drawn here and not at the sending.
     prepared = replace(prepared, definition=filled(prepared.definition, new_nonce()))
     if session is None:
-        session = new_session(account_of(job).region)
+        assert isinstance(prepared.plan, SageMakerPlan)
+        session = new_session(prepared.plan.account.region)
     return base(prepared, **{**_arguments(prepared), **overrides, "sagemaker_session": session})
 
 

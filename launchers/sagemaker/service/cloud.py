@@ -8,6 +8,7 @@ from launchers.core.cloud.poll import poll_seconds
 from launchers.core.cloud.sending import intended
 from launchers.core.model.jobs import JobDefinition, JobHandle, JobStatus, LogLine
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import Service
 from launchers.core.records.ledger import Ledger
 from launchers.core.source.bundle import SourceBundle
@@ -15,6 +16,7 @@ from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.document import code_place, hyperparameter
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.planning.account import account_of
+from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.service.following import follow as following
 from launchers.sagemaker.service.following import status
 from launchers.sagemaker.service.preflight import preflight
@@ -33,9 +35,10 @@ class SageMakerService(Service):
         """See :func:`launchers.core.cloud.poll.poll_seconds`."""
         return poll_seconds()
 
-    def resolve(self, job: JobSpec) -> JobSpec:
+    def resolve(self, plan: Plan) -> Account:
         """See :mod:`launchers.sagemaker.service.resolve`. May ask STS and IAM."""
-        return resolve(job)
+        assert isinstance(plan, SageMakerPlan)
+        return resolve(plan.account)
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
         """See :mod:`launchers.sagemaker.service.preflight`."""
@@ -69,9 +72,10 @@ class SageMakerService(Service):
             )
         return JobHandle("sagemaker", definition.name, {"region": region})
 
-    def name_exists(self, job: JobSpec, name: str) -> bool:
+    def name_exists(self, plan: Plan, name: str) -> bool:
         """Whether the account's region has a training job of that name."""
-        session = session_for(account_of(job).region)
+        assert isinstance(plan, SageMakerPlan)
+        session = session_for(plan.account.region)
         try:
             return describe_job(session, name) is not None
         except AWS_ERRORS as error:

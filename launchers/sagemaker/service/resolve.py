@@ -1,5 +1,5 @@
 """Role, bucket and region of a submission: what the job, the environment and the profile file do
-not say is asked of the account. The one online step before the plan."""
+not say is asked of the account. The one online step before the document."""
 
 from __future__ import annotations
 
@@ -9,47 +9,34 @@ from typing import Any
 
 from launchers.core.cloud.errors import asked
 from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.spec.job import JobSpec
-from launchers.sagemaker.planning.account import account_of
+from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.service.session import AWS_ERRORS, Session, session_for
 
 _ASSUMED_ROLE = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
 
 
-def resolve(job: JobSpec) -> JobSpec:
-    """``job`` with role, bucket and region, and with where each came from.
+def resolve(known: Account) -> Account:
+    """``known`` with role and bucket, and with where each came from.
 
     The account is asked who calls only where role or bucket are not given.
 
     Raises:
         LaunchError: There is no region or no role, or the caller has no credentials.
     """
-    known = account_of(job)
     if known.region_origin == "assumed":
         raise LaunchError(_no_region())
-    origins = {
-        **job.origins,
-        "region": known.region_origin,
-        "role": known.role_origin,
-        "bucket": known.bucket_origin,
-    }
-    role, bucket = known.role, known.bucket
-    if known.role_is_placeholder or known.bucket_is_placeholder:
-        session = session_for(known.region)
-        caller = caller_of(session)
-        if known.role_is_placeholder:
-            role, origins["role"] = _role_of(session, caller), "the caller's own role"
-        if known.bucket_is_placeholder:
-            # The name that SageMaker's own SDK gives an account's default bucket.
-            bucket = f"sagemaker-{known.region}-{caller['Account']}"
-            origins["bucket"] = "the account's default"
-    return replace(
-        job,
-        region=known.region,
-        bucket=bucket,
-        options=replace(job.options, role=role),
-        origins=origins,
-    )
+    if not known.role_is_placeholder and not known.bucket_is_placeholder:
+        return known
+    session = session_for(known.region)
+    caller = caller_of(session)
+    if known.role_is_placeholder:
+        role = _role_of(session, caller)
+        known = replace(known, role=role, role_origin="the caller's own role")
+    if known.bucket_is_placeholder:
+        # The name that SageMaker's own SDK gives an account's default bucket.
+        bucket = f"sagemaker-{known.region}-{caller['Account']}"
+        known = replace(known, bucket=bucket, bucket_origin="the account's default")
+    return known
 
 
 def caller_of(session: Session) -> dict[str, Any]:

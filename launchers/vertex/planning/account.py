@@ -11,7 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from launchers.core.spec.job import JobSpec
+from launchers.core.planning import plan
+from launchers.vertex.options import VertexJob
 
 PLACEHOLDER_PROJECT = "placeholder-project"
 PLACEHOLDER_BUCKET = "placeholder-bucket"
@@ -24,7 +25,7 @@ _CONFIGURATION = "gcloud's configuration"
 
 
 @dataclass(frozen=True)
-class Account:
+class Account(plan.Account):
     """What a request needs of an account, each with where it came from."""
 
     project: str
@@ -50,7 +51,7 @@ class Account:
         return self.location_origin == "assumed"
 
 
-def account_of(job: JobSpec) -> Account:
+def account_of(job: VertexJob) -> Account:
     """What ``job``, the environment and gcloud's configuration say; placeholders for the rest."""
     project, project_origin = _project(job)
     location, location_origin = _location(job)
@@ -73,7 +74,7 @@ def default_bucket(project: str, location: str) -> str:
     return f"{project.replace('.', '-').replace(':', '-')}-vertex-staging-{location}"
 
 
-def _project(job: JobSpec) -> tuple[str, str]:
+def _project(job: VertexJob) -> tuple[str, str]:
     if job.options.project:
         return job.options.project, "--project"
     found = _from_environment(PROJECT_VARIABLES)
@@ -83,7 +84,7 @@ def _project(job: JobSpec) -> tuple[str, str]:
     return (project, _CONFIGURATION) if project else (PLACEHOLDER_PROJECT, "placeholder")
 
 
-def _location(job: JobSpec) -> tuple[str, str]:
+def _location(job: VertexJob) -> tuple[str, str]:
     if job.region:
         return job.region, "--location"
     found = _from_environment(LOCATION_VARIABLES)
@@ -96,7 +97,7 @@ def _location(job: JobSpec) -> tuple[str, str]:
     return (location, _CONFIGURATION) if location else (ASSUMED_LOCATION, "assumed")
 
 
-def _bucket(job: JobSpec) -> tuple[str, str]:
+def _bucket(job: VertexJob) -> tuple[str, str]:
     if job.bucket:
         return job.bucket, "--bucket"
     found = _from_environment((BUCKET_VARIABLE,))

@@ -10,9 +10,9 @@ import re
 from typing import Any
 
 from launchers.core.model.problems import Problem, did_you_mean
-from launchers.core.spec.job import JobSpec
 from launchers.core.spec.value_types import Size
 from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES, MOUNT, OUR_LABELS, SCHEME
+from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.account import BUCKET_VARIABLE, Account
 from launchers.vertex.tables import locations
 
@@ -53,10 +53,10 @@ KNOCK_ON_ERRORS = {
 }
 
 
-def problems_in_flags(job: JobSpec, account: Account) -> list[Problem]:
+def problems_in_flags(job: VertexJob, account: Account) -> list[Problem]:
     """All of them."""
     return [
-        *_account_problems(account),
+        *problems_in_account(account),
         *_place_problems(job),
         *_scheduling_problems(job),
         *_label_problems(job),
@@ -98,7 +98,8 @@ def boot_disk(text: str | None) -> tuple[dict[str, Any] | None, list[Problem]]:
     return None, problems
 
 
-def _account_problems(account: Account) -> list[Problem]:
+def problems_in_account(account: Account) -> list[Problem]:
+    """Project, location and bucket."""
     problems = []
     if not _PROJECT.fullmatch(account.project):
         problems.append(
@@ -152,7 +153,7 @@ def _bucket_problems(account: Account) -> list[Problem]:
     ]
 
 
-def _place_problems(job: JobSpec) -> list[Problem]:
+def _place_problems(job: VertexJob) -> list[Problem]:
     problems = []
     if job.output_path is not None and not _is_folder(job.output_path, SCHEME):
         problems.append(_no_folder("--output-path", job.output_path, ""))
@@ -175,7 +176,7 @@ def _no_folder(flag: str, place: str, fix: str) -> Problem:
     )
 
 
-def _scheduling_problems(job: JobSpec) -> list[Problem]:
+def _scheduling_problems(job: VertexJob) -> list[Problem]:
     problems = []
     if job.spot and job.options.flex_start:
         problems.append(
@@ -210,7 +211,7 @@ def _scheduling_problems(job: JobSpec) -> list[Problem]:
     return problems
 
 
-def _label_problems(job: JobSpec) -> list[Problem]:
+def _label_problems(job: VertexJob) -> list[Problem]:
     return [
         Problem(
             f"--tag {name}",
@@ -224,7 +225,7 @@ def _label_problems(job: JobSpec) -> list[Problem]:
     ]
 
 
-def _reduction_problems(job: JobSpec) -> list[Problem]:
+def _reduction_problems(job: VertexJob) -> list[Problem]:
     options = job.options
     if options.reduction_server_machine and options.reduction_servers is None:
         return [

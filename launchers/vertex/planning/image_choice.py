@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
 from launchers.core.records.pushed_image import last_pushed
-from launchers.core.spec.job import JobSpec
+from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.account import Account
 
 PLACEHOLDER_IMAGE = "us-docker.pkg.dev/placeholder-project/placeholder/launch-horovod:placeholder"
@@ -37,7 +37,7 @@ class ImageChoice:
         return self.uri == PLACEHOLDER_IMAGE
 
 
-def choose_image(job: JobSpec) -> ImageChoice:
+def choose_image(job: VertexJob) -> ImageChoice:
     """``--image`` as it is, else what was pushed last to a registry that Vertex AI can read."""
     if job.image is not None:
         origin = job.origins.get("image", "--image")

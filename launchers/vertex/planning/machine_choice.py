@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from launchers.core.model.problems import Problem
 from launchers.core.planning import machine_choice as core
 from launchers.core.planning.plan import counted
-from launchers.core.spec.job import JobSpec
 from launchers.core.spec.value_types import Count
+from launchers.vertex.options import VertexJob
 from launchers.vertex.tables import machines
 
 _COUNT = Count(1, 64)
@@ -59,7 +59,7 @@ class _Asked:
         return bool(self.count) and known is not None and _usable(known)
 
 
-def choose_machine(job: JobSpec) -> MachineChoice:
+def choose_machine(job: VertexJob) -> MachineChoice:
     """``--machine`` and ``--accelerator``, checked against ``--gpus``; else the default for that
     many GPUs."""
     asked = _asked(job) if job.options.accelerator else None
@@ -76,7 +76,7 @@ def choose_machine(job: JobSpec) -> MachineChoice:
     return MachineChoice(found.name, found.gpus, origin, found, accelerator=found.accelerator)
 
 
-def _asked(job: JobSpec) -> _Asked:
+def _asked(job: VertexJob) -> _Asked:
     """TYPE:N, or TYPE alone where ``--gpus`` says how many."""
     text = str(job.options.accelerator)
     name, colon, number = text.partition(":")
@@ -97,7 +97,7 @@ def _asked(job: JobSpec) -> _Asked:
     return _Asked(name, count, (*_unusable(name, count), *problems))
 
 
-def _misspelt(job: JobSpec, text: str) -> _Asked:
+def _misspelt(job: VertexJob, text: str) -> _Asked:
     """A type that the service does not name so, with the one that was probably meant."""
     name, count = _meant(text)
     count = count or job.gpus or 0
@@ -166,7 +166,7 @@ def _no_default(gpus: int) -> Problem:
     return core.no_default(gpus, have, machines.gpu_counts())
 
 
-def _named(job: JobSpec, name: str, asked: _Asked | None) -> MachineChoice:
+def _named(job: VertexJob, name: str, asked: _Asked | None) -> MachineChoice:
     problems = list(asked.problems) if asked else []
     found = machines.machine(name)
     if found is None:
@@ -185,7 +185,7 @@ def _named(job: JobSpec, name: str, asked: _Asked | None) -> MachineChoice:
 
 
 def _with_own_gpus(
-    job: JobSpec, found: machines.Machine, asked: _Asked | None, problems: list[Problem]
+    job: VertexJob, found: machines.Machine, asked: _Asked | None, problems: list[Problem]
 ) -> MachineChoice:
     """A machine of which the GPUs are a part; ``--accelerator`` may only say the same again."""
     if job.gpus is not None and job.gpus != found.gpus:

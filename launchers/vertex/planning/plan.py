@@ -1,25 +1,17 @@
-"""From a JobSpec to everything that a CustomJob says. Pure: tables, files, the environment and the
-job itself are all that is read."""
+"""What a CustomJob will say, decided before it is rendered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from launchers.core.analysis.keras_choice import choose_keras, stack_of_image
-from launchers.core.credentials.search import problems_in_arguments
+from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
-from launchers.core.model.problems import Problem
-from launchers.core.planning.gpu_pinning import pinning
-from launchers.core.planning.machine_choice import rank_problems
-from launchers.core.planning.plan import Plan
+from launchers.core.planning import plan as core
+from launchers.core.planning.plan import Plan, Row
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.records import nonce
-from launchers.core.rules.environment import problems_in_names
-from launchers.core.rules.secrets import problems_in_secrets
-from launchers.core.source.script import bundle_of, locate, requirements_file
-from launchers.core.spec.job import JobSpec
 from launchers.vertex.document import (
     DIGEST_LABEL,
     RUN_LABEL,
@@ -31,11 +23,11 @@ from launchers.vertex.document import (
     stored,
     words,
 )
-from launchers.vertex.options import VertexOptions
-from launchers.vertex.planning.account import Account, account_of
-from launchers.vertex.planning.flags import boot_disk, problems_in_flags
-from launchers.vertex.planning.image_choice import ImageChoice, build_line, choose_image
-from launchers.vertex.planning.machine_choice import MachineChoice, choose_machine
+from launchers.vertex.options import VertexJob
+from launchers.vertex.planning.account import Account
+from launchers.vertex.planning.flags import boot_disk, problems_in_account
+from launchers.vertex.planning.image_choice import ImageChoice, build_line
+from launchers.vertex.planning.machine_choice import MachineChoice
 from launchers.vertex.planning.rows import rows
 from launchers.vertex.tables import machines
 
@@ -45,236 +37,206 @@ _RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 @dataclass(frozen=True, kw_only=True)
 class VertexPlan(Plan):
-    """What templates/vertex needs besides. Places are ``gs://`` addresses."""
+    """What templates/vertex needs besides. Places are ``gs://`` addresses; None is a field that
+    the job doesn't have."""
 
+    job: VertexJob
     account: Account
-    pools: tuple[Mapping[str, Any], ...]
-    scheduling: Mapping[str, Any]
-    labels: Mapping[str, str]
-    output: str
-    checkpoints: str
+    machine: MachineChoice
+    image: ImageChoice
+    keras: KerasChoice
+
+    def with_account(self, account: core.Account) -> Plan:
+        """The same job in an account of which everything is known; its values are checked too."""
+        assert isinstance(account, Account)
+        found = [one for one in problems_in_account(account) if one not in self.problems]
+        return replace(self, account=account, problems=(*self.problems, *found))
 
     @property
-    def checkpoint_place(self) -> str:
+    def output(self) -> str:
+        """The folder of the job's output."""
+        return self.job.output_path or f"{self._root}/output/{self.name}"
+
+    @property
+    def checkpoints(self) -> str:
         """The folder in the bucket; the ranks see it below /gcs."""
-        return self.checkpoints
+        return stored(self._checkpoint_place(f"{self._root}/checkpoints/{self.name}"))
+
+    @property
+    def code(self) -> str:
+        """Where the source bundle lies."""
+        return f"{self._root}/code/{self.source.bundle.sha256}/sourcedir.tar.gz"
+
+    @property
+    def _root(self) -> str:
+        return f"{SCHEME}{self.account.bucket}/launch"
 
     @property
     def destination(self) -> Mapping[str, str]:
         """What the request's address says."""
-        return {"project": self.account.project, "location": self.account.location}
+        location = self.account.location
+        return {"project": self.account.project, "location": location, "region": location}
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of every rank."""
+        return rank_environment(self, mounted(self.checkpoints)) | self.keras.variables
 
-def make_plan(job: JobSpec) -> VertexPlan:
-    """Every default decided, every placeholder named."""
-    source, problems = locate(job)
-    problems += requirements_file(job)[1]
-    machine = choose_machine(job)
-    processes = job.processes or machine.gpus or 1
-    account = account_of(job)
-    image = choose_image(job)
-    sha256 = bundle_of(job).sha256
-    pin = pinning(job, machine.gpus, "the machine has no GPU")
-    places = _places(job, account, sha256)
-    keras = choose_keras(job, source, stack_of_image(image.uri), job.instances * processes)
-    environment = rank_environment(job, processes, pin[0], mounted(places["checkpoints"]))
-    environment |= keras.variables
-    scheduling = _scheduling(job)
-    problems += keras.problems
-    problems += [*machine.problems, *image.problems, *_problems(job, processes, machine, account)]
-    container = {
-        "imageUri": image.uri,
-        "command": ["python3", "-c", bootstrap()],
-        "args": [mounted(places["code"]), sha256, words(source.program, job.arguments)],
-        "env": _variables(environment),
-    }
-    return VertexPlan(
-        job=job,
-        name=job.full_name or "NAME",
-        instances=job.instances,
-        processes=processes,
-        gpus=machine.gpus,
-        environment=environment,
-        account=account,
-        pools=_pools(job, machine, container),
-        scheduling=scheduling,
-        labels=_labels(job, processes),
-        output=places["output"],
-        checkpoints=places["checkpoints"],
-        problems=tuple(problems),
-        placeholders=_placeholders(account, image),
-        features=features(job, machine),
-        rows=keras.shown(
-            rows(job, source, machine, image, account, processes, pin, places, scheduling)
-        ),
-    )
-
-
-def features(job: JobSpec, machine: MachineChoice) -> frozenset[str]:
-    """What the request asks of google-cloud-aiplatform, in the words of minimums.json."""
-    options: VertexOptions = job.options
-    asked = {
-        "rest": True,
-        "worker_pool_specs": True,
-        "restart_job_on_worker_restart": _restarts(job),
-        "enable_web_access": options.web_access,
-        "disable_retries": options.disable_retries,
-        "persistent_resource_id": options.persistent_resource is not None,
-        "spot": job.spot,
-        "reservation_affinity": options.reservation is not None,
-        "flex_start": options.flex_start,
-        "max_wait_duration": job.max_wait is not None,
-        "psc_interface_config": options.network_attachment is not None,
-        f"accelerator.{machine.accelerator}": bool(machine.accelerator),
-    }
-    return frozenset(f"vertex.request.{name}" for name, wanted in asked.items() if wanted)
-
-
-def _problems(
-    job: JobSpec, processes: int, machine: MachineChoice, account: Account
-) -> list[Problem]:
-    return [
-        *problems_in_names(job.environment),
-        *problems_in_arguments(job.arguments, "--", frozenset(job.allow_values)),
-        *problems_in_secrets(job.secrets, "google", environment=job.environment),
-        *problems_in_flags(job, account),
-        *rank_problems(processes, machine.gpus),
-    ]
-
-
-def _places(job: JobSpec, account: Account, sha256: str) -> dict[str, str]:
-    root = f"{SCHEME}{account.bucket}/launch"
-    name = job.full_name or "NAME"
-    checkpoints = job.checkpoint or job.checkpoint_folder
-    return {
-        "code": f"{root}/code/{sha256}/sourcedir.tar.gz",
-        "output": job.output_path or f"{root}/output/{name}",
-        "checkpoints": stored(checkpoints or f"{root}/checkpoints/{job.checkpoint_of or name}"),
-    }
-
-
-def _variables(environment: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": escaped(value)} for name, value in environment.items()]
-
-
-def _pools(
-    job: JobSpec, machine: MachineChoice, container: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], ...]:
-    """The chief alone in the first pool, the other hosts in the second, reduction servers in the
-    third; a pool in between that has none is an empty object."""
-    disk = boot_disk(job.options.boot_disk)[0]
-    hardware = _machine_spec(machine.name, job.options.reservation, machine)
-    pools = [_pool(hardware, 1, disk, container)]
-    servers = job.options.reduction_servers
-    if job.instances > 1:
-        pools.append(_pool(hardware, job.instances - 1, disk, container))
-    elif servers:
-        pools.append({})
-    if servers:
-        name, image = machines.reduction_server()
-        hardware = _machine_spec(job.options.reduction_server_machine or name, None, None)
-        spec = {"imageUri": image, "env": container["env"]}
-        pools.append(_pool(hardware, servers, disk, spec))
-    return tuple(pools)
-
-
-def _pool(
-    hardware: Mapping[str, Any],
-    replicas: int,
-    disk: Mapping[str, Any] | None,
-    container: Mapping[str, Any],
-) -> Mapping[str, Any]:
-    return {
-        "machineSpec": hardware,
-        # The JSON form of a 64 bit number is a text.
-        "replicaCount": str(replicas),
-        **({"diskSpec": disk} if disk else {}),
-        "containerSpec": container,
-    }
-
-
-def _machine_spec(
-    name: str, reservation: str | None, machine: MachineChoice | None
-) -> Mapping[str, Any]:
-    spec: dict[str, Any] = {"machineType": name}
-    if machine is not None and machine.accelerator:
-        spec |= {"acceleratorType": machine.accelerator, "acceleratorCount": machine.gpus}
-    if reservation == "any":
-        spec["reservationAffinity"] = {"reservationAffinityType": "ANY_RESERVATION"}
-    elif reservation:
-        spec["reservationAffinity"] = {
-            "reservationAffinityType": "SPECIFIC_RESERVATION",
-            "key": _RESERVATION_KEY,
-            "values": [reservation],
+    @property
+    def pools(self) -> Sequence[Mapping[str, Any]]:
+        """workerPoolSpecs: the chief alone in the first pool, the other hosts in the second,
+        reduction servers in the third; a pool in between that has none is an empty object."""
+        options, machine, container = self.job.options, self.machine, self._container()
+        gpus = {"acceleratorType": machine.accelerator, "acceleratorCount": machine.gpus}
+        hardware = {
+            "machineType": machine.name,
+            **(gpus if machine.accelerator else {}),
+            "reservationAffinity": _affinity(options.reservation),
         }
-    return spec
+        pools = [self._pool(hardware, 1, container)]
+        if self.instances > 1:
+            pools.append(self._pool(hardware, self.instances - 1, container))
+        elif options.reduction_servers:
+            pools.append({})
+        if options.reduction_servers:
+            name, image = machines.reduction_server()
+            hardware = {"machineType": options.reduction_server_machine or name}
+            spec = {"imageUri": image, "env": container["env"]}
+            pools.append(self._pool(hardware, options.reduction_servers, spec))
+        return pools
+
+    def _container(self) -> Mapping[str, Any]:
+        program = words(self.source.program, self.job.arguments)
+        return {
+            "imageUri": self.image.uri,
+            "command": ["python3", "-c", bootstrap()],
+            "args": [mounted(self.code), self.source.bundle.sha256, program],
+            "env": [
+                {"name": name, "value": escaped(value)} for name, value in self.environment.items()
+            ],
+        }
+
+    def _pool(
+        self, hardware: Mapping[str, Any], replicas: int, container: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        return {
+            "machineSpec": hardware,
+            # The JSON form of a 64 bit number is a text.
+            "replicaCount": str(replicas),
+            "diskSpec": boot_disk(self.job.options.boot_disk)[0],
+            "containerSpec": container,
+        }
+
+    @property
+    def restarts_together(self) -> bool:
+        """Whether a restarted worker restarts the job: the ranks of several hosts begin together.
+
+        ``disableRetries`` would set it to false (Scheduling of the API).
+        """
+        return self.instances > 1 and not self.job.options.disable_retries
+
+    @property
+    def max_runtime(self) -> int:
+        """The time limit in seconds."""
+        return self.job.max_runtime or DEFAULT_MAX_RUNTIME_SECONDS
+
+    @property
+    def scheduling(self) -> Mapping[str, Any]:
+        """Scheduling."""
+        wait = self.job.max_wait
+        strategy = "SPOT" if self.job.spot else None
+        return {
+            "timeout": f"{self.max_runtime}s",
+            "restartJobOnWorkerRestart": self.restarts_together or None,
+            "strategy": "FLEX_START" if self.job.options.flex_start else strategy,
+            "disableRetries": self.job.options.disable_retries or None,
+            "maxWaitDuration": None if wait is None else f"{wait}s",
+        }
+
+    @property
+    def network_interface(self) -> Mapping[str, str] | None:
+        """PscInterfaceConfig."""
+        name = self.job.options.network_attachment
+        return {"networkAttachment": name} if name else None
+
+    @property
+    def reserved_ip_ranges(self) -> Sequence[str] | None:
+        """Of the peered network."""
+        return self.job.options.reserved_ip_ranges or None
+
+    @property
+    def web_access(self) -> bool | None:
+        """EnableWebAccess."""
+        return self.job.options.web_access or None
+
+    @property
+    def encryption(self) -> Mapping[str, str] | None:
+        """EncryptionSpec."""
+        key = self.job.options.encryption_key
+        return {"kmsKeyName": key} if key else None
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The user's, and those by which a job is found again, since names are not unique."""
+        return {
+            **self.job.tags,
+            DIGEST_LABEL: self.run.digest or "none",
+            RUN_LABEL: str(self.run.number),
+            WORLD_SIZE_LABEL: str(self.world_size),
+        }
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the request asks of google-cloud-aiplatform, in the words of minimums.json."""
+        options = self.job.options
+        asked = {
+            "rest": True,
+            "worker_pool_specs": True,
+            "restart_job_on_worker_restart": self.restarts_together,
+            "enable_web_access": options.web_access,
+            "disable_retries": options.disable_retries,
+            "persistent_resource_id": options.persistent_resource is not None,
+            "spot": self.job.spot,
+            "reservation_affinity": options.reservation is not None,
+            "flex_start": options.flex_start,
+            "max_wait_duration": self.job.max_wait is not None,
+            "psc_interface_config": options.network_attachment is not None,
+            f"accelerator.{self.machine.accelerator}": bool(self.machine.accelerator),
+        }
+        return frozenset(f"vertex.request.{name}" for name, wanted in asked.items() if wanted)
+
+    @property
+    def placeholders(self) -> tuple[Placeholder, ...]:
+        """Project, bucket, image and location where nothing says them, and the nonce."""
+        account, found = self.account, []
+        if account.project_is_placeholder:
+            fill = "--project, GOOGLE_CLOUD_PROJECT or `gcloud config set project`"
+            found.append(Placeholder("the project", account.project, fill))
+        if account.bucket_is_placeholder:
+            fill = "--bucket, or the project's own at submission"
+            found.append(Placeholder("every gs:// and /gcs place", account.bucket, fill))
+        if self.image.is_placeholder:
+            path = "$.jobSpec.workerPoolSpecs[*].containerSpec.imageUri"
+            fill = f"--image, or build and push ours: {build_line(account)}"
+            found.append(Placeholder(path, self.image.uri, fill))
+        if account.location_is_assumed:
+            fill = "--location, or `gcloud config set ai/region`"
+            found.append(Placeholder("the location", account.location, fill))
+        path = "$.jobSpec.workerPoolSpecs[*].containerSpec.env.LAUNCH_NONCE"
+        return (*found, nonce.placeholder(path))
+
+    def _rows(self) -> Sequence[Row]:
+        return rows(self)
 
 
-def _restarts(job: JobSpec) -> bool:
-    """Whether a restarted worker restarts the job: the ranks of several hosts begin together.
-
-    ``disableRetries`` would set it to false (Scheduling of the API).
-    """
-    return job.instances > 1 and not job.options.disable_retries
-
-
-def _scheduling(job: JobSpec) -> dict[str, Any]:
-    scheduling: dict[str, Any] = {"timeout": f"{job.max_runtime or DEFAULT_MAX_RUNTIME_SECONDS}s"}
-    if _restarts(job):
-        scheduling["restartJobOnWorkerRestart"] = True
-    if job.options.flex_start:
-        scheduling["strategy"] = "FLEX_START"
-    elif job.spot:
-        scheduling["strategy"] = "SPOT"
-    if job.options.disable_retries:
-        scheduling["disableRetries"] = True
-    if job.max_wait is not None:
-        scheduling["maxWaitDuration"] = f"{job.max_wait}s"
-    return scheduling
-
-
-def _labels(job: JobSpec, processes: int) -> dict[str, str]:
-    """The user's, and those by which a job is found again, since names are not unique."""
-    base = job.full_name.removesuffix(f"-{job.run}")
+def _affinity(reservation: str | None) -> Mapping[str, Any] | None:
+    """ReservationAffinity."""
+    if reservation is None:
+        return None
+    if reservation == "any":
+        return {"reservationAffinityType": "ANY_RESERVATION"}
     return {
-        **job.tags,
-        DIGEST_LABEL: base.rpartition("-")[2] or "none",
-        RUN_LABEL: str(job.run),
-        WORLD_SIZE_LABEL: str(job.instances * processes),
+        "reservationAffinityType": "SPECIFIC_RESERVATION",
+        "key": _RESERVATION_KEY,
+        "values": [reservation],
     }
-
-
-def _placeholders(account: Account, image: ImageChoice) -> tuple[Placeholder, ...]:
-    found = []
-    if account.project_is_placeholder:
-        found.append(
-            Placeholder(
-                "the project",
-                account.project,
-                "--project, GOOGLE_CLOUD_PROJECT or `gcloud config set project`",
-            )
-        )
-    if account.bucket_is_placeholder:
-        found.append(
-            Placeholder(
-                "every gs:// and /gcs place",
-                account.bucket,
-                "--bucket, or the project's own at submission",
-            )
-        )
-    if image.is_placeholder:
-        found.append(
-            Placeholder(
-                "$.jobSpec.workerPoolSpecs[*].containerSpec.imageUri",
-                image.uri,
-                f"--image, or build and push ours: {build_line(account)}",
-            )
-        )
-    if account.location_is_assumed:
-        found.append(
-            Placeholder(
-                "the location", account.location, "--location, or `gcloud config set ai/region`"
-            )
-        )
-    place = "$.jobSpec.workerPoolSpecs[*].containerSpec.env.LAUNCH_NONCE"
-    return (*found, nonce.placeholder(place))

@@ -2,83 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from launchers.core.planning.plan import Row, counted, layout
 from launchers.core.planning.rows import (
-    pinning_row,
-    place_rows,
+    checkpoints_row,
+    pinning_rows,
     proof_row,
     requirements_rows,
     secrets_rows,
     source_rows,
 )
-from launchers.core.source.script import Source
-from launchers.core.spec.job import JobSpec
 from launchers.core.spec.value_types import format_duration
-from launchers.vertex.planning.account import Account
-from launchers.vertex.planning.image_choice import ImageChoice
-from launchers.vertex.planning.machine_choice import MachineChoice
 from launchers.vertex.tables import machines
 
+if TYPE_CHECKING:
+    from launchers.vertex.planning.plan import VertexPlan
 
-def rows(
-    job: JobSpec,
-    source: Source,
-    machine: MachineChoice,
-    image: ImageChoice,
-    account: Account,
-    processes: int,
-    pin: tuple[str, str],
-    places: Mapping[str, str],
-    scheduling: Mapping[str, Any],
-) -> tuple[Row, ...]:
+
+def rows(plan: VertexPlan) -> Sequence[Row]:
     """What the user decides by: ranks first, then where each value came from."""
+    machine, account, options = plan.machine, plan.account, plan.job.options
     hardware = f"{counted(machine.gpus, 'GPU')} {machine.gpu_model}".strip()
-    return (
-        Row("ranks", f"{layout(job.instances, processes)}, by our agent"),
-        proof_row(job, job.instances * processes),
+    return [
+        Row("ranks", f"{layout(plan.instances, plan.processes)}, by our agent"),
+        proof_row(plan),
         Row("machine", f"{machine.name}, {hardware}", machine.origin),
-        *([Row("boot disk", job.options.boot_disk)] if job.options.boot_disk else []),
-        *_reduction_rows(job),
-        Row("image", image.uri, image.origin),
-        *source_rows(job, source),
-        pinning_row(machine.gpus, pin),
+        *([Row("boot disk", options.boot_disk)] if options.boot_disk else []),
+        *_reduction_rows(plan),
+        Row("image", plan.image.uri, plan.image.origin),
+        *source_rows(plan),
+        *plan.keras.rows,
+        *pinning_rows(plan),
         Row("project", account.project, account.project_origin),
         Row("location", account.location, account.location_origin),
         Row("bucket", account.bucket, account.bucket_origin),
         Row(
             "runs as",
-            job.options.service_account or "the project's Vertex AI Custom Code Service Agent",
-            "--service-account" if job.options.service_account else "default",
+            options.service_account or "the project's Vertex AI Custom Code Service Agent",
+            "--service-account" if options.service_account else "default",
         ),
-        *place_rows(job, places),
-        *secrets_rows(job),
-        *_scheduling_rows(job, scheduling),
-        *requirements_rows(job, source, "installed once a replica"),
-    )
+        Row("code", plan.code),
+        checkpoints_row(plan, plan.checkpoints),
+        Row("output", plan.output),
+        *secrets_rows(plan),
+        *_scheduling_rows(plan),
+        *requirements_rows(plan, "installed once a replica"),
+    ]
 
 
-def _reduction_rows(job: JobSpec) -> list[Row]:
-    if not job.options.reduction_servers:
+def _reduction_rows(plan: VertexPlan) -> list[Row]:
+    options = plan.job.options
+    if not options.reduction_servers:
         return []
     machine, image = machines.reduction_server()
-    machine = job.options.reduction_server_machine or machine
-    count = counted(job.options.reduction_servers, "replica")
+    machine = options.reduction_server_machine or machine
+    count = counted(options.reduction_servers, "replica")
     why = "the ranks' image needs Google's NCCL plugin (google-reduction-server)"
     return [Row("reduction servers", f"{count} of {machine}, {image}", why)]
 
 
-def _scheduling_rows(job: JobSpec, scheduling: Mapping[str, Any]) -> list[Row]:
-    limit = format_duration(int(scheduling["timeout"].removesuffix("s")))
-    found = [Row("time limit", limit, "--max-runtime" if job.max_runtime else "default")]
+def _scheduling_rows(plan: VertexPlan) -> list[Row]:
+    job = plan.job
+    origin = "--max-runtime" if job.max_runtime else "default"
+    found = [Row("time limit", format_duration(plan.max_runtime), origin)]
     if job.options.flex_start:
         wait = f"at most {format_duration(job.max_wait)}" if job.max_wait else "the default: 24h"
         found.append(Row("flex-start", f"queues for its machines, {wait}"))
     if job.spot:
         found.append(Row("spot", "machines may be taken back; the service then starts again"))
-    if scheduling.get("restartJobOnWorkerRestart"):
+    if plan.restarts_together:
         found.append(Row("restart", "of one replica restarts the whole job", "several hosts"))
     elif job.options.disable_retries:
         found.append(Row("restart", "never", "--disable-retries"))

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from launchers.core.cloud.poll import poll_seconds
 from launchers.core.model.jobs import JobDefinition, JobHandle, JobStatus, LogLine
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import Service
 from launchers.core.records.ledger import Ledger
 from launchers.core.source.bundle import SourceBundle
-from launchers.core.spec.job import JobSpec
-from launchers.vertex.planning.account import account_of
-from launchers.vertex.planning.image_choice import choose_image, image_missing
+from launchers.vertex.planning.image_choice import image_missing
+from launchers.vertex.planning.plan import VertexPlan
 from launchers.vertex.service import resolve as resolving
 from launchers.vertex.service import submission
 from launchers.vertex.service.following import follow as following
@@ -28,16 +28,16 @@ class VertexService(Service):
         """See :func:`launchers.core.cloud.poll.poll_seconds`."""
         return poll_seconds()
 
-    def resolve(self, job: JobSpec) -> JobSpec:
+    def resolve(self, plan: Plan) -> Account:
         """See :mod:`launchers.vertex.service.resolve`. May ask for credentials and for the project.
 
         Raises:
             LaunchError: There is no image, which no account can say; or as there.
         """
-        if choose_image(job).is_placeholder:
-            raise LaunchError(image_missing(account_of(job)))
-
-        return resolving.resolve(job)
+        assert isinstance(plan, VertexPlan)
+        if plan.image.is_placeholder:
+            raise LaunchError(image_missing(plan.account))
+        return resolving.resolve(plan.account)
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
         """See :mod:`launchers.vertex.service.preflight`."""
@@ -52,9 +52,10 @@ class VertexService(Service):
         """
         return submission.submit(definition, bundle, self.listener)
 
-    def name_exists(self, job: JobSpec, name: str) -> bool:
+    def name_exists(self, plan: Plan, name: str) -> bool:
         """Whether the project's location has a CustomJob of that name."""
-        return submission.is_taken(job, name)
+        assert isinstance(plan, VertexPlan)
+        return submission.is_taken(plan.account, name)
 
     def adopt(self, name: str, region: str | None) -> JobHandle:
         """A job that another machine or another tool submitted."""

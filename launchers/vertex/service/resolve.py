@@ -1,5 +1,5 @@
 """Project, location and bucket of a submission: what the job, the environment and gcloud's
-configuration do not say is asked of the credentials. The one online step before the plan."""
+configuration do not say is asked of the credentials. The one online step before the document."""
 
 from __future__ import annotations
 
@@ -17,35 +17,23 @@ from launchers.vertex.service.session import GOOGLE_ERRORS, Session, session_for
 _RESOURCE = re.compile(r"projects/([^/]+)/locations/([^/]+)/customJobs/(\d+)")
 
 
-def resolve(job: JobSpec) -> JobSpec:
-    """``job`` with project, location and bucket, and with where each came from.
+def resolve(known: Account) -> Account:
+    """``known`` with project and bucket, and with where each came from.
 
     Credentials are looked at only where nothing names a project. Nothing is asked of a service.
 
     Raises:
         LaunchError: There is no location or no project, or the caller has no credentials.
     """
-    known = account_of(job)
     if known.location_is_assumed:
         raise LaunchError(_no_location())
-    project, project_origin = _project(known)
-    bucket, bucket_origin = known.bucket, known.bucket_origin
-    if known.bucket_is_placeholder:
-        # The name that Vertex AI's own SDK gives a project's default staging bucket.
-        bucket = default_bucket(project, known.location)
-        bucket_origin = "the project's default"
-    return replace(
-        job,
-        region=known.location,
-        bucket=bucket,
-        options=replace(job.options, project=project),
-        origins={
-            **job.origins,
-            "project": project_origin,
-            "region": known.location_origin,
-            "bucket": bucket_origin,
-        },
-    )
+    project, origin = _project(known)
+    known = replace(known, project=project, project_origin=origin)
+    if not known.bucket_is_placeholder:
+        return known
+    # The name that Vertex AI's own SDK gives a project's default staging bucket.
+    bucket = default_bucket(project, known.location)
+    return replace(known, bucket=bucket, bucket_origin="the project's default")
 
 
 def adopt(name: str, region: str | None) -> JobHandle:

@@ -27,9 +27,8 @@ from launchers.core.model.document import at
 from launchers.core.model.jobs import JobDefinition, JobHandle, Listener
 from launchers.core.model.problems import LaunchError, NameTakenError
 from launchers.core.source.bundle import SourceBundle
-from launchers.core.spec.job import JobSpec
 from launchers.vertex.document import bundle_place
-from launchers.vertex.planning.account import account_of
+from launchers.vertex.planning.account import Account
 from launchers.vertex.service.custom_jobs import (
     described,
     is_ours,
@@ -115,9 +114,8 @@ def submit_once(
     return send_once(sending, may_be_sent, before_send, tell, patience)
 
 
-def is_taken(job: JobSpec, name: str) -> bool:
+def is_taken(known: Account, name: str) -> bool:
     """Whether the project has a job of that name there. May block; safe to repeat."""
-    known = account_of(job)
     session = session_for(known.project, known.location)
     try:
         return bool(asked(session, lambda: jobs_where(session, name, labels_filter(name))))

@@ -13,10 +13,9 @@ from launchers.core.analysis.keras_choice import (
     our_stack,
     stack_of_image,
 )
-from launchers.core.paths import entrypoints_folder
-from launchers.core.planning.plan import Row
-from launchers.core.source.script import Source
-from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
+from launchers.core.registry import PROVIDERS, provider
+from launchers.core.source.script import read_source
+from launchers.core.spec.job import JobSpec
 
 BOTH = "import horovod.tensorflow.keras as hvd\nimport keras\n"
 WRAPS = "hvd.DistributedOptimizer(keras.optimizers.SGD())\n"
@@ -28,8 +27,8 @@ def choose(
     folder: Path, text: str, stack: Stack = HERE, world_size: int = 2, **job: object
 ) -> KerasChoice:
     (folder / "train.py").write_text(text, encoding="utf-8")
-    source = Source(folder, "train.py")
-    return choose_keras(JobSpec(**job), source, stack, world_size)  # type: ignore[arg-type]
+    asked = JobSpec(script=str(folder / "train.py"), **job)  # type: ignore[arg-type]
+    return choose_keras(asked, read_source(asked), stack, world_size)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +55,16 @@ def test_the_plan_shows_the_keras_and_tells_it_to_the_ranks(
     assert choice.variables == ({"LAUNCH_KERAS": variables} if variables else {})
 
 
-def test_the_row_stands_behind_the_environment(tmp_path: Path):
-    rows = [Row("script", "train.py"), Row("environment", "none"), Row("GPUs", "none")]
-    labels = [row.label for row in choose(tmp_path, BOTH).shown(rows)]
-    assert labels == ["script", "environment", "keras", "GPUs"]
-    assert choose_keras(
-        JobSpec(), Source(tmp_path / "empty", "none.py"), HERE, 2
-    ).shown(rows) == tuple(rows)  # fmt: skip
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_the_row_stands_behind_the_environment(tmp_path: Path, name: str):
+    script = tmp_path / "train.py"
+    asked = JobSpec(script=str(script), gpus=0, options=provider(name).definer.options())
+    for text, rows in ((BOTH, ["keras"]), ("print()\n", [])):
+        script.write_text(text)
+        labels = [row.label for row in provider(name).definer.plan(asked, read_source(asked)).rows]
+        at = labels.index("environment") + 1
+        assert labels[at : at + len(rows)] == rows
+        assert labels.count("keras") == len(rows)
 
 
 def test_the_reason_names_the_line_of_the_source(tmp_path: Path):
@@ -108,5 +110,6 @@ def test_our_image_is_known_by_its_name_and_its_pins():
 
 
 def test_the_shared_script_gets_keras_2():
-    source = Source(entrypoints_folder(), SHARED_SCRIPT, shared=True)
+    source = read_source(JobSpec())
+    assert source.shared
     assert choose_keras(JobSpec(), source, HERE, 2).variables == {"LAUNCH_KERAS": "2"}

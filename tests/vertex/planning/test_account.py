@@ -137,7 +137,7 @@ def test_an_active_configuration_that_is_gone_counts_as_none(gcloud: Path):
     assert account().project_is_placeholder
 
 
-def test_what_a_submission_resolved_keeps_where_it_came_from():
+def test_what_a_file_gave_is_said_with_that_file():
     origins = {"project": "gcloud", "region": "there", "bucket": "the project's own"}
     asked = job(project="my-project", region="us-west1", bucket="b-b-b")
     found = account_of(replace(asked, origins=origins))

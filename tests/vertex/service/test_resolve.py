@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_PREFLIGHT, LaunchError
-from launchers.core.spec.job import JobSpec
 from launchers.vertex.launcher import VERTEX
+from launchers.vertex.planning.account import Account, account_of
 from launchers.vertex.service.resolve import adopt, resolve
 from tests.cli.command import Launch
 from tests.fakes.google_clients import create
 from tests.fakes.vertex_service import LOCATION, VertexService
-from tests.vertex.documents import IMAGE, job
+from tests.vertex.documents import IMAGE, job, planned
 from tests.vertex.service.submitting import Bench, bench, session_of
 
 NOTHING = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_AI_REGION")
@@ -36,25 +36,25 @@ def google(monkeypatch: pytest.MonkeyPatch) -> Iterator[VertexService]:
         yield service
 
 
-def resolved(**asked: Any) -> JobSpec:
-    return resolve(job(**{"region": LOCATION, "image": IMAGE, **asked}))
+def resolved(**asked: Any) -> Account:
+    return resolve(account_of(job(**{"region": LOCATION, "image": IMAGE, **asked})))
 
 
 def test_what_is_given_is_kept_and_nobody_is_asked(google: VertexService):
     found = resolved(project="mine", bucket="gs://a-bucket/")
-    assert (found.options.project, found.region, found.bucket) == ("mine", LOCATION, "a-bucket")
-    assert found.origins["project"] == "--project"
-    assert found.origins["region"] == "--location"
-    assert found.origins["bucket"] == "--bucket"
+    assert (found.project, found.location, found.bucket) == ("mine", LOCATION, "a-bucket")
+    assert found.project_origin == "--project"
+    assert found.location_origin == "--location"
+    assert found.bucket_origin == "--bucket"
     assert not google.requests
 
 
 def test_without_a_project_it_is_that_of_the_credentials(google: VertexService):
     found = resolved()
-    assert found.options.project == google.account.project
-    assert found.origins["project"] == "the credentials' own project"
+    assert found.project == google.account.project
+    assert found.project_origin == "the credentials' own project"
     assert found.bucket == google.bucket
-    assert found.origins["bucket"] == "the project's default"
+    assert found.bucket_origin == "the project's default"
 
 
 def test_a_variable_goes_before_the_credentials(
@@ -63,9 +63,9 @@ def test_a_variable_goes_before_the_credentials(
     monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "of-the-shell")
     monkeypatch.setenv("LAUNCH_VERTEX_BUCKET", "gs://of-the-shell")
     found = resolved()
-    assert (found.options.project, found.bucket) == ("of-the-shell", "of-the-shell")
-    assert found.origins["project"] == "CLOUDSDK_CORE_PROJECT"
-    assert found.origins["bucket"] == "LAUNCH_VERTEX_BUCKET"
+    assert (found.project, found.bucket) == ("of-the-shell", "of-the-shell")
+    assert found.project_origin == "CLOUDSDK_CORE_PROJECT"
+    assert found.bucket_origin == "LAUNCH_VERTEX_BUCKET"
 
 
 def test_credentials_without_a_project_are_an_error_with_the_ways_to_name_one(
@@ -98,7 +98,7 @@ def test_no_location_is_an_error_before_anybody_is_asked(google: VertexService):
 
 def test_no_image_is_an_error_before_anybody_is_asked(google: VertexService):
     with pytest.raises(LaunchError, match="launch image build --push") as caught:
-        VERTEX.service.resolve(job(region=LOCATION))
+        VERTEX.service.resolve(planned(region=LOCATION))
     assert caught.value.exit_code == EXIT_BAD_REQUEST
     assert not google.requests
 

@@ -1,0 +1,85 @@
+"""From a JobSpec to the plan of a training job. Pure: tables, the environment, the source and the
+job itself are all that is read."""
+
+from __future__ import annotations
+
+from launchers.core.analysis.keras_choice import choose_keras
+from launchers.core.credentials.search import problems_in_arguments
+from launchers.core.model.problems import Problem
+from launchers.core.planning.gpu_pinning import choose_pinning
+from launchers.core.planning.machine_choice import rank_problems
+from launchers.core.rules.environment import problems_in_names
+from launchers.core.rules.secrets import problems_in_secrets
+from launchers.core.source.script import JobSource
+from launchers.sagemaker.options import SageMakerJob
+from launchers.sagemaker.planning.account import account_of
+from launchers.sagemaker.planning.hyperparameters import shown_arguments_problems
+from launchers.sagemaker.planning.image_choice import choose_image
+from launchers.sagemaker.planning.machine_choice import MachineChoice, choose_machine
+from launchers.sagemaker.planning.plan import SageMakerPlan
+
+
+def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
+    """Every default decided."""
+    machine = choose_machine(job)
+    processes = job.processes or machine.gpus or 1
+    account = account_of(job)
+    image = choose_image(job, machine, account)
+    keras = choose_keras(job, source, image.stack(), job.instances * processes)
+    return SageMakerPlan(
+        job=job,
+        source=source,
+        processes=processes,
+        gpus=machine.gpus,
+        pinning=choose_pinning(job, source.bundle.texts, machine.gpus, "the machine has no GPU"),
+        account=account,
+        machine=machine,
+        image=image,
+        keras=keras,
+        problems=(
+            *source.problems,
+            *source.requirements_problems,
+            *machine.problems,
+            *image.problems,
+            *keras.problems,
+            *_problems(job, processes, machine),
+        ),
+    )
+
+
+def _problems(job: SageMakerJob, processes: int, machine: MachineChoice) -> list[Problem]:
+    problems = problems_in_names(job.environment)
+    allowed = frozenset(job.allow_values)
+    problems += problems_in_arguments(job.arguments, "--", allowed)
+    problems += shown_arguments_problems(job.arguments)
+    problems += problems_in_secrets(job.secrets, "aws", environment=job.environment)
+    problems += _isolation(job)
+    problems += rank_problems(processes, machine.gpus)
+    if job.spot and job.max_wait is None:
+        problems.append(
+            Problem(
+                "--max-wait",
+                "missing",
+                "a time of at least --max-runtime, since --spot is on",
+                "it counts waiting and running together",
+                rule="spot-wait",
+            )
+        )
+    return problems
+
+
+def _isolation(job: SageMakerJob) -> list[Problem]:
+    if not job.options.isolate:
+        return []
+    refused = [("--secret", job.secrets), ("--requirements", job.requirements)]
+    return [
+        Problem(
+            "--isolate",
+            f"together with {flag}",
+            "one of the two",
+            "containers without a network can fetch neither secrets nor packages",
+            rule="isolation",
+        )
+        for flag, value in refused
+        if value
+    ]

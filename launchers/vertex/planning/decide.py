@@ -1,0 +1,59 @@
+"""From a JobSpec to the plan of a CustomJob. Pure: tables, the environment, the source and the job
+itself are all that is read."""
+
+from __future__ import annotations
+
+from launchers.core.analysis.keras_choice import choose_keras, stack_of_image
+from launchers.core.credentials.search import problems_in_arguments
+from launchers.core.model.problems import Problem
+from launchers.core.planning.gpu_pinning import choose_pinning
+from launchers.core.planning.machine_choice import rank_problems
+from launchers.core.rules.environment import problems_in_names
+from launchers.core.rules.secrets import problems_in_secrets
+from launchers.core.source.script import JobSource
+from launchers.vertex.options import VertexJob
+from launchers.vertex.planning.account import Account, account_of
+from launchers.vertex.planning.flags import problems_in_flags
+from launchers.vertex.planning.image_choice import choose_image
+from launchers.vertex.planning.machine_choice import MachineChoice, choose_machine
+from launchers.vertex.planning.plan import VertexPlan
+
+
+def make_plan(job: VertexJob, source: JobSource) -> VertexPlan:
+    """Every default decided."""
+    machine = choose_machine(job)
+    processes = job.processes or machine.gpus or 1
+    account = account_of(job)
+    image = choose_image(job)
+    keras = choose_keras(job, source, stack_of_image(image.uri), job.instances * processes)
+    return VertexPlan(
+        job=job,
+        source=source,
+        processes=processes,
+        gpus=machine.gpus,
+        pinning=choose_pinning(job, source.bundle.texts, machine.gpus, "the machine has no GPU"),
+        account=account,
+        machine=machine,
+        image=image,
+        keras=keras,
+        problems=(
+            *source.problems,
+            *source.requirements_problems,
+            *keras.problems,
+            *machine.problems,
+            *image.problems,
+            *_problems(job, processes, machine, account),
+        ),
+    )
+
+
+def _problems(
+    job: VertexJob, processes: int, machine: MachineChoice, account: Account
+) -> list[Problem]:
+    return [
+        *problems_in_names(job.environment),
+        *problems_in_arguments(job.arguments, "--", frozenset(job.allow_values)),
+        *problems_in_secrets(job.secrets, "google", environment=job.environment),
+        *problems_in_flags(job, account),
+        *rank_problems(processes, machine.gpus),
+    ]
