@@ -6,11 +6,8 @@ SHA-256 with what was sent, by S3 itself.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from launchers.core.cloud.upload import Progress, store_once
@@ -62,67 +59,27 @@ def _is_there(session: Session, bucket: str, key: str) -> bool:
 
 
 def _send(session: Session, file: Path, bucket: str, key: str, progress: Progress) -> None:
-    if file.stat().st_size > PART_BYTES:
-        _send_in_parts(session, file, bucket, key, progress)
-        return
-    content = file.read_bytes()
-    session.client("s3").put_object(
-        Bucket=bucket, Key=key, Body=content, ChecksumSHA256=_checksum(content)
+    from s3transfer.manager import TransferConfig, TransferManager
+    from s3transfer.subscribers import BaseSubscriber
+
+    total, lock, arrived, told = file.stat().st_size, Lock(), 0, 0
+
+    class Progressing(BaseSubscriber):  # type: ignore[misc] # s3transfer has no types
+        def on_progress(self, bytes_transferred: int, **_: Any) -> None:
+            """Called by each part's thread; below 0 before a part is sent again."""
+            nonlocal arrived, told
+            with lock:
+                arrived += bytes_transferred
+                if told < arrived < total:
+                    told = arrived
+                    progress(told, total)
+
+    config = TransferConfig(
+        multipart_threshold=PART_BYTES + 1,
+        multipart_chunksize=PART_BYTES,
+        max_request_concurrency=_PARTS_AT_ONCE,
     )
-
-
-def _send_in_parts(session: Session, file: Path, bucket: str, key: str, progress: Progress) -> None:
-    client, total, arrived = session.client("s3"), file.stat().st_size, 0
-    started = client.create_multipart_upload(Bucket=bucket, Key=key, ChecksumAlgorithm="SHA256")
-    target = {"Bucket": bucket, "Key": key, "UploadId": started["UploadId"]}
-
-    def send(part: tuple[int, int]) -> tuple[dict[str, Any], int]:
-        number, offset = part
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            content = stream.read(PART_BYTES)
-        checksum = _checksum(content)
-        answer = client.upload_part(
-            **target, PartNumber=number, Body=content, ChecksumSHA256=checksum
-        )
-        told = {"PartNumber": number, "ETag": answer["ETag"], "ChecksumSHA256": checksum}
-        return told, len(content)
-
-    try:
-        parts = []
-        with ThreadPoolExecutor(_PARTS_AT_ONCE) as pool:
-            for told, size in pool.map(send, _offsets(total)):
-                parts.append(told)
-                arrived += size
-                progress(arrived, total)
-        whole = base64.b64encode(
-            hashlib.sha256(
-                b"".join(base64.b64decode(part["ChecksumSHA256"]) for part in parts)
-            ).digest()
-        ).decode()
-        client.complete_multipart_upload(
-            **target,
-            MultipartUpload={"Parts": parts},
-            ChecksumSHA256=f"{whole}-{len(parts)}",
-        )
-    except BaseException:
-        _abort(client, target)
-        raise
-
-
-def _abort(client: Any, target: dict[str, Any]) -> None:
-    """Parts that stay cost money; where even this fails, the bucket's own rules remove them."""
-    try:
-        client.abort_multipart_upload(**target)
-    except AWS_ERRORS:
-        return
-
-
-def _offsets(total: int) -> Iterator[tuple[int, int]]:
-    """(number from 1, offset) of each part."""
-    for index in range(-(-total // PART_BYTES)):
-        yield index + 1, index * PART_BYTES
-
-
-def _checksum(content: bytes) -> str:
-    return base64.b64encode(hashlib.sha256(content).digest()).decode()
+    # Left by an error or an interrupt, it has S3 forget the parts that have arrived.
+    with TransferManager(session.client("s3"), config) as manager:
+        sha256 = {"ChecksumAlgorithm": "SHA256"}
+        manager.upload(str(file), bucket, key, sha256, [Progressing()]).result()

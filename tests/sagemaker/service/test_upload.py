@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import tarfile
+import threading
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -83,6 +85,24 @@ def test_an_upload_that_fails_leaves_no_object_and_no_parts(
     with pytest.raises(LaunchError):
         upload(Session("us-east-1"), bundle, place_of(service, bundle))
     assert service.objects.get(place_of(service, bundle)) is None
+    assert service.received("AbortMultipartUpload")
+
+
+def test_an_interrupt_leaves_no_object_and_no_parts(service: SageMakerService, tmp_path: Path):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    bundle = bundle_in(tmp_path, 2 * PART_BYTES + 5)
+    place = place_of(service, bundle)
+
+    def interrupt(done: int, total: int) -> None:
+        if 0 < done < total:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            upload(Session("us-east-1"), bundle, place, interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert service.objects.get(place) is None
     assert service.received("AbortMultipartUpload")
 
 
