@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.paths import entrypoints_folder
@@ -57,12 +58,12 @@ def read_document(file: str) -> tuple[Provider, Reader, dict[str, Any]]:
     document = read_json_or_yaml(file)
     if not isinstance(document, dict) or not document:
         found = "nothing" if document in (None, {}) else type(document).__name__
-        raise LaunchError(Problem(file, found, f"an object: {_known()}", rule="file-shape"))
+        raise LaunchError(RULES["file-shape"].at(file, found, f"an object: {_known()}"))
     for name, reader in _readers().items():
         if reader.recognises(document):
             return provider(name), reader, document
     keys = ", ".join(str(key) for key in list(document)[:4])
-    raise LaunchError(Problem(file, f"the keys {keys}", _known(), rule="file-shape"))
+    raise LaunchError(RULES["file-shape"].at(file, f"the keys {keys}", _known()))
 
 
 def _known() -> str:

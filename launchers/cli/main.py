@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from launchers.cli import interrupts
+from launchers.cli.catalogue import RULES
 from launchers.cli.show.streams import make_steady
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
@@ -67,12 +68,8 @@ class Verbs(click.Group):
             if args[0].endswith(".py"):
                 hint = f"to run it here: launch local {args[0]}"
             raise LaunchError(
-                Problem(
-                    "launch",
-                    f"no verb {args[0]!r}",
-                    "one of " + ", ".join(VERBS),
-                    hint,
-                    rule="verb-unknown",
+                RULES["verb-unknown"].at(
+                    "launch", f"no verb {args[0]!r}", "one of " + ", ".join(VERBS), hint
                 )
             )
         if any(word.partition("=")[0] == _IMPORT_FLAG for word in args):
@@ -96,7 +93,7 @@ def _import_flag(words: list[str]) -> Problem:
     after = [word for word in [*rest[1:].split("\0"), *before.split("\0")] if word]
     line = shlex.join(["launch", "import", *after])
     expected, fix = "`launch import FILE`", f"write: {line}"
-    return Problem(_IMPORT_FLAG, "no option any more", expected, fix, rule="flag-unknown")
+    return RULES["flag-unknown"].at(_IMPORT_FLAG, "no option any more", expected, fix)
 
 
 @click.group(
@@ -178,17 +175,7 @@ def report(error: Exception) -> int:
         return EXIT_BAD_REQUEST
     if isinstance(error, click.Abort):
         return EXIT_INTERRUPTED
-    text = f"{type(error).__name__}: {error}"
-    say_problems(
-        [
-            Problem(
-                "launch",
-                text,
-                "no such thing: this is a defect of launch",
-                "`launch --debug ...` shows where it happened",
-            )
-        ]
-    )
+    say_problems([RULES["internal-error"].at("launch", f"{type(error).__name__}: {error}")])
     return 1
 
 
@@ -201,11 +188,11 @@ def _of_usage(error: click.UsageError) -> Problem:
             else []
         )
         hint = did_you_mean(error.option_name, allowed) or f"see `{verb} --help`"
-        return Problem(
-            error.option_name, "no such option", f"an option of `{verb}`", hint, rule="flag-unknown"
+        return RULES["flag-unknown"].at(
+            error.option_name, "no such option", f"an option of `{verb}`", hint
         )
-    return Problem(
-        verb, error.format_message().rstrip("."), f"what `{verb} --help` shows", rule="usage"
+    return RULES["usage"].at(
+        verb, error.format_message().rstrip("."), f"what `{verb} --help` shows"
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.values import parsed
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
@@ -136,7 +137,7 @@ def _parsed(
             continue
         if isinstance(raw, tuple) and len(set(raw)) > 1 and not isinstance(kind, Pairs | Words):
             flag, both = item.metadata["flags"][0], " and ".join(map(repr, raw))
-            problems.append(Problem(flag, both[:80], "one value", rule="flag-twice"))
+            problems.append(RULES["flag-twice"].at(flag, both[:80]))
         for text in raw if isinstance(raw, tuple) else (raw,):
             value = parsed(kind, item.metadata["flags"][0], text, problems)
             if value is None:
@@ -193,12 +194,11 @@ def _word_problems(
     misspelt = [word for word in unknown if _near_flag(word, allowed)]
     for word in misspelt:
         problems.append(
-            Problem(
+            RULES["flag-unknown"].at(
                 word,
                 "no such option",
                 f"an option of `launch {provider.name}`",
                 _near_flag(word, allowed),
-                rule="flag-unknown",
             )
         )
     module = bool(values.get("module"))
@@ -217,12 +217,8 @@ def _word_problems(
     right = shlex.join([*line, "--", *rest])
     found = " ".join(rest)
     return [
-        Problem(
-            found,
-            "no option of ours",
-            "the script's own arguments behind `--`",
-            f"{_named_elsewhere(unknown, allowed)}write: {right}",
-            rule="arguments-without-separator",
+        RULES["arguments-without-separator"].at(
+            found, "no option of ours", fix=f"{_named_elsewhere(unknown, allowed)}write: {right}"
         )
     ]
 
@@ -233,12 +229,8 @@ def _script_and_module(provider: Provider, values: Mapping[str, Any], script: st
     line = ["launch", provider.name]
     as_script = shlex.join([*line, script, *others])
     as_module = shlex.join([*line, "-m", module, *others])
-    return Problem(
-        "SCRIPT and -m",
-        f"{script} and {module}",
-        "one of the two",
-        f"write: {as_script}; or: {as_module}",
-        rule="script-and-module",
+    return RULES["script-and-module"].at(
+        "SCRIPT and -m", f"{script} and {module}", fix=f"write: {as_script}; or: {as_module}"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.spec.value_types import ValueType
 
@@ -51,5 +52,5 @@ def parsed(value_type: ValueType, flag: str, text: Any, problems: list[Problem])
         return value_type.parse(text)
     except ValueError:
         found = repr(text)[:60]
-        problems.append(Problem(flag, found, value_type.expected, rule="flag-value"))
+        problems.append(RULES["flag-value"].at(flag, found, value_type.expected))
         return None

@@ -1,11 +1,14 @@
-"""Where the folders that lie beside the package are: in a clone, and in an installed wheel."""
+"""The folders that lie beside the package, in a clone and in an installed wheel, and those of this
+machine that cannot be written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from launchers.core.catalogue import RULES
-from launchers.core.model.problems import LaunchError
+from launchers.core.model.problems import LaunchError, Problem
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -44,9 +47,21 @@ def _shipped(name: str) -> Path:
             return folder
     raise LaunchError(
         RULES["installation-incomplete"].at(
-            str(_PACKAGE),
-            f"no folder {name} in the package or beside it",
-            "a clone of the repository, or an installed wheel",
-            "Install it again: pip install --force-reinstall .",
+            str(_PACKAGE), f"no folder {name} in the package or beside it"
         )
     )
+
+
+def unwritable(path: object, error: OSError, fix: str = "", expected: str | None = None) -> Problem:
+    """A file or folder of this machine that cannot be written, in the system's words."""
+    reason = error.strerror or str(error)
+    return RULES["folder-unwritable"].at(str(path), reason, expected, fix)
+
+
+@contextmanager
+def writing(path: object, fix: str = "", expected: str | None = None) -> Iterator[None]:
+    """Turns an OSError inside into a LaunchError with :func:`unwritable`."""
+    try:
+        yield
+    except OSError as error:
+        raise LaunchError(unwritable(path, error, fix, expected)) from None

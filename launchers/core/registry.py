@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from launchers.core.model.problems import LaunchError, Problem, did_you_mean
+from launchers.core.catalogue import RULES
+from launchers.core.model.problems import LaunchError, did_you_mean
 from launchers.core.provider import Provider
 
 Role = TypeVar("Role")
@@ -28,12 +29,8 @@ def provider(name: str) -> Provider:
     """
     if name not in PROVIDERS:
         raise LaunchError(
-            Problem(
-                "provider",
-                name,
-                "one of " + ", ".join(PROVIDERS),
-                did_you_mean(name, PROVIDERS),
-                rule="provider-unknown",
+            RULES["provider-unknown"].at(
+                "provider", name, "one of " + ", ".join(PROVIDERS), did_you_mean(name, PROVIDERS)
             )
         )
     module, _, attribute = PROVIDERS[name].partition(":")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
 
 if TYPE_CHECKING:
@@ -61,6 +62,6 @@ def _no_engine(error: Exception) -> Problem:
     reason, fix = next(
         (told for sign, told in _CAUSES.items() if sign in text), (str(error)[:200], _START)
     )
-    return Problem(
-        "Docker engine", f"{where}: {reason}", "an engine that answers", fix, rule="docker-engine"
+    return RULES["docker-engine"].at(
+        "Docker engine", f"{where}: {reason}", "an engine that answers", fix
     )

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError, Problem
+from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError
 from launchers.core.paths import images_folder
 from launchers.docker.progress import Progress, size_text
 from launchers.image import names as image
 from launchers.image import probe as image_probe
+from launchers.image.catalogue import RULES
 from launchers.image.host_settings import HostSettings
 from launchers.image.probe_container import NoAnswerError, answer_of
 from launchers.image.steps import BuildStream
@@ -124,12 +125,7 @@ def build(
         )
     except docker.errors.DockerException as error:
         raise LaunchError(
-            Problem(
-                "image build",
-                str(error),
-                "a build that the engine takes",
-                rule="image-build-refused",
-            ),
+            RULES["image-build-refused"].at("image build", str(error)),
             EXIT_JOB_DID_NOT_SUCCEED,
         ) from None
     seconds = time.monotonic() - started
@@ -169,7 +165,7 @@ def _versions(client: docker.DockerClient, identifier: str) -> dict[str, str]:
         return answer_of(client, identifier, image_probe.source("versions"), VERSIONS_SECONDS)
     except NoAnswerError as error:
         raise LaunchError(
-            Problem("image build", str(error), "a Python in the built image", rule="image-python"),
+            RULES["image-python"].at("image build", str(error), "a Python in the built image"),
             EXIT_JOB_DID_NOT_SUCCEED,
         ) from None
 
@@ -214,12 +210,8 @@ def _no_base(base: str, request: BuildRequest, reason: str) -> LaunchError:
         ways = f"`make base-image` in a clone makes it without a registry; or {ways}"
     where = "--base" if request.base else "base image"
     return LaunchError(
-        Problem(
-            where,
-            f"{base} is not on this machine and cannot be pulled: {reason[:200]}",
-            "an image to begin with",
-            ways,
-            rule="image-base-missing",
+        RULES["image-base-missing"].at(
+            where, f"{base} is not on this machine and cannot be pulled: {reason[:200]}", fix=ways
         )
     )
 
@@ -239,11 +231,7 @@ def _need_room(client: docker.DockerClient, tag: str) -> None:
     free = shutil.disk_usage(root).free
     if free < BUILD_BYTES:
         raise LaunchError(
-            Problem(
-                str(root),
-                f"{size_text(free)} free",
-                f"{size_text(BUILD_BYTES)} for a build",
-                "make room: `docker system df` shows what Docker holds",
-                rule="image-disk",
+            RULES["image-disk"].at(
+                str(root), f"{size_text(free)} free", f"{size_text(BUILD_BYTES)} for a build"
             )
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.image import probe as image_probe
+from launchers.image.catalogue import RULES
 from launchers.image.needs import NEEDS, PROVIDERS, TITLES, Facts, Need
 from launchers.image.probe_container import NoAnswerError, answer_of
 
@@ -57,13 +58,12 @@ class CheckedImage:
     def problems(self, providers: Sequence[str] = PROVIDERS) -> list[Problem]:
         """The same as problems, each with what to add."""
         return [
-            Problem(
+            RULES[f"image-{row.need.name}"].at(
                 f"{self.image}: {row.need.title}",
                 row.found or "not there",
                 "for "
                 + " and ".join(TITLES[name] for name in row.need.providers if name in providers),
                 row.need.fix,
-                rule=f"image-{row.need.name}",
             )
             for row in self.missing(providers)
         ]
@@ -105,31 +105,27 @@ def check(client: docker.DockerClient, image: str) -> CheckedImage:
         found = client.images.get(image)
     except docker.errors.ImageNotFound:
         raise LaunchError(
-            Problem(
+            RULES["image-absent"].at(
                 "IMAGE",
                 f"{image} is not on this machine",
                 "an image of `docker images`",
                 f"docker pull {image}; `launch image build` makes ours",
-                rule="image-absent",
             )
         ) from None
     except docker.errors.APIError as error:
         raise LaunchError(
-            Problem(
-                "IMAGE", f"{image}: {error.explanation}", "an image's name or id", rule="image-name"
-            )
+            RULES["image-name"].at("IMAGE", f"{image}: {error.explanation}")
         ) from None
     facts: dict[str, Any] = {"architecture": found.attrs["Architecture"]}
     try:
         facts.update(answer_of(client, found.id, image_probe.source("facts"), PROBE_SECONDS))
     except NoAnswerError as error:
         raise LaunchError(
-            Problem(
+            RULES["image-python"].at(
                 image,
                 str(error),
                 "an image with /bin/sh and a Python of 3.8 or newer",
                 "take a base that has them, or build ours: launch image build",
-                rule="image-python",
             )
         ) from None
     return CheckedImage(

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
+from launchers.image.catalogue import RULES
 
 # pip's own order of environment variables and settings that name a bundle of certificates.
 _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
@@ -103,12 +104,9 @@ def _reachable(name: str, addresses: list[str], notes: list[str]) -> list[str]:
     for address in web:
         if urlsplit(address).username or urlsplit(address).password:
             raise LaunchError(
-                Problem(
+                RULES["image-index-password"].at(
                     f"pip's {name}",
                     f"an address at {urlsplit(address).hostname} with a password in it",
-                    "one without: the build would leave it in a layer",
-                    "give the build a mirror that asks for none: PIP_INDEX_URL=https://...",
-                    rule="image-index-password",
                 )
             )
     web = web if name in _URL_SETTINGS else []

@@ -8,7 +8,8 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
+from launchers.image.catalogue import RULES
 from launchers.image.probe import MARK
 
 if TYPE_CHECKING:
@@ -62,12 +63,11 @@ def answer_of(
         )
     except docker.errors.ImageNotFound:
         raise LaunchError(
-            Problem(
+            RULES["image-absent"].at(
                 "IMAGE",
                 image,
                 "an image on this machine",
                 f"docker pull {image}; `launch image build` makes ours",
-                rule="image-absent",
             )
         ) from None
     watch = threading.Timer(seconds, _end, [container])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from launchers.core.model.problems import EXIT_PROVIDER, LaunchError, Problem
+from launchers.core.model.problems import EXIT_PROVIDER, LaunchError
 from launchers.core.records.pushed_image import remember_pushed
 from launchers.docker.progress import Progress, size_text
+from launchers.image.catalogue import RULES
 
 if TYPE_CHECKING:
     import docker
@@ -35,12 +36,8 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
     label = label or parse_repository_tag(tag)[1] or "latest"
     if name.startswith(("http://", "https://")) or "@" in repository or label.startswith("sha256:"):
         raise LaunchError(
-            Problem(
-                "--push",
-                repository,
-                "HOST/PATH or HOST/PATH:TAG",
-                name.split("://")[-1] if "://" in name else "",
-                rule="push-repository",
+            RULES["push-repository"].at(
+                "--push", repository, fix=name.split("://")[-1] if "://" in name else ""
             )
         )
     progress.step(f"Push {name}:{label}")
@@ -84,13 +81,7 @@ def _refused(name: str, reason: str) -> LaunchError:
     elif "not found" in text or "does not exist" in text:
         fix = "make the repository first: neither ECR nor Artifact Registry does it on a push"
     return LaunchError(
-        Problem(
-            "--push",
-            f"{name}: {reason.strip()[:300]}",
-            "a registry that takes the image",
-            fix,
-            rule="push-refused",
-        ),
+        RULES["push-refused"].at("--push", f"{name}: {reason.strip()[:300]}", fix=fix),
         EXIT_PROVIDER,
     )
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError, Problem
+from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError
 from launchers.docker.progress import Progress
+from launchers.image.catalogue import RULES
 
 FAILURE_LINES = 20
 _TITLE = re.compile(r"#\s*step:\s*(.+)")
@@ -138,13 +139,11 @@ class BuildStream:
         end = "\n".join([*self._lines, message])
         hint = next((way for sign, way in _HINTS.items() if sign in end), "")
         return LaunchError(
-            Problem(
+            RULES["image-build-failed"].at(
                 f"image build, step {self._number}/{len(self._instructions)}: "
                 f"{current.title or current.text}",
                 f"exit code {code}; its last lines stand above" if code else message,
-                "every step to end with 0",
-                hint,
-                rule="image-build-failed",
+                fix=hint,
             ),
             EXIT_JOB_DID_NOT_SUCCEED,
         )

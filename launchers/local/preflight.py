@@ -9,7 +9,9 @@ import socket
 from pathlib import Path
 
 from launchers.core.model.jobs import JobDefinition
-from launchers.core.model.problems import Problem, unwritable
+from launchers.core.model.problems import Problem
+from launchers.core.paths import unwritable
+from launchers.local.catalogue import RULES
 
 # Room that a job's logs, model and checkpoints need at the very least.
 LEAST_FREE_BYTES = 32 * 1024**2
@@ -43,12 +45,10 @@ def _folder_problems(folder: Path) -> list[Problem]:
     free = shutil.disk_usage(existing).free
     if free < LEAST_FREE_BYTES:
         return [
-            Problem(
+            RULES["disk-full"].at(
                 str(folder),
                 f"{free // 1024**2} MB free on its disk",
                 f"at least {LEAST_FREE_BYTES // 1024**2} MB",
-                "free some, or name another folder with --output-path",
-                rule="disk-full",
             )
         ]
     return []
@@ -62,12 +62,10 @@ def _host_name_problems() -> list[Problem]:
         socket.getaddrinfo(name, None)
     except OSError:
         return [
-            Problem(
+            RULES["host-name"].at(
                 "this machine's host name",
                 f"{name} has no address",
-                "a name that resolves, which Horovod needs",
-                f"add a line to /etc/hosts: 127.0.1.1 {name}",
-                rule="host-name",
+                fix=f"add a line to /etc/hosts: 127.0.1.1 {name}",
             )
         ]
     return []
@@ -79,13 +77,5 @@ def _port_problems(port: int) -> list[Problem]:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            return [
-                Problem(
-                    "--port",
-                    f"{port} ({error.strerror})",
-                    "a free port on 127.0.0.1",
-                    "leave --port out and a free one is taken",
-                    rule="port-taken",
-                )
-            ]
+            return [RULES["port-taken"].at("--port", f"{port} ({error.strerror})")]
     return []

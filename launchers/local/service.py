@@ -25,15 +25,9 @@ from launchers.core.model.jobs import (
     Listener,
     LogLine,
 )
-from launchers.core.model.problems import (
-    EXIT_BAD_REQUEST,
-    LaunchError,
-    NameTakenError,
-    Problem,
-    unwritable,
-    writing,
-)
+from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, NameTakenError, Problem
 from launchers.core.output.lines import parse_tagged
+from launchers.core.paths import unwritable, writing
 from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import SILENT, Service
 from launchers.core.records.ledger import Ledger, data_folder

@@ -18,8 +18,9 @@ from typing import Any
 
 from launchers.core.model.containers import Cause, Conduct, Container
 from launchers.core.model.document import at, whole_number
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import MOUNT, is_ours, mounted
 from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
 from launchers.vertex.rules.world_size import start_of
@@ -106,12 +107,9 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
 
 def _refuse_packages(document: Mapping[str, Any]) -> None:
     problems = [
-        Problem(
+        RULES["rehearsal-package"].at(
             pool.path,
             "a pythonPackageSpec: Google's executor image installs the package when it starts",
-            "a containerSpec, whose image and command can be rehearsed",
-            "rehearse the training itself: launch local SCRIPT",
-            rule="rehearsal-package",
         )
         for pool in rank_pools(document)
         if "containerSpec" not in pool.spec

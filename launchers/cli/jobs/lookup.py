@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.core.model.jobs import PENDING, JobStatus
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.registry import PROVIDERS, provider
@@ -38,7 +39,7 @@ def found_job(word: str, region: str | None = None) -> tuple[Provider, Entry]:
         chosen = _speaking(provider(where))
         handle = chosen.service.adopt(name, region)
         if handle is None:
-            raise LaunchError(Problem("JOB", word, "a job of `launch list`", rule="job-unknown"))
+            raise LaunchError(RULES["job-unknown"].at("JOB", word, "a job of `launch list`"))
         return chosen, Entry(name, where, name, 1, 0, "", state=PENDING, details=handle.details)
     entry = Ledger().find(word)
     return _speaking(provider(entry.provider)), entry

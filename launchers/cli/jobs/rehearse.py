@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.values import FlagType
 from launchers.core.model.jobs import SUCCEEDED, JobDefinition, LogLine
 from launchers.core.model.problems import (
@@ -88,14 +89,7 @@ def refuse_without_docker(values: Mapping[str, Any]) -> None:
     names = {option.name: option.opts[0] for option in rehearsal_flags()}
     given = [flag for name, flag in names.items() if name and values.get(name)]
     if given:
-        raise LaunchError(
-            [
-                Problem(
-                    flag, "without a rehearsal", "--dry-run=docker beside it", rule="flag-alone"
-                )
-                for flag in given
-            ]
-        )
+        raise LaunchError([RULES["flag-alone"].at(flag, "without a rehearsal") for flag in given])
 
 
 def rehearse_and_say(
@@ -137,12 +131,10 @@ def rehearse_and_say(
 
 
 def _without_containers(provider: Provider) -> Problem:
-    return Problem(
+    return RULES["no-rehearsal"].at(
         "--dry-run=docker",
         f"launch {provider.name}",
-        "a provider that runs containers",
-        f"leave it out: `launch {provider.name}` already runs on {provider.title}",
-        rule="no-rehearsal",
+        fix=f"leave it out: `launch {provider.name}` already runs on {provider.title}",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.show.output import answer, say, say_problems
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
@@ -17,8 +18,8 @@ from launchers.core.model.problems import (
     Problem,
     did_you_mean,
     errors,
-    writing,
 )
+from launchers.core.paths import writing
 from launchers.core.provider import Importer
 from launchers.core.reading.job_file import DEFAULT_FILE
 from launchers.core.reading.text_file import read_verbatim_mapping
@@ -55,7 +56,7 @@ def command(
     importer = _importer(name)
     if file.startswith("-") or config not in (None, file):
         found, expected = (config or file), "the file, before all flags"
-        raise LaunchError(Problem("FILE", found, expected, rule="import-flag"))
+        raise LaunchError(RULES["import-flag"].at("FILE", found, expected))
     target = Path(output)
     content = read_verbatim_mapping(file)
     arguments = click.get_current_context().obj["arguments"]
@@ -64,8 +65,7 @@ def command(
     problems += _missing_script(values, target.parent)
     if target.exists() and not force:
         there = "a file that is already there"
-        fix = "--force writes over it, -o FILE writes another"
-        problems.append(Problem(output, there, "no such file yet", fix, rule="import-exists"))
+        problems.append(RULES["import-exists"].at(output, there))
     failed = errors(problems)
     if not failed:
         from launchers.core.reading.job_text import launch_yaml
@@ -98,7 +98,7 @@ def _importer(name: str) -> Importer:
     known = providers_with(lambda one: one.importer)
     if name not in known:
         expected, fix = "one of " + ", ".join(known), did_you_mean(name, known)
-        raise LaunchError(Problem("--provider", name, expected, fix, rule="provider-unknown"))
+        raise LaunchError(RULES["provider-unknown"].at("--provider", name, expected, fix))
     return known[name]
 
 
@@ -125,11 +125,13 @@ def _missing_script(values: Mapping[str, Any], folder: Path) -> list[Problem]:
     if module and not module_file(folder / values.get("source", "."), module):
         where = f"{module} in {values.get('source') or folder}"
         expected, fix = "the module on this machine", "--source DIR says where its name starts from"
-        return [Problem(where, "no such module", expected, fix, "warning", "import-script")]
+        return [
+            RULES["import-script"].at(where, "no such module", expected, fix, severity="warning")
+        ]
     script = values.get("script")
     if not script or (folder / script).is_file():
         return []
     expected = "the script on this machine"
     fix = "--source DIR --script FILE say where it lies"
     where = str(folder / script)
-    return [Problem(where, "no such file", expected, fix, "warning", "import-script")]
+    return [RULES["import-script"].at(where, "no such file", expected, fix, severity="warning")]

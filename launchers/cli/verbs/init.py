@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.show.output import say
-from launchers.core.model.problems import LaunchError, Problem, writing
-from launchers.core.paths import templates_folder
+from launchers.core.model.problems import LaunchError
+from launchers.core.paths import templates_folder, writing
 
 _FILES = ("launch.yaml", "train.py")
 
@@ -22,13 +23,7 @@ def command(folder: str, force: bool) -> int:
     there = [name for name in _FILES if (target / name).exists()]
     if there and not force:
         raise LaunchError(
-            Problem(
-                str(target / name),
-                "a file that is already there",
-                "no such file yet",
-                "--force writes over it",
-                rule="init-exists",
-            )
+            RULES["init-exists"].at(str(target / name), "a file that is already there")
             for name in there
         )
     with writing(target):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.show.output import answer, say, table
 from launchers.cli.values import FlagType, Verb
-from launchers.core.model.problems import LaunchError, Problem, did_you_mean
+from launchers.core.model.problems import LaunchError, did_you_mean
 from launchers.core.registry import providers_with
 from launchers.core.spec.value_types import Count
 
@@ -31,12 +32,8 @@ def command(name: str, gpus: int | None, as_json: bool) -> int:
     known = providers_with(lambda one: one.catalogue)
     if name not in known:
         raise LaunchError(
-            Problem(
-                "--provider",
-                name,
-                "one of " + ", ".join(known),
-                did_you_mean(name, known),
-                rule="provider-unknown",
+            RULES["provider-unknown"].at(
+                "--provider", name, "one of " + ", ".join(known), did_you_mean(name, known)
             )
         )
     rows = known[name].machine_rows(gpus)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.document_file import (
     problems_of_source,
     read_document,
@@ -66,10 +67,9 @@ command = Verb(
 
 
 def _no_world_size() -> Problem:
-    return Problem(
+    return RULES["world-size"].at(
         "--world-size",
         "missing",
         "the world size that the document should start",
         "the document does not say how many ranks it starts",
-        rule="world-size",
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Thread
 
+from launchers.core.catalogue import RULES
 from launchers.core.cloud.errors import Cloud
 from launchers.core.model.problems import Problem, Severity
 
@@ -45,7 +46,8 @@ def answers_of(cloud: Cloud, checks: Sequence[Check]) -> list[Problem]:
 
 def answer(name: str, found: str, expected: str, fix: str, severity: Severity) -> Problem:
     """One line of the table."""
-    return Problem(name, found, expected, fix, severity, rule=f"preflight.{name}")
+    word = name.replace("'s", "").replace(" ", "-")
+    return RULES[f"preflight-{word}"].at(name, found, expected, fix, severity)
 
 
 def good(name: str, found: str) -> Problem:

@@ -6,8 +6,7 @@ can be shown at once; whoever cannot go on raises :class:`LaunchError` with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -94,25 +93,6 @@ class NameTakenError(LaunchError):
 
 class LogsUnreadableError(LaunchError):
     """The job may be well, but its logs may not be read."""
-
-
-def unwritable(
-    path: object, error: OSError, fix: str = "", expected: str = "a folder that can be written"
-) -> Problem:
-    """A file or folder of this machine that cannot be written, in the system's words."""
-    reason = error.strerror or str(error)
-    return Problem(str(path), reason, expected, fix, rule="folder-unwritable")
-
-
-@contextmanager
-def writing(
-    path: object, fix: str = "", expected: str = "a folder that can be written"
-) -> Iterator[None]:
-    """Turns an OSError inside into a LaunchError with :func:`unwritable`."""
-    try:
-        yield
-    except OSError as error:
-        raise LaunchError(unwritable(path, error, fix, expected)) from None
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
 
@@ -38,13 +39,7 @@ def default_origin(gpus: int, reason: str) -> str:
 
 def nothing_asked() -> Problem:
     """Neither ``--gpus`` nor ``--machine``."""
-    return Problem(
-        "--gpus",
-        "neither --gpus nor --machine",
-        "GPUs on each host, or a machine",
-        "--gpus 4, or --gpus 0 --processes N for machines without a GPU",
-        rule="gpus-missing",
-    )
+    return RULES["gpus-missing"].at("--gpus", "neither --gpus nor --machine")
 
 
 def no_default(gpus: int, have: Iterable[str], counts: Iterable[int]) -> Problem:
@@ -56,11 +51,8 @@ def no_default(gpus: int, have: Iterable[str], counts: Iterable[int]) -> Problem
     """
     named = ", ".join(have)
     expected = "a count that a machine has: " + ", ".join(map(str, sorted(counts)))
-    return Problem(
-        "--gpus",
-        str(gpus),
-        f"--machine, one of {named}" if named else expected,
-        rule="machine-gpus",
+    return RULES["machine-gpus"].at(
+        "--gpus", str(gpus), f"--machine, one of {named}" if named else expected
     )
 
 
@@ -70,7 +62,7 @@ def unknown_machine(name: str, what: str, hint: str) -> Problem:
     Args:
         what: What the provider calls its machine types, and the line that lists them.
     """
-    return Problem("--machine", name, what, hint, rule="machine-unknown")
+    return RULES["machine-unknown"].at("--machine", name, what, hint)
 
 
 def counts_disagree(name: str, gpus: int, asked: int, have: Iterable[str]) -> Problem:
@@ -79,12 +71,11 @@ def counts_disagree(name: str, gpus: int, asked: int, have: Iterable[str]) -> Pr
     Args:
         have: The machines with as many as were asked for.
     """
-    return Problem(
+    return RULES["machine-gpus"].at(
         "--machine",
         f"{name} has {counted(gpus, 'GPU')}, --gpus says {asked}",
         "the two to agree",
         f"machines with {counted(asked, 'GPU')}: {', '.join(have) or 'none'}",
-        rule="machine-gpus",
     )
 
 
@@ -97,11 +88,10 @@ def rank_problems(processes: int, gpus: int, otherwise: str = "") -> list[Proble
     if not gpus or processes <= gpus:
         return []
     return [
-        Problem(
+        RULES["ranks-above-gpus"].at(
             "--processes",
             f"{processes} ranks on {counted(gpus, 'GPU')}",
             "at most one rank a GPU",
             f"--processes {gpus}{otherwise}",
-            rule="ranks-above-gpus",
         )
     ]

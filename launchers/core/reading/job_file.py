@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.reading.job_values import VERBATIM, fields_of, key_named
 from launchers.core.reading.sweep import KEY, expand
@@ -115,14 +116,14 @@ class _Section:
         """The fields that the section gives, by field name."""
         if not isinstance(values, dict):
             place, expected = self._place(self.prefix), "a mapping of keys"
-            problems.append(Problem(place, _shown(values), expected, rule="file-value"))
+            problems.append(RULES["file-value"].at(place, _shown(values), expected))
             return {}
 
         def problem_at(key: str, value_type: ValueType | None) -> Problem:
             place = self._place((*self.prefix, key))
             if value_type is None:
                 return self._unknown(key, place)
-            return Problem(place, _shown(values[key]), value_type.expected, rule="file-value")
+            return RULES["file-value"].at(place, _shown(values[key]), value_type.expected)
 
         return fields_of(values, option_fields(self.cls), problem_at, problems)
 
@@ -142,7 +143,7 @@ class _Section:
             owners = () if self.prefix else [name for name in PROVIDERS if key in _own_keys(name)]
             fix = f"`{key}:` belongs under `{owners[0]}:`" if owners else did_you_mean(key, keys)
         expected = "one of " + ", ".join(sorted(keys))
-        return Problem(place, "unknown key", expected, fix, rule="file-key-unknown")
+        return RULES["file-key-unknown"].at(place, "unknown key", expected, fix)
 
 
 def _own_keys(name: str) -> list[str]:
@@ -208,23 +209,15 @@ class _Builder:
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):
                 self.problems.append(
-                    Problem(
-                        f"{self.path.name}:{line}",
-                        repr(key),
-                        "a key that is a text",
-                        "put it in quotes",
-                        rule="file-key-text",
-                    )
+                    RULES["file-key-text"].at(f"{self.path.name}:{line}", repr(key))
                 )
                 continue
             if key in result:
                 self.problems.append(
-                    Problem(
+                    RULES["file-key-twice"].at(
                         f"{self.path.name}:{line}: {key}",
                         "the same key twice",
-                        "each key once",
-                        "remove one of the two",
-                        rule="file-key-twice",
+                        fix="remove one of the two",
                     )
                 )
             place = (*location, key)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
 from launchers.core.spec.job import JobSpec, default_of, key_of, option_fields
@@ -72,8 +73,8 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
             named = key_named(key, items)
             fix = f"did you mean {named}?" if named else did_you_mean(key, keys)
             expected = f"one of {', '.join(keys)}"
-            return Problem(key, "unknown key", expected, fix, rule="file-key-unknown")
-        return Problem(key, repr(values[key])[:60], value_type.expected, rule="file-value")
+            return RULES["file-key-unknown"].at(key, "unknown key", expected, fix)
+        return RULES["file-value"].at(key, repr(values[key])[:60], value_type.expected)
 
     problems: list[Problem] = []
     given = {

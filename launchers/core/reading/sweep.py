@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem, did_you_mean
 
 KEY = "sweep"
@@ -33,7 +34,7 @@ def expand(
     if not isinstance(sweep, dict) or len(sweep) != 1 or next(iter(sweep)) not in _FORMS:
         found = ", ".join(map(str, sweep)) if isinstance(sweep, dict) else type(sweep).__name__
         hint = did_you_mean(found, _FORMS)
-        return [], [Problem(place, found or "nothing", _SHAPE, hint, rule="sweep-shape")]
+        return [], [RULES["sweep-shape"].at(place, found or "nothing", _SHAPE, hint)]
     form, content = next(iter(sweep.items()))
     if form == "jobs":
         entries, problems = _listed(content, f"{place}.jobs")
@@ -47,9 +48,9 @@ def expand(
 
 def _listed(content: Any, place: str) -> tuple[list[dict[str, Any]], list[Problem]]:
     if not isinstance(content, list) or not content:
-        return [], [Problem(place, "no list of jobs", "a list of mappings", rule="sweep-shape")]
+        return [], [RULES["sweep-shape"].at(place, "no list of jobs", "a list of mappings")]
     problems = [
-        Problem(f"{place}[{index}]", type(entry).__name__, "a mapping of keys", rule="sweep-shape")
+        RULES["sweep-shape"].at(f"{place}[{index}]", type(entry).__name__, "a mapping of keys")
         for index, entry in enumerate(content)
         if not isinstance(entry, dict)
     ]
@@ -58,9 +59,9 @@ def _listed(content: Any, place: str) -> tuple[list[dict[str, Any]], list[Proble
 
 def _crossed(content: Any, place: str) -> tuple[list[dict[str, Any]], list[Problem]]:
     if not isinstance(content, dict) or not content:
-        return [], [Problem(place, "no mapping", "KEY: [VALUE, ...]", rule="sweep-shape")]
+        return [], [RULES["sweep-shape"].at(place, "no mapping", "KEY: [VALUE, ...]")]
     problems = [
-        Problem(f"{place}.{key}", "no list of values", "a list with a value", rule="sweep-shape")
+        RULES["sweep-shape"].at(f"{place}.{key}", "no list of values", "a list with a value")
         for key, values in content.items()
         if not isinstance(values, list) or not values
     ]
@@ -71,7 +72,7 @@ def _crossed(content: Any, place: str) -> tuple[list[dict[str, Any]], list[Probl
         count *= len(values)
     if count > MOST_JOBS:
         expected = f"at most {MOST_JOBS}"
-        return [], [Problem(place, f"{count} jobs", expected, rule="sweep-too-large")]
+        return [], [RULES["sweep-too-large"].at(place, f"{count} jobs", expected)]
     crossed = itertools.product(*content.values())
     return [dict(zip(content, values, strict=True)) for values in crossed], []
 
@@ -84,12 +85,10 @@ def _twice(entries: list[dict[str, Any]], place: str) -> list[Problem]:
         before = first.setdefault(text, index)
         if before != index:
             problems.append(
-                Problem(
+                RULES["sweep-twice"].at(
                     f"{place}[{index}]",
                     f"the same as [{before}]",
-                    "jobs that differ",
-                    "remove one of the two; the same job again is a run with --again",
-                    rule="sweep-twice",
+                    fix="remove one of the two; the same job again is a run with --again",
                 )
             )
     return problems

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.catalogue import RULES
+from launchers.core.model.problems import LaunchError
 
 
 def read_text(file: str, fix: str = "") -> str:
@@ -23,7 +24,7 @@ def read_text(file: str, fix: str = "") -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         expected = "a file that can be read"
-        raise LaunchError(Problem(file, reason, expected, fix, rule="file-unreadable")) from None
+        raise LaunchError(RULES["file-unreadable"].at(file, reason, expected, fix)) from None
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def yaml_errors_of(file: str) -> Iterator[None]:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}" if mark else file
         reason = getattr(error, "problem", None) or str(error)
-        raise LaunchError(Problem(place, reason, "valid YAML", rule="file-yaml")) from None
+        raise LaunchError(RULES["file-yaml"].at(place, reason)) from None
 
 
 def read_json_or_yaml(file: str) -> Any:
@@ -51,9 +52,7 @@ def read_json_or_yaml(file: str) -> Any:
         return json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, file))
     except json.JSONDecodeError as error:
         if text.lstrip().startswith("{"):
-            raise LaunchError(
-                Problem(f"{file}:{error.lineno}", error.msg, "valid JSON", rule="file-json")
-            ) from None
+            raise LaunchError(RULES["file-json"].at(f"{file}:{error.lineno}", error.msg)) from None
     import yaml
 
     with yaml_errors_of(file):
@@ -85,7 +84,7 @@ def as_mapping(tree: Any, file: str) -> dict[str, Any]:
         return {}
     if not isinstance(tree, dict):
         found = type(tree).__name__
-        raise LaunchError(Problem(file, found, "a mapping of keys", rule="file-shape"))
+        raise LaunchError(RULES["file-shape"].at(file, found, "a mapping of keys"))
     return tree
 
 
@@ -95,6 +94,6 @@ def _object(pairs: list[tuple[str, Any]], file: str) -> dict[str, Any]:
         if key in document:
             fix = "JSON readers keep the last one and say nothing"
             place, found = f"{file}: {key}", "the same key twice"
-            raise LaunchError(Problem(place, found, "each key once", fix, rule="file-key-twice"))
+            raise LaunchError(RULES["file-key-twice"].at(place, found, fix=fix))
         document[key] = value
     return document

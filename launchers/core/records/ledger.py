@@ -21,12 +21,8 @@ from typing import Any
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
-from launchers.core.model.problems import (
-    LaunchError,
-    NameTakenError,
-    did_you_mean,
-    writing,
-)
+from launchers.core.model.problems import LaunchError, NameTakenError, did_you_mean
+from launchers.core.paths import writing
 from launchers.core.printable import printable
 
 INTENT = "intent"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from launchers.core.model.problems import writing
+from launchers.core.paths import writing
 from launchers.core.records.ledger import data_folder
 
 

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from launchers.core.model.problems import writing
+from launchers.core.paths import writing
 from launchers.core.records.ledger import data_folder
 
 

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from launchers.core.model.problems import LaunchError, writing
+from launchers.core.model.problems import LaunchError
+from launchers.core.paths import writing
 from launchers.core.records.ledger import data_folder
 from launchers.rehearsal.catalogue import RULES
 from launchers.rehearsal.engine.labels import Labels

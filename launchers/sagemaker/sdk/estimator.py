@@ -17,9 +17,10 @@ from sagemaker.session import Session
 from sagemaker.tensorflow import TensorFlow
 
 from launchers.core.model.document import at, entries
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
 from launchers.core.pipeline import Prepared
 from launchers.core.planning.plan import layout
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     CODE_CHANNEL,
     GUARD,
@@ -83,9 +84,7 @@ class _JobEstimator:
         name = self.prepared.definition.name
         if job_name not in (None, name):
             found = f"{job_name}; the request and its checkpoints carry {name}"
-            raise LaunchError(
-                Problem("job_name", found, "none", "job(..., name=...)", rule="estimator-name")
-            )
+            raise LaunchError(RULES["estimator-name"].at("job_name", found))
         plan = self.prepared.plan
         print(f"launch: {layout(plan.instances, plan.processes)}, by MPI: {name}", flush=True)
         self._upload()
@@ -105,13 +104,7 @@ class _JobEstimator:
             LaunchError: Always.
         """
         raise LaunchError(
-            Problem(
-                "set_hyperparameters",
-                ", ".join(values),
-                "the script's arguments in the job",
-                "job(..., args=[...])",
-                rule="estimator-hyperparameters",
-            )
+            RULES["estimator-hyperparameters"].at("set_hyperparameters", ", ".join(values))
         )
 
     def _upload(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
+from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError
+from launchers.sagemaker.catalogue import RULES
 
 
 def write_credentials(folder: Path) -> Path:
@@ -19,11 +20,10 @@ def write_credentials(folder: Path) -> Path:
     found = boto3.Session().get_credentials()
     if found is None:
         raise LaunchError(
-            Problem(
+            RULES["no-credentials"].at(
                 "--with-credentials",
                 "no AWS credentials on this machine",
                 "what boto3 finds: a profile, variables, a role",
-                rule="no-credentials",
             ),
             EXIT_PREFLIGHT,
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.model.problems import EXIT_PROVIDER, LaunchError, Problem
+from launchers.sagemaker.catalogue import RULES
 
 
 def fetch(uri: str, folder: Path, what: str, endpoint: str | None) -> None:
@@ -25,13 +26,7 @@ def fetch(uri: str, folder: Path, what: str, endpoint: str | None) -> None:
     from botocore.exceptions import BotoCoreError, ClientError
 
     def problem(found: str) -> Problem:
-        return Problem(
-            what,
-            f"{uri} at {endpoint or 'AWS'}: {found[:200]}",
-            "objects that can be read",
-            "give a folder instead: --local-channel NAME=DIR",
-            rule="channel-data",
-        )
+        return RULES["channel-data"].at(what, f"{uri} at {endpoint or 'AWS'}: {found[:200]}")
 
     client: Any = boto3.client("s3", endpoint_url=endpoint)
     bucket, _, prefix = uri.removeprefix("s3://").partition("/")
@@ -59,7 +54,5 @@ def place_of(key: str, prefix: str, keys: list[str], folder: Path) -> Path:
     start = len(prefix) if is_folder else prefix.rfind("/") + 1
     name = key[start:].lstrip("/")
     if not name or ".." in name.split("/"):
-        raise LaunchError(
-            Problem("object", key, "a name that stays in its folder", rule="object-name")
-        )
+        raise LaunchError(RULES["object-name"].at("object", key))
     return folder / name

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.tables.machines import Machine
 
 _FILE = Path(__file__).with_name("images.json")
@@ -248,22 +249,18 @@ def _unfit(repository: str, words: list[str], account: str | None, region: str |
 def _unknown(framework_version: str) -> Problem:
     have = [f"{image.framework}-{image.version}" for image in with_horovod()]
     near = did_you_mean(framework_version, have)
-    return Problem(
+    return RULES["framework-unknown"].at(
         "--framework",
         framework_version,
-        "a framework and version of AWS's training images, like tensorflow-2.12",
-        f"{near} " * bool(near) + f"those with Horovod: {', '.join(have)}",
-        rule="framework-unknown",
+        fix=f"{near} " * bool(near) + f"those with Horovod: {', '.join(have)}",
     )
 
 
 def _no_registry(region: str) -> Problem:
-    return Problem(
+    return RULES["image-region"].at(
         "--region",
         region,
-        "a region with AWS's image registry",
-        did_you_mean(region, load()["registries"]) or "give your own image: --image URI",
-        rule="image-region",
+        fix=did_you_mean(region, load()["registries"]) or "give your own image: --image URI",
     )
 
 

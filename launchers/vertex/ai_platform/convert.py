@@ -16,11 +16,10 @@ from launchers.core.spec.value_types import format_duration
 from launchers.vertex.ai_platform.input import Given, load, merge
 from launchers.vertex.ai_platform.machines import Hardware, boot_disk, machine_named, master, worker
 from launchers.vertex.ai_platform.start import Training, training
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.tables import machines
 
 _INPUT = "trainingInput"
-_CHANGED = "import-changed"
-_REFUSED = "import-refused"
 _REDUCTION_SERVER = "training/reductionserver"
 
 
@@ -89,12 +88,12 @@ def _workers(given: Given, hardware: Hardware, problems: list[Problem]) -> int:
         expected = f"{_shown(hardware)}, as the master's"
         fix = "ranks on unlike machines wait for each other at every step"
         where = given.where(f"{_INPUT}.workerType")
-        problems.append(Problem(where, _shown(theirs), expected, fix, rule=_REFUSED))
+        problems.append(RULES["import-refused"].at(where, _shown(theirs), expected, fix))
     image = given.get(f"{_INPUT}.workerConfig.imageUri")
     if image not in (None, given.get(f"{_INPUT}.masterConfig.imageUri")):
         where = given.where(f"{_INPUT}.workerConfig.imageUri")
         expected = "the master's image: all ranks run in one"
-        problems.append(Problem(where, image[:80], expected, rule=_REFUSED))
+        problems.append(RULES["import-refused"].at(where, image[:80], expected))
     disk = boot_disk(given, "worker")
     if disk not in (None, boot_disk(given, "master")):
         where = f"{_INPUT}.workerConfig.diskConfig"
@@ -116,17 +115,17 @@ def _processes(
     if ran.every_replica and instances > 1:
         found = f"-np {ran.ranks} on each of {instances} replicas, {instances} jobs"
         expected = f"one job of world size {instances * ran.ranks}"
-        problems.append(Problem(where, found, expected, "", "warning", _CHANGED))
+        problems.append(RULES["import-changed"].at(where, found, expected))
     ranks, left = (ran.ranks, 0) if ran.every_replica else divmod(ran.ranks, instances)
     if left or not ranks:
         expected = "as many on each"
         found = f"-np {ran.ranks} on {instances} replicas"
-        problems.append(Problem(where, found, expected, "--processes", rule=_REFUSED))
+        problems.append(RULES["import-refused"].at(where, found, expected, "--processes"))
         return None
     if 0 < hardware.count < ranks:
         expected = f"at most {hardware.count}: one rank a GPU"
         found = f"-np {ran.ranks}, {ranks} ranks on {_shown(hardware)}"
-        problems.append(Problem(where, found, expected, rule=_REFUSED))
+        problems.append(RULES["import-refused"].at(where, found, expected))
         return None
     return None if ranks == (hardware.count or 1) else ranks
 
@@ -153,7 +152,7 @@ def _servers(given: Given, problems: list[Problem]) -> dict[str, Any]:
     if given.get(f"{_INPUT}.evaluatorCount"):
         expected = "no such replicas: evaluate in the training script, on rank 0"
         where = given.where(f"{_INPUT}.evaluatorCount")
-        problems.append(Problem(where, "an evaluator", expected, rule=_REFUSED))
+        problems.append(RULES["import-refused"].at(where, "an evaluator", expected))
     path = f"{_INPUT}.parameterServerCount"
     count = given.get(path)
     if not count:
@@ -162,7 +161,7 @@ def _servers(given: Given, problems: list[Problem]) -> dict[str, Any]:
     if _REDUCTION_SERVER not in image:
         expected = "none: a Horovod job has no parameter servers"
         found = f"{count} parameter servers"
-        problems.append(Problem(given.where(path), found, expected, rule=_REFUSED))
+        problems.append(RULES["import-refused"].at(given.where(path), found, expected))
         return {}
     name = given.get(f"{_INPUT}.parameterServerType") or ""
     where = given.where(f"{_INPUT}.parameterServerType")
@@ -184,7 +183,7 @@ def _key(given: Given, problems: list[Problem]) -> str | None:
     if not all(parts.values()):
         expected = "projects/P/locations/L/keyRings/R/cryptoKeys/K"
         fix = "or --kms-project, --kms-location and --kms-keyring beside it"
-        problems.append(Problem(given.where(path), key[:60], expected, fix, rule="import-value"))
+        problems.append(RULES["import-value"].at(given.where(path), key[:60], expected, fix))
         return None
     return "/".join(f"{kind}/{name}" for kind, name in parts.items()) + f"/cryptoKeys/{key}"
 
@@ -197,7 +196,7 @@ def _name(given: Given, problems: list[Problem]) -> str | None:
     if ours != name:
         where = "JOB" if "JOB" in given.flags else "jobId"
         expected = "letters, digits and inner hyphens"
-        problems.append(Problem(where, name, expected, f"`name: {ours}`", "warning", _CHANGED))
+        problems.append(RULES["import-changed"].at(where, name, expected, f"`name: {ours}`"))
     return ours
 
 
@@ -215,14 +214,12 @@ def _image(given: Given, problems: list[Problem]) -> str | None:
         return str(image)
     where = given.where(f"{_INPUT}.runtimeVersion") if versions else path
     problems.append(
-        Problem(
+        RULES["import-changed"].at(
             where,
             " and ".join(versions) or "missing",
             "an image with Horovod: no prebuilt one has it",
             "launch image build --push REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG makes "
             "one; write its address as `image:`",
-            "warning",
-            _CHANGED,
         )
     )
     return None
@@ -238,7 +235,7 @@ def _max_runtime(given: Given, problems: list[Problem]) -> str | None:
     seconds = _seconds(text)
     if seconds is None:
         expected = 'seconds as text, such as "7200s"'
-        problems.append(Problem(given.where(path), text[:40], expected, rule="import-value"))
+        problems.append(RULES["import-value"].at(given.where(path), text[:40], expected))
         return None
     return format_duration(seconds)
 
@@ -254,7 +251,7 @@ def _places(given: Given, problems: list[Problem]) -> dict[str, Any]:
     job_dir = given.get(path)
     if job_dir is not None and not re.fullmatch(r"gs://[a-z0-9][a-z0-9._-]+(/.*)?", job_dir):
         expected = "a place in Cloud Storage, gs://BUCKET/FOLDER"
-        problems.append(Problem(given.where(path), job_dir[:80], expected, rule="import-value"))
+        problems.append(RULES["import-value"].at(given.where(path), job_dir[:80], expected))
         job_dir = None
     staging = given.flags.get("--staging-bucket") or job_dir or ""
     return {
@@ -276,7 +273,7 @@ def _left_behind(given: Given, problems: list[Problem]) -> None:
     for path, what in refused.items():
         if given.get(path):
             expected = "a Horovod training job"
-            problems.append(Problem(given.where(path), what, expected, rule=_REFUSED))
+            problems.append(RULES["import-refused"].at(given.where(path), what, expected))
     dropped = {
         f"{_INPUT}.useChiefInTfConfig": "nothing: TF_CONFIG is taken out of the ranks' environment",
         f"{_INPUT}.scheduling.priority": "nothing: Vertex AI's jobs have no priority",
@@ -294,7 +291,7 @@ def _left_behind(given: Given, problems: list[Problem]) -> None:
 
 
 def _dropped(where: str, found: str, expected: str) -> Problem:
-    return Problem(where, found, expected, "left out", "warning", _CHANGED)
+    return RULES["import-changed"].at(where, found, expected, "left out")
 
 
 def _shown(hardware: Hardware) -> str:

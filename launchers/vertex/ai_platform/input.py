@@ -16,6 +16,7 @@ from typing import Any
 
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.core.rules.model_check import place, shown, unknown_key, wrong_type
+from launchers.vertex.catalogue import RULES
 
 _FILE = Path(__file__).with_name("ai_platform.json")
 _ROOT = "Job"
@@ -77,12 +78,12 @@ def read_words(words: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:
                 continue
             if "JOB" in flags:
                 expected = "one name of a job; the script's arguments stand behind `--`"
-                problems.append(Problem(word, "one word too many", expected, rule="import-word"))
+                problems.append(RULES["import-word"].at(word, "one word too many", expected))
             flags.setdefault("JOB", word)
         elif name not in known:
             expected = "a flag of gcloud ml-engine jobs submit training"
             fix = did_you_mean(name, known)
-            problems.append(Problem(name, "no such flag", expected, fix, rule="import-flag"))
+            problems.append(RULES["import-flag"].at(name, "no such flag", expected, fix))
             if not equals and left and not left[0].startswith("-"):
                 left.pop(0)
         elif name in table["switches"]:
@@ -90,7 +91,7 @@ def read_words(words: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:
         elif equals or left:
             flags[name] = value if equals else left.pop(0)
         else:
-            problems.append(Problem(name, "no value", "a value", rule="import-flag"))
+            problems.append(RULES["import-flag"].at(name, "no value", "a value"))
     return flags, problems
 
 
@@ -132,7 +133,7 @@ def _checked(name: str, value: Mapping[str, Any], path: str, problems: list[Prob
         if key not in fields:
             problem = unknown_key(name, str(key), _members, _ROOT, path or "$")
             fix = problem.fix.replace("$.", "")
-            problems.append(Problem(where, problem.found, problem.expected, fix, rule="import-key"))
+            problems.append(RULES["import-key"].at(where, problem.found, problem.expected, fix))
             continue
         kind = fields[key]
         if kind in load()["structures"]:
@@ -147,7 +148,7 @@ def _checked(name: str, value: Mapping[str, Any], path: str, problems: list[Prob
             result[key] = _KINDS[kind](entry)
         except ValueError:
             expected = _EXPECTED[kind]
-            problems.append(Problem(where, shown(entry), expected, rule="import-value"))
+            problems.append(RULES["import-value"].at(where, shown(entry), expected))
     return result
 
 
@@ -218,7 +219,7 @@ def _flag_value(flag: str, path: str, text: str) -> tuple[Any, Problem | None]:
             kind = pairs.get("type", "").upper().replace("-", "_")
             return {"type": kind, "count": int(pairs.get("count", "1"))}, None
         expected = "KEY=VALUE,..." if key == "labels" else "count=COUNT,type=TYPE"
-        return None, Problem(flag, text[:60], expected, rule="import-flag")
+        return None, RULES["import-flag"].at(flag, text[:60], expected)
     if key == "scaleTier":
         return text.upper().replace("-", "_"), None
     name = "TrainingInput" if path.count(".") == 1 else "ReplicaConfig"
@@ -226,7 +227,7 @@ def _flag_value(flag: str, path: str, text: str) -> tuple[Any, Problem | None]:
     try:
         return _KINDS[kind](text), None
     except ValueError:
-        return None, Problem(flag, text[:60], _EXPECTED[kind], rule="import-flag")
+        return None, RULES["import-flag"].at(flag, text[:60], _EXPECTED[kind])
 
 
 def _put(job: dict[str, Any], path: str, value: Any) -> None:

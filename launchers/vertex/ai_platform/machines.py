@@ -8,6 +8,7 @@ from typing import Any
 
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.vertex.ai_platform.input import Given, load
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.tables import machines
 
 _INPUT = "trainingInput"
@@ -38,7 +39,7 @@ def master(given: Given, problems: list[Problem]) -> Hardware:
         expected = f"one of {', '.join(table)}"
         where = given.where(f"{_INPUT}.scaleTier")
         fix = did_you_mean(tier, table)
-        problems.append(Problem(where, tier, expected, fix, rule="import-scale-tier"))
+        problems.append(RULES["import-scale-tier"].at(where, tier, expected, fix))
         return Hardware("")
     row = table[tier or ("CUSTOM" if named else "BASIC")]
     if "refused" in row:
@@ -49,12 +50,12 @@ def master(given: Given, problems: list[Problem]) -> Hardware:
         if named:
             expected = "CUSTOM, which masterType belongs to"
             where = given.where(f"{_INPUT}.scaleTier")
-            problems.append(Problem(where, str(tier), expected, rule="import-scale-tier"))
+            problems.append(RULES["import-scale-tier"].at(where, str(tier), expected))
         return machine_named(row["masterType"], given.where(f"{_INPUT}.scaleTier"), problems)
     if not named:
         expected = "the machine of the CUSTOM tier"
         where = f"{_INPUT}.masterType"
-        problems.append(Problem(where, "missing", expected, rule="import-machine"))
+        problems.append(RULES["import-machine"].at(where, "missing", expected))
         return Hardware("")
     return _replica(given, "master", problems)
 
@@ -64,7 +65,7 @@ def worker(given: Given, problems: list[Problem]) -> Hardware:
     path = f"{_INPUT}.workerType"
     if not given.get(path):
         expected = "the machine of the workers"
-        problems.append(Problem(path, "missing", expected, rule="import-machine"))
+        problems.append(RULES["import-machine"].at(path, "missing", expected))
         return Hardware("")
     return _replica(given, "worker", problems)
 
@@ -89,18 +90,17 @@ def _replica(given: Given, replica: str, problems: list[Problem]) -> Hardware:
     where = given.where(path)
     if not kind or not count or kind == "ACCELERATOR_TYPE_UNSPECIFIED":
         expected = "a type and a count"
-        problems.append(Problem(where, f"{count} x {kind or 'no type'}", expected, rule=_PAIR))
+        problems.append(
+            RULES["import-accelerator"].at(where, f"{count} x {kind or 'no type'}", expected)
+        )
         return Hardware("")
     if hardware.accelerator:
         expected = f"no accelerator: {given.get(type_path)} has its own"
-        problems.append(Problem(where, f"{count} x {kind}", expected, rule=_PAIR))
+        problems.append(RULES["import-accelerator"].at(where, f"{count} x {kind}", expected))
         return Hardware("")
     if not hardware.machine:
         return hardware
     return _with_accelerator(hardware.machine, kind, count, where, problems)
-
-
-_PAIR = "import-accelerator"
 
 
 def machine_named(name: str, where: str, problems: list[Problem]) -> Hardware:
@@ -115,15 +115,12 @@ def machine_named(name: str, where: str, problems: list[Problem]) -> Hardware:
     if "accelerator" in row:
         text += f" with {row['count']} x {row['accelerator']}"
     problems.append(
-        Problem(where, name, "a machine type of Vertex AI", f"it was {text}", "warning", _CHANGED)
+        RULES["import-changed"].at(where, name, "a machine type of Vertex AI", f"it was {text}")
     )
     hardware = _machine_type(row["machine"], where, problems)
     if "accelerator" not in row or not hardware.machine:
         return hardware
     return _with_accelerator(hardware.machine, row["accelerator"], row["count"], where, problems)
-
-
-_CHANGED = "import-changed"
 
 
 def _machine_type(name: str, where: str, problems: list[Problem]) -> Hardware:
@@ -133,11 +130,11 @@ def _machine_type(name: str, where: str, problems: list[Problem]) -> Hardware:
     if near:
         fix = f"{near} is the smallest of its kind there"
         expected = "a machine type of Vertex AI"
-        problems.append(Problem(where, name, expected, fix, "warning", _CHANGED))
+        problems.append(RULES["import-changed"].at(where, name, expected, fix))
         return Hardware(near)
     fix = machines.suggestion(name) or did_you_mean(name, load()["machine_types"])
     expected = "a machine type of AI Platform Training or Vertex AI"
-    problems.append(Problem(where, name[:60], expected, fix, rule="import-machine"))
+    problems.append(RULES["import-machine"].at(where, name[:60], expected, fix))
     return Hardware("")
 
 
@@ -148,7 +145,7 @@ def _with_accelerator(
     if known is None:
         expected = "an accelerator of Vertex AI"
         fix = machines.accelerator_suggestion(kind)
-        problems.append(Problem(where, kind[:60], expected, fix, rule=_PAIR))
+        problems.append(RULES["import-accelerator"].at(where, kind[:60], expected, fix))
         return Hardware("")
     if not known.is_gpu:
         problems.append(_refused(where, f"{kind}: a TPU, which Horovod cannot use"))
@@ -164,19 +161,19 @@ def _with_accelerator(
             fix = f"{machine} takes no {count} x {kind}" + (
                 f"; {', '.join(others[:4])} do" if others else ", nor does another machine"
             )
-            problems.append(Problem(where, found, expected, fix, rule=_PAIR))
+            problems.append(RULES["import-accelerator"].at(where, found, expected, fix))
             return Hardware("")
-        problems.append(Problem(where, found, expected, fix, "warning", _CHANGED))
+        problems.append(RULES["import-changed"].at(where, found, expected, fix))
         return Hardware(machine, kind, count)
     table = machines.machine(machine)
     if table is not None and not table.takes(kind, count):
         has = f"{table.gpus} x {table.accelerator}" if table.accelerator else table.attached_text
         expected = f"what {machine} takes: {has or 'none'}"
-        problems.append(Problem(where, found, expected, rule=_PAIR))
+        problems.append(RULES["import-accelerator"].at(where, found, expected))
         return Hardware("")
     return Hardware(machine, kind, count)
 
 
 def _refused(where: str, found: str) -> Problem:
     expected = "something that a Horovod job on Vertex AI has"
-    return Problem(where, found, expected, rule="import-refused")
+    return RULES["import-refused"].at(where, found, expected)

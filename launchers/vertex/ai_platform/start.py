@@ -7,14 +7,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from launchers.core.model.problems import Problem
+from launchers.core.model.problems import Problem, Severity
 from launchers.vertex.ai_platform.input import Given
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.rules.command import behind_shell, python_words, read_start
 
 _INPUT = "trainingInput"
 _MASTER = f"{_INPUT}.masterConfig"
 _WORKER = f"{_INPUT}.workerConfig"
-_CHANGED = "import-changed"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _container(given: Given, own: list[str], problems: list[Problem]) -> Trainin
     rest = _shells_arguments(rest, behind_shell(words), path, problems)
     if start is not None and start.launcher:
         fix = "the agent starts the ranks of all replicas, without ssh"
-        problems.append(Problem(path, start.text, "the script alone", fix, "warning", _CHANGED))
+        problems.append(RULES["import-changed"].at(path, start.text, "the script alone", fix))
     module = in_image if is_module and script is None else None
     if module is not None:
         problems.append(_module_in_image(module, path))
@@ -107,7 +107,7 @@ def _shells_arguments(
     if behind:
         found = f"{' '.join(behind)[:60]}, behind a shell's script that does not read it"
         expected = "arguments of the training script"
-        problems.append(Problem(path, found, expected, "they are now", "warning", _CHANGED))
+        problems.append(RULES["import-changed"].at(path, found, expected, "they are now"))
     return [*rest, *behind]
 
 
@@ -122,14 +122,14 @@ def _relative(in_image: str, path: str, problems: list[Problem]) -> str:
     )
     found = f"{in_image[:60]}, a script in the image"
     expected = "a script that travels with the job"
-    problems.append(Problem(path, found, expected, fix, "warning", _CHANGED))
+    problems.append(RULES["import-changed"].at(path, found, expected, fix))
     return script
 
 
 def _module_in_image(module: str, path: str) -> Problem:
     found, expected = f"{module[:60]}, a module in the image", "a module that travels with the job"
     fix = f"`module: {module}` is looked for on this machine, in `source`; --source DIR names it"
-    return Problem(path, found, expected, fix, "warning", _CHANGED)
+    return RULES["import-changed"].at(path, found, expected, fix)
 
 
 def _package(given: Given, own: list[str], problems: list[Problem]) -> Training:
@@ -160,27 +160,17 @@ def _packages(given: Given, problems: list[Problem]) -> None:
         named = ", ".join(found) if isinstance(found, list) else found
         # A source or a script that is named stands for the training's own package.
         replaced = any(flag in given.flags for flag in ("--source", "--script", "--package-path"))
-        problems.append(
-            Problem(
-                where,
-                named[:80],
-                "source that travels, and requirements by name",
-                "unpack the training's own package and name its folder (--source DIR --script "
-                "FILE); list the others in a file for `requirements:`",
-                "warning" if replaced else "error",
-                _CHANGED if replaced else "import-packages",
-            )
-        )
+        severity: Severity = "warning" if replaced else "error"
+        problems.append(RULES["import-packages"].at(where, named[:80], severity=severity))
 
 
 def _no_script(where: str, found: str, problems: list[Problem]) -> Training:
     problems.append(
-        Problem(
+        RULES["import-script"].at(
             where,
             found,
             "a script that travels with the job",
             "--source DIR --script FILE: the folder on this machine, and the script in it",
-            rule="import-script",
         )
     )
     return Training(None, None, ())
@@ -189,7 +179,7 @@ def _no_script(where: str, found: str, problems: list[Problem]) -> Training:
 def _other_workers(where: str) -> Problem:
     found = "another start than the master's"
     fix = "every rank runs one script; the agent starts it in all replicas"
-    return Problem(where, found, "the same start", fix, "warning", _CHANGED)
+    return RULES["import-changed"].at(where, found, "the same start", fix)
 
 
 def _script_and_arguments(words: Sequence[str]) -> tuple[str, list[str], bool] | None:

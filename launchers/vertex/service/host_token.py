@@ -12,7 +12,8 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
+from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError
+from launchers.vertex.catalogue import RULES
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _NOBODY = "default"  # an account of a person, whose address a token does not tell
@@ -36,12 +37,11 @@ def write_token(folder: Path) -> Path:
         found.refresh(Request())
     except GoogleAuthError as error:
         raise LaunchError(
-            Problem(
+            RULES["no-credentials"].at(
                 "--with-credentials",
                 f"no token of Google Cloud: {' '.join(str(error).split())[:200]}",
                 "application default credentials that work",
                 "gcloud auth application-default login",
-                rule="no-credentials",
             ),
             EXIT_PREFLIGHT,
         ) from None
