@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from launchers.core.analysis.argument_pairs import NUMBER, named
 from launchers.core.model.problems import Problem
+from launchers.core.planning.plan import Plan
 from launchers.core.source.script import Source
 from launchers.sagemaker.document import (
     CODE_PATH,
@@ -28,26 +28,23 @@ from launchers.sagemaker.document import (
     SUBMIT_DIRECTORY,
 )
 
-if TYPE_CHECKING:
-    from launchers.sagemaker.planning.plan import SageMakerPlan
 
-
-def hyperparameters(plan: SageMakerPlan, machine_options: Sequence[str]) -> dict[str, str]:
+def hyperparameters(plan: Plan, mpi_options: Sequence[str], region: str) -> dict[str, str]:
     """The request's HyperParameters; every value is JSON text, as the SageMaker SDK sends them.
 
     Args:
-        machine_options: What mpirun must be told on that machine.
+        mpi_options: What mpirun is told besides the variables that it hands on.
     """
     job = plan.job
     exported = [f"-x {name}" for name in plan.environment]
-    options = " ".join([*job.options.mpi_options, *machine_options, *exported])
+    options = " ".join([*mpi_options, *exported])
     return {
         **_shown(job.arguments),
         PROGRAM: json.dumps(GUARD),
         SUBMIT_DIRECTORY: json.dumps(CODE_PATH),
         "sagemaker_container_log_level": "20",
         "sagemaker_job_name": json.dumps(plan.name),
-        "sagemaker_region": json.dumps(plan.account.region),
+        "sagemaker_region": json.dumps(region),
         MPI_ENABLED: "true",
         MPI_PROCESSES_PER_HOST: str(plan.processes),
         MPI_OPTIONS: json.dumps(options),

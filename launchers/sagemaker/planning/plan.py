@@ -8,16 +8,24 @@ from typing import Any
 
 from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
-from launchers.core.planning.plan import Plan, Row
+from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
+from launchers.core.planning.rows import (
+    checkpoints_row,
+    pinning_rows,
+    proof_row,
+    requirements_rows,
+    secrets_rows,
+    source_rows,
+)
 from launchers.core.records import nonce
+from launchers.core.spec.value_types import format_duration
 from launchers.sagemaker.document import CHECKPOINT_PATH
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.planning.hyperparameters import hyperparameters
 from launchers.sagemaker.planning.image_choice import ImageChoice
 from launchers.sagemaker.planning.machine_choice import MachineChoice
-from launchers.sagemaker.planning.rows import rows
 
 DEFAULT_VOLUME_GB = 30
 DEFAULT_MAX_RUNTIME_SECONDS = 86400
@@ -68,7 +76,8 @@ class SageMakerPlan(Plan):
     @property
     def hyperparameters(self) -> Mapping[str, str]:
         """What the container's toolkit is told."""
-        return hyperparameters(self, self.machine.mpi_options)
+        options = [*self.job.options.mpi_options, *self.machine.mpi_options]
+        return hyperparameters(self, options, self.account.region)
 
     @property
     def channels(self) -> Sequence[Mapping[str, Any]]:
@@ -151,7 +160,33 @@ class SageMakerPlan(Plan):
         return (*found, nonce.placeholder("$.Environment.LAUNCH_NONCE"))
 
     def _rows(self) -> Sequence[Row]:
-        return rows(self)
+        """What the user decides by: ranks first, then where each value came from."""
+        job, machine, account = self.job, self.machine, self.account
+        gpu_model = machine.found.gpu_model if machine.found and machine.gpus else ""
+        hardware = f"{counted(machine.gpus, 'GPU')} {gpu_model}".strip()
+        found = [
+            Row("ranks", f"{layout(self.instances, self.processes)}, by MPI"),
+            proof_row(self),
+            Row("machine", f"{machine.name}, {hardware}", machine.origin),
+            Row("image", self.image.uri, self.image.origin),
+            Row("", self.image.described()),
+            *source_rows(self),
+            *self.keras.rows,
+            *pinning_rows(self),
+            Row("region", account.region, account.region_origin),
+            Row("role", account.role, account.role_origin),
+            Row("bucket", account.bucket, account.bucket_origin),
+            Row("code", self.code),
+            checkpoints_row(self, self.checkpoints),
+            Row("output", self.output),
+            *secrets_rows(self),
+        ]
+        if job.max_runtime:
+            found.append(Row("time limit", format_duration(job.max_runtime)))
+        if job.spot:
+            wait = format_duration(job.max_wait) if job.max_wait else "missing"
+            found.append(Row("spot", f"waits and runs for at most {wait}"))
+        return [*found, *requirements_rows(self, "installed once a host")]
 
 
 def _channel(name: str, place: str, sharded: bool, mode: str | None) -> Mapping[str, Any]:

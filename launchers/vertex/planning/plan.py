@@ -9,9 +9,18 @@ from typing import Any
 from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
 from launchers.core.planning import plan as core
-from launchers.core.planning.plan import Plan, Row
+from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
+from launchers.core.planning.rows import (
+    checkpoints_row,
+    pinning_rows,
+    proof_row,
+    requirements_rows,
+    secrets_rows,
+    source_rows,
+)
 from launchers.core.records import nonce
+from launchers.core.spec.value_types import format_duration
 from launchers.vertex.document import (
     DIGEST_LABEL,
     RUN_LABEL,
@@ -25,14 +34,13 @@ from launchers.vertex.document import (
 )
 from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.account import Account
-from launchers.vertex.planning.flags import boot_disk, problems_in_account
+from launchers.vertex.planning.flags import problems_in_account
 from launchers.vertex.planning.image_choice import ImageChoice, build_line
 from launchers.vertex.planning.machine_choice import MachineChoice
-from launchers.vertex.planning.rows import rows
+from launchers.vertex.planning.pools import worker_pools
 from launchers.vertex.tables import machines
 
 DEFAULT_MAX_RUNTIME_SECONDS = 86400
-_RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,30 +92,9 @@ class VertexPlan(Plan):
 
     @property
     def pools(self) -> Sequence[Mapping[str, Any]]:
-        """workerPoolSpecs: the chief alone in the first pool, the other hosts in the second,
-        reduction servers in the third; a pool in between that has none is an empty object."""
-        options, machine, container = self.job.options, self.machine, self._container()
-        gpus = {"acceleratorType": machine.accelerator, "acceleratorCount": machine.gpus}
-        hardware = {
-            "machineType": machine.name,
-            **(gpus if machine.accelerator else {}),
-            "reservationAffinity": _affinity(options.reservation),
-        }
-        pools = [self._pool(hardware, 1, container)]
-        if self.instances > 1:
-            pools.append(self._pool(hardware, self.instances - 1, container))
-        elif options.reduction_servers:
-            pools.append({})
-        if options.reduction_servers:
-            name, image = machines.reduction_server()
-            hardware = {"machineType": options.reduction_server_machine or name}
-            spec = {"imageUri": image, "env": container["env"]}
-            pools.append(self._pool(hardware, options.reduction_servers, spec))
-        return pools
-
-    def _container(self) -> Mapping[str, Any]:
+        """workerPoolSpecs."""
         program = words(self.source.program, self.job.arguments)
-        return {
+        container = {
             "imageUri": self.image.uri,
             "command": ["python3", "-c", bootstrap()],
             "args": [mounted(self.code), self.source.bundle.sha256, program],
@@ -115,17 +102,7 @@ class VertexPlan(Plan):
                 {"name": name, "value": escaped(value)} for name, value in self.environment.items()
             ],
         }
-
-    def _pool(
-        self, hardware: Mapping[str, Any], replicas: int, container: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        return {
-            "machineSpec": hardware,
-            # The JSON form of a 64 bit number is a text.
-            "replicaCount": str(replicas),
-            "diskSpec": boot_disk(self.job.options.boot_disk)[0],
-            "containerSpec": container,
-        }
+        return worker_pools(self.job, self.machine, container)
 
     @property
     def restarts_together(self) -> bool:
@@ -226,17 +203,58 @@ class VertexPlan(Plan):
         return (*found, nonce.placeholder(path))
 
     def _rows(self) -> Sequence[Row]:
-        return rows(self)
+        """What the user decides by: ranks first, then where each value came from."""
+        machine, account, options = self.machine, self.account, self.job.options
+        hardware = f"{counted(machine.gpus, 'GPU')} {machine.gpu_model}".strip()
+        return [
+            Row("ranks", f"{layout(self.instances, self.processes)}, by our agent"),
+            proof_row(self),
+            Row("machine", f"{machine.name}, {hardware}", machine.origin),
+            *([Row("boot disk", options.boot_disk)] if options.boot_disk else []),
+            *self._reduction_rows(),
+            Row("image", self.image.uri, self.image.origin),
+            *source_rows(self),
+            *self.keras.rows,
+            *pinning_rows(self),
+            Row("project", account.project, account.project_origin),
+            Row("location", account.location, account.location_origin),
+            Row("bucket", account.bucket, account.bucket_origin),
+            Row(
+                "runs as",
+                options.service_account or "the project's Vertex AI Custom Code Service Agent",
+                "--service-account" if options.service_account else "default",
+            ),
+            Row("code", self.code),
+            checkpoints_row(self, self.checkpoints),
+            Row("output", self.output),
+            *secrets_rows(self),
+            *self._scheduling_rows(),
+            *requirements_rows(self, "installed once a replica"),
+        ]
 
+    def _reduction_rows(self) -> list[Row]:
+        options = self.job.options
+        if not options.reduction_servers:
+            return []
+        machine, image = machines.reduction_server()
+        machine = options.reduction_server_machine or machine
+        count = counted(options.reduction_servers, "replica")
+        why = "the ranks' image needs Google's NCCL plugin (google-reduction-server)"
+        return [Row("reduction servers", f"{count} of {machine}, {image}", why)]
 
-def _affinity(reservation: str | None) -> Mapping[str, Any] | None:
-    """ReservationAffinity."""
-    if reservation is None:
-        return None
-    if reservation == "any":
-        return {"reservationAffinityType": "ANY_RESERVATION"}
-    return {
-        "reservationAffinityType": "SPECIFIC_RESERVATION",
-        "key": _RESERVATION_KEY,
-        "values": [reservation],
-    }
+    def _scheduling_rows(self) -> list[Row]:
+        job = self.job
+        origin = "--max-runtime" if job.max_runtime else "default"
+        found = [Row("time limit", format_duration(self.max_runtime), origin)]
+        if job.options.flex_start:
+            wait = (
+                f"at most {format_duration(job.max_wait)}" if job.max_wait else "the default: 24h"
+            )
+            found.append(Row("flex-start", f"queues for its machines, {wait}"))
+        if job.spot:
+            found.append(Row("spot", "machines may be taken back; the service then starts again"))
+        if self.restarts_together:
+            found.append(Row("restart", "of one replica restarts the whole job", "several hosts"))
+        elif job.options.disable_retries:
+            found.append(Row("restart", "never", "--disable-retries"))
+        return found
