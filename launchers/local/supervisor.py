@@ -35,6 +35,8 @@ from launchers.machine import processes
 # An agent gives its ranks 2 s between SIGTERM and SIGKILL; after this the supervisor does it.
 _GRACE_SECONDS = 4.0
 _JOIN_SECONDS = "120"
+_KILL_SECONDS = 5.0
+_TREE = runtime("host.processes")  # finds and ends whatever its agents have started
 # What an outer job would leave in the environment, and must not reach this one's ranks.
 _FOREIGN = ("LAUNCH_", "OMPI_", "PMIX_", "SM_", "HOROVOD_GLOO_")
 _FOREIGN_NAMES = frozenset({"TF_CONFIG", "CLUSTER_SPEC", *runtime("horovod_names").ALL})
@@ -59,7 +61,7 @@ class Supervisor:
 
     def run(self) -> None:
         """From the first agent's start to the result in folder and ledger. Blocks."""
-        processes.adopt_orphans()
+        _TREE.adopt_orphans()
         self._listen()
         self._record(RUNNING)
         try:
@@ -73,7 +75,7 @@ class Supervisor:
             self.end(FAILED, f"{error.strerror or error}: {error.filename or self.folder.path}")
         finally:
             self._stop_agents(signal.SIGKILL)
-            processes.end_descendants()
+            _TREE.end_descendants(_KILL_SECONDS)
         self._finish()
 
     def end(self, state: str, reason: str) -> None:
@@ -208,7 +210,7 @@ class Supervisor:
                 self._look_at_agents()
             if time.monotonic() > self._deadline:
                 self._stop_agents(signal.SIGKILL)
-                processes.end_descendants()
+                _TREE.end_descendants(_KILL_SECONDS)
 
     def _look_at_agents(self) -> None:
         """An agent that failed: the others know it and end by themselves; what cannot is killed."""

@@ -42,11 +42,6 @@ def install(new_names: Mapping[str, Sequence[str]]) -> None:
     sys.meta_path.insert(0, _Finder(shown))
 
 
-def is_installed() -> bool:
-    """Whether this process has the alias."""
-    return any(isinstance(finder, _Finder) for finder in sys.meta_path)
-
-
 def missing_text(name: str) -> str:
     """What is said to who asks for ``name``, ``keras.ops``."""
     return f"{name} is of Keras 3, and keras is tf_keras (Keras 2) in this job; --keras 3 keeps it"

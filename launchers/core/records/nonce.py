@@ -15,6 +15,7 @@ from typing import Any
 from launchers.core.model.document import document_text
 from launchers.core.model.jobs import JobDefinition, LogLine, Placeholder
 from launchers.core.model.problems import LaunchError
+from launchers.core.shipped import runtime
 
 VARIABLE = "LAUNCH_NONCE"
 # Stands in every document that is shown or kept; the real one only in what is sent.
@@ -31,15 +32,9 @@ def new_nonce() -> str:
 
 
 def stamp_of(nonce: str) -> str:
-    """The 16 hexadecimal digits that the job's lines carry; "" for a job without a nonce.
-
-    ``entrypoints/launch_runtime`` computes the same in the replica.
-    """
-    if not nonce:
-        return ""
-    import hashlib
-
-    return hashlib.sha256(b"launch stamp " + nonce.encode()).hexdigest()[:16]
+    """The 16 hexadecimal digits that the job's lines carry; "" for a job without a nonce."""
+    stamp: str = runtime("stamps").of(nonce)
+    return stamp
 
 
 def placeholder(path: str) -> Placeholder:

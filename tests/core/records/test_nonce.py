@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from typing import Any
@@ -14,9 +13,9 @@ from launchers.core.model.document import document_text
 from launchers.core.model.jobs import JobDefinition, LogLine
 from launchers.core.model.problems import InDoubtError, Problem
 from launchers.core.output.lines import JobWatch, shown
-from launchers.core.paths import entrypoints_folder
 from launchers.core.records import nonce
 from launchers.core.rules.environment import problems_in_names, problems_in_proof
+from launchers.core.shipped import runtime
 from launchers.core.spec.job import PROOF_MODES
 from tests.fakes import stamps
 
@@ -42,20 +41,9 @@ def test_the_credential_rules_let_nothing_else_pass_under_the_nonces_name():
     assert problems_in_environment({"LAUNCH_NONCE": key}, "$.Environment")
 
 
-def of_the_replica(name: str) -> Any:
-    """A module of ``entrypoints/launch_runtime`` that imports none of the others."""
-    file = entrypoints_folder() / "launch_runtime" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"replica_{name}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("drawn", [DRAWN, nonce.PLACEHOLDER, ""])
 def test_the_stamp_is_the_same_on_both_sides(drawn: str):
-    assert nonce.stamp_of(drawn) == of_the_replica("stamps").of(drawn) == stamps.stamp_of(drawn)
+    assert nonce.stamp_of(drawn) == runtime("stamps").of(drawn) == stamps.stamp_of(drawn)
 
 
 def test_the_stamp_is_sixteen_digits_of_a_one_way_digest():
@@ -64,12 +52,12 @@ def test_the_stamp_is_sixteen_digits_of_a_one_way_digest():
 
 
 def test_both_sides_have_the_same_words():
-    assert of_the_replica("evidence").MODES == PROOF_MODES
-    assert of_the_replica("stamps").NONCE == nonce.VARIABLE
+    assert runtime("evidence.records").MODES == PROOF_MODES
+    assert runtime("stamps").NONCE == nonce.VARIABLE
 
 
 def test_the_lines_of_the_replica_are_read_and_shown_without_their_stamp():
-    lines, stamp = of_the_replica("lines"), nonce.stamp_of(DRAWN)
+    lines, stamp = runtime("lines"), nonce.stamp_of(DRAWN)
     text = lines.world(4, 2, 2, "Gloo") + "; gradients exchanged, weights equal"
     watch = JobWatch(stamp, 4)
     proof = LogLine(0.0, "host-1", 0, lines.proof(text, stamp))

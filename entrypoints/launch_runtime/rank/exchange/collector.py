@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
 import time
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from launch_runtime.rank.exchange import (
     BROADCAST,
@@ -243,16 +244,17 @@ class Collector:
         self.broken = f"{type(error).__name__}: {error}"
 
     def is_inside(self, what: str) -> bool:
-        """Whether this thread is within what :meth:`enter` was called for."""
+        """Whether this thread is within a block of :meth:`within`."""
         return bool(getattr(self._inside, what, 0))
 
-    def enter(self, what: str) -> None:
-        """Until :meth:`leave`, this thread is within ``what``, a word of this package."""
+    @contextlib.contextmanager
+    def within(self, what: str) -> Iterator[None]:
+        """A block in which this thread is within ``what``, a word of this package."""
         setattr(self._inside, what, getattr(self._inside, what, 0) + 1)
-
-    def leave(self, what: str) -> None:
-        """See :meth:`enter`."""
-        setattr(self._inside, what, getattr(self._inside, what, 1) - 1)
+        try:
+            yield
+        finally:
+            setattr(self._inside, what, getattr(self._inside, what, 1) - 1)
 
     # -- within --------------------------------------------------------------------------------
 

@@ -83,11 +83,8 @@ class _Hooks:
                     collector.reduced(found, group)
                 elif not rest and not named:
                     return reduce_gradients(grads)
-                collector.enter(REDUCING)
-                try:
+                with collector.within(REDUCING):
                     return reduce_gradients(grads, vars, *rest, **named)
-                finally:
-                    collector.leave(REDUCING)
 
             return plain(reduced)
 

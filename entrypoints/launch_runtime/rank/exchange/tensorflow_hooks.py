@@ -13,6 +13,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from launch_runtime.rank.exchange import APPLYING
+from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
 
@@ -34,7 +35,6 @@ _APPLY_GRADIENTS = {
     "tf_keras.src.optimizers.optimizer": "_BaseOptimizer",
 }
 _KERAS_3 = "keras.src.optimizers.base_optimizer"
-_MOST_VALUES = 1 << 24
 
 
 def table(collector: Collector) -> dict[str, OnImport]:
@@ -82,11 +82,8 @@ class _Hooks:
                 return original(optimizer, grads_and_vars, *args, **kwargs)
             pairs = list(grads_and_vars)
             note(optimizer, pairs)
-            collector.enter(APPLYING)
-            try:
+            with collector.within(APPLYING):
                 return original(optimizer, pairs, *args, **kwargs)
-            finally:
-                collector.leave(APPLYING)
 
         cls.apply_gradients = plain(apply_gradients)
 
@@ -104,11 +101,8 @@ class _Hooks:
                 trainable_variables = list(trainable_variables)
             known = trainable_variables or getattr(optimizer, "_trainable_variables", ())
             note(optimizer, list(zip(grads, known)))
-            collector.enter(APPLYING)
-            try:
+            with collector.within(APPLYING):
                 return original(optimizer, grads, trainable_variables)
-            finally:
-                collector.leave(APPLYING)
 
         module.BaseOptimizer.apply = plain(apply)
 
@@ -216,9 +210,9 @@ def _reader(handle: Any, dtype: Any) -> Callable[[], Any]:
         raw = modules["tensorflow.python.ops.gen_resource_variable_ops"]
         with ops.init_scope():
             value = raw.read_variable_op(handle, dtype)
-            if value.shape.num_elements() > _MOST_VALUES:
+            if value.shape.num_elements() > MOST_VALUES:
                 array_ops = modules["tensorflow.python.ops.array_ops"]
-                value = array_ops.reshape(value, [-1])[:_MOST_VALUES]
+                value = array_ops.reshape(value, [-1])[:MOST_VALUES]
             if not value.dtype.is_floating:
                 raise ValueError("no real numbers")
             return value.numpy()

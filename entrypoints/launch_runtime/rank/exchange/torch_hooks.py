@@ -12,6 +12,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from launch_runtime.rank.exchange import APPLYING, REDUCING
+from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
@@ -26,7 +27,6 @@ _SEVERAL = (
     "_grouped_reducescatter_async",
 )
 _OPTIMIZERS = ("_DistributedOptimizer", "_DistributedAdasumOptimizer")
-_MOST_VALUES = 1 << 24
 _MOST_RECENT = 8192
 _EVERY_STEP_UNTIL = 4
 
@@ -96,11 +96,8 @@ class _Hooks:
                 note(optimizer, last=True)
                 return original(optimizer, *args, **kwargs)
             note(optimizer, last=False)
-            collector.enter(APPLYING)
-            try:
+            with collector.within(APPLYING):
                 return original(optimizer, *args, **kwargs)
-            finally:
-                collector.leave(APPLYING)
 
         step.launch_watches = True  # type: ignore[attr-defined]
         return step
@@ -177,11 +174,8 @@ class _Hooks:
             several = given if isinstance(given, (list, tuple)) else [given]
             group = group_of(getattr(optimizer, "process_set", None))
             collector.reduced([track(parameter) for parameter in several], group)
-            collector.enter(REDUCING)
-            try:
+            with collector.within(REDUCING):
                 return original(optimizer, given, *args, **kwargs)
-            finally:
-                collector.leave(REDUCING)
 
         setattr(cls, method, reduction)
 
@@ -241,6 +235,6 @@ def _reader(parameter: Any, held: list[Any]) -> Callable[[], Any]:
         values = (held[0] if alive is None else alive).detach()
         if not values.is_floating_point():
             raise ValueError("no real numbers")
-        return values.reshape(-1)[:_MOST_VALUES].float().cpu().numpy()
+        return values.reshape(-1)[:MOST_VALUES].float().cpu().numpy()
 
     return read
