@@ -47,137 +47,75 @@ def seen(lines: Sequence[str], proofs: dict[str, str]) -> Seen:
 PROOF = "world size 4: 2 hosts x 2 ranks, MPI"
 
 
-@pytest.mark.parametrize(
-    ("name", "ending", "ranks", "lines", "proofs", "state", "reason"),
-    [
-        ("proven", GOOD, 2, [], {"algo-1": PROOF}, "succeeded", ""),
-        (
-            "no proof",
-            GOOD,
-            2,
-            [],
-            {},
-            "not proven",
-            "completed, but no line of its output proves world size 4",
-        ),
-        (
-            "no proof from hosts that are jobs of their own",
-            GOOD,
-            0,
-            ["mpirun noticed that rank 3 went"],
-            {},
-            "not proven",
-            (
-                "completed, but no line of its output proves world size 4 (2 jobs of world size 1 "
-                "where one of 4 was expected; rank 3 was killed)"
-            ),
-        ),
-        (
-            "a rank failed and the toolkit could not say so",
-            GOOD,
-            2,
-            ['launch: failure: {"rank": 3, "host": "algo-2", "reason": "KeyError"}'],
-            {"algo-1": PROOF},
-            "failed",
-            "rank 3 on algo-2 failed first: KeyError (the containers ended with 0 all the same)",
-        ),
-        (
-            "a proof of another size",
-            GOOD,
-            2,
-            [],
-            {"algo-1": "world size 2: 1 host x 2 ranks, MPI"},
-            "not proven",
-            (
-                "completed, but it proved another job: world size 2: 1 host x 2 ranks, MPI; "
-                "expected world size 4 on 2 hosts"
-            ),
-        ),
-        (
-            "the right size on one host",
-            GOOD,
-            2,
-            [],
-            {"algo-1": "world size 4: 1 host x 4 ranks, MPI"},
-            "not proven",
-            (
-                "completed, but it proved another job: world size 4: 1 host x 4 ranks, MPI; "
-                "expected world size 4 on 2 hosts"
-            ),
-        ),
-        (
-            "each host proved a job of its own",
-            GOOD,
-            0,
-            [],
-            {
-                "algo-1": "world size 1: 1 host x 1 rank, MPI",
-                "algo-2": "world size 1: 1 host x 1 rank, MPI",
-            },
-            "not proven",
-            (
-                "completed, but as 2 jobs instead of one (algo-1: world size 1: 1 host x 1 rank, "
-                "MPI, algo-2: world size 1: 1 host x 1 rank, MPI)"
-            ),
-        ),
-        (
-            "hosts that are jobs of their own fail",
-            Ending("algo-2", 1, "algo-2 ended with 1"),
-            0,
-            ['launch: failure: {"rank": 0, "host": "algo-2", "reason": "expected world size 4"}'],
-            {},
-            "failed",
-            (
-                "2 jobs of world size 1 where one of 4 was expected: algo-2 ended with 1: rank 0 "
-                "on algo-2 failed first: expected world size 4"
-            ),
-        ),
-        (
-            "a known line explains it",
-            Ending("algo-1", 1, "algo-1 ended with code 1"),
-            2,
-            ["mpirun noticed that rank 3 went"],
-            {},
-            "failed",
-            "algo-1 ended with code 1: rank 3 was killed",
-        ),
-        (
-            "a rank's traceback explains it",
-            Ending("algo-1", 1, "algo-1 ended with code 1"),
-            2,
-            [
-                "[1,3]<stderr>:Traceback (most recent call last):",
-                '[1,3]<stderr>:  File "train.py", line 1',
-                "[1,3]<stderr>:ValueError: boom",
-                "Traceback (most recent call last):",
-                "ExecuteUserScriptError: of the toolkit",
-            ],
-            {},
-            "failed",
-            "algo-1 ended with code 1: rank 3 on algo-1: ValueError: boom",
-        ),
-        (
-            "where a host was killed the rest is a consequence",
-            Ending("algo-2", 137, "algo-2 ended with code 137 (SIGKILL)"),
-            2,
-            ["mpirun noticed that rank 3 went"],
-            {},
-            "failed",
-            "algo-2 ended with code 137 (SIGKILL)",
-        ),
-    ],
-)
-def test_judged(
-    name: str,
-    ending: Ending,
-    ranks: int,
-    lines: list[str],
-    proofs: dict[str, str],
-    state: str,
-    reason: str,
-) -> None:
+# the ending; ranks a host (0: each is a job of its own); lines; proofs; state; reason
+CASES = {
+    "proven": (GOOD, 2, [], {"algo-1": PROOF}, "succeeded", ""),
+    "no proof": (
+        GOOD, 2, [], {}, "not proven",
+        "completed, but no line of its output proves world size 4",
+    ),
+    "no proof from hosts that are jobs of their own": (
+        GOOD, 0, ["mpirun noticed that rank 3 went"], {}, "not proven",
+        ("completed, but no line of its output proves world size 4 (2 jobs of world size 1 "
+        "where one of 4 was expected; rank 3 was killed)"),
+    ),
+    "a rank failed and the toolkit could not say so": (
+        GOOD, 2, ['launch: failure: {"rank": 3, "host": "algo-2", "reason": "KeyError"}'],
+        {"algo-1": PROOF}, "failed",
+        "rank 3 on algo-2 failed first: KeyError (the containers ended with 0 all the same)",
+    ),
+    "a proof of another size": (
+        GOOD, 2, [], {"algo-1": "world size 2: 1 host x 2 ranks, MPI"}, "not proven",
+        ("completed, but it proved another job: world size 2: 1 host x 2 ranks, MPI; expected "
+        "world size 4 on 2 hosts"),
+    ),
+    "the right size on one host": (
+        GOOD, 2, [], {"algo-1": "world size 4: 1 host x 4 ranks, MPI"}, "not proven",
+        ("completed, but it proved another job: world size 4: 1 host x 4 ranks, MPI; expected "
+        "world size 4 on 2 hosts"),
+    ),
+    "each host proved a job of its own": (
+        GOOD, 0, [],
+        dict.fromkeys(("algo-1", "algo-2"), "world size 1: 1 host x 1 rank, MPI"),
+        "not proven",
+        ("completed, but as 2 jobs instead of one (algo-1: world size 1: 1 host x 1 rank, MPI,"
+        " algo-2: world size 1: 1 host x 1 rank, MPI)"),
+    ),
+    "hosts that are jobs of their own fail": (
+        Ending("algo-2", 1, "algo-2 ended with 1"), 0,
+        ['launch: failure: {"rank": 0, "host": "algo-2", "reason": "expected world size 4"}'],
+        {}, "failed",
+        ("2 jobs of world size 1 where one of 4 was expected: algo-2 ended with 1: rank 0 on "
+        "algo-2 failed first: expected world size 4"),
+    ),
+    "a known line explains it": (
+        Ending("algo-1", 1, "algo-1 ended with code 1"), 2, ["mpirun noticed that rank 3 went"],
+        {}, "failed",
+        "algo-1 ended with code 1: rank 3 was killed",
+    ),
+    "a rank's traceback explains it": (
+        Ending("algo-1", 1, "algo-1 ended with code 1"), 2,
+        [
+            "[1,3]<stderr>:Traceback (most recent call last):",
+            '[1,3]<stderr>:  File "train.py", line 1', "[1,3]<stderr>:ValueError: boom",
+            "Traceback (most recent call last):", "ExecuteUserScriptError: of the toolkit",
+        ],
+        {}, "failed",
+        "algo-1 ended with code 1: rank 3 on algo-1: ValueError: boom",
+    ),
+    "where a host was killed the rest is a consequence": (
+        Ending("algo-2", 137, "algo-2 ended with code 137 (SIGKILL)"), 2,
+        ["mpirun noticed that rank 3 went"], {}, "failed",
+        "algo-2 ended with code 137 (SIGKILL)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_end_is_judged_with_its_reason(case: str) -> None:
+    ending, ranks, lines, proofs, state, reason = CASES[case]
     found = judged(AttemptEnd(ENDED, ending), seen(lines, proofs), FOUR, hosts(ranks), None)
-    assert (found.state, found.reason) == (state, reason), name
+    assert (found.state, found.reason) == (state, reason)
 
 
 def test_a_time_limit_is_named() -> None:
