@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import PENDING, JobDefinition, JobHandle
 from launchers.core.model.problems import (
     InDoubtError,
@@ -275,19 +276,14 @@ def _intended(
 def _sent_elsewhere(begun: Entry) -> Problem:
     """A job of the intent may be there already, where this request does not go."""
     where = ", ".join(str(begun.details[key]) for key in _WHERE if begun.details.get(key))
-    return Problem(
-        begun.name,
-        f"begun before in {where}, where it may have been sent",
-        "the same place",
-        "give the same account or project, and the same --region; `launch status` says whether "
-        "the job is there",
-        rule="intent-elsewhere",
+    return RULES["intent-elsewhere"].at(
+        begun.name, f"begun before in {where}, where it may have been sent"
     )
 
 
 def _unfilled(definition: JobDefinition) -> list[Problem]:
     return [
-        Problem(item.path, f"the placeholder {item.value}", item.fill, rule="placeholder-left")
+        RULES["placeholder-left"].at(item.path, f"the placeholder {item.value}", item.fill)
         for item in definition.placeholders
         if not item.at_sending
     ]

@@ -22,6 +22,7 @@ from launchers.core.rules.environment import problems_in_names
 from launchers.core.rules.secrets import HERE, problems_in_secrets, with_whole_paths
 from launchers.core.source.script import JobSource, Source
 from launchers.core.spec.value_types import format_duration
+from launchers.local.catalogue import RULES
 from launchers.local.job_folder import JobFolder
 from launchers.local.options import LocalJob
 from launchers.local.python_environment import PythonEnvironment, inspect
@@ -186,13 +187,12 @@ def _no_script(job: LocalJob, shared: Source) -> Problem:
     """In the clouds the shared script is the default; here nobody means to train on digits who
     only left a word out."""
     in_file = ", or put `script: train.py` into the file" if job.origins else ""
-    return Problem(
+    return RULES["script-missing"].at(
         "SCRIPT",
         "none",
         "the training script to run",
         f"`launch local train.py` runs yours{in_file}; `launch init` writes one to begin with; "
         f"the shared classifier is {_shortest(shared.folder / shared.script)}",
-        rule="script-missing",
     )
 
 
@@ -212,24 +212,21 @@ def _gpu_problems(job: LocalJob, gpus: int, processes: int, visible: int) -> lis
     problems = []
     if gpus * job.instances > visible:
         problems.append(
-            Problem(
+            RULES["local-gpus"].at(
                 "--gpus",
                 f"{counted(job.instances, 'host')} x {counted(gpus, 'GPU')}",
                 f"at most {counted(visible, 'GPU')}, which this machine shows",
                 f"--gpus {visible // job.instances}",
-                rule="local-gpus",
             )
         )
     problems += rank_problems(processes, gpus, ", or --gpus 0 for the CPU")
     if processes < gpus:
         problems.append(
-            Problem(
+            RULES["ranks-below-gpus"].at(
                 "--processes",
                 f"{processes} ranks on {gpus} GPUs",
                 "one rank a GPU",
                 f"{gpus - processes} stay idle on each host",
-                "warning",
-                rule="ranks-below-gpus",
             )
         )
     return problems
@@ -243,12 +240,5 @@ def _horovod_problems(python: PythonEnvironment, source: Source, world_size: int
     if world_size == 1 and not uses:
         return []
     return [
-        Problem(
-            "--python",
-            f"{python.path} ({python.origin}) has no Horovod",
-            "a Python with Horovod",
-            "name one with --python PATH, or run `make demo` in a clone of launch and use its "
-            ".venv/bin/python (it compiles Horovod, minutes)",
-            rule="local-no-horovod",
-        )
+        RULES["local-no-horovod"].at("--python", f"{python.path} ({python.origin}) has no Horovod")
     ]

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.jobs.follow import wait_for_end
 from launchers.cli.jobs.submission import MOST_AT_ONCE
 from launchers.cli.options import Given
@@ -242,19 +243,14 @@ def _same_name(rows: list[_Row], problems: list[Problem]) -> None:
         before = seen.setdefault(row.prepared.definition.name, index)
         if before != index:
             problems.append(
-                Problem(
-                    f"sweep[{index}]",
-                    f"the same job as [{before}]",
-                    "jobs that differ",
-                    "remove one of the two",
-                    rule="sweep-twice",
+                RULES["sweep-twice"].at(
+                    f"sweep[{index}]", f"the same job as [{before}]", fix="remove one of the two"
                 )
             )
 
 
 def _refused(chosen: Provider, mode: str) -> Problem:
     if mode == "docker":
-        fix = "rehearse one of the jobs by its own flags, with --no-file"
-        return Problem("--dry-run=docker", "a sweep", "one job", fix, rule="sweep-rehearsal")
+        return RULES["sweep-rehearsal"].at("--dry-run=docker", "a sweep")
     found = f"launch {chosen.name}"
-    return Problem("sweep", found, "a provider on a cloud", "launch sagemaker", rule="sweep-local")
+    return RULES["sweep-local"].at("sweep", found)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.jobs.rehearse import (
     given_options,
     refuse_without_docker,
@@ -17,7 +18,7 @@ from launchers.cli.options import given_job, job_flags
 from launchers.cli.show.output import say, say_plan, say_problems
 from launchers.cli.values import Verb
 from launchers.core import pipeline
-from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
+from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, errors
 from launchers.core.provider import Provider
 from launchers.core.registry import provider
 
@@ -78,10 +79,7 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
 
         return run_sweep(chosen, given, values, mode)
     if values.get("max_parallel"):
-        expected = "a launch.yaml with `sweep:`"
-        raise LaunchError(
-            Problem("--max-parallel", "one job", expected, "leave it out", rule="flag-sweep")
-        )
+        raise LaunchError(RULES["flag-sweep"].at("--max-parallel", "one job"))
     online = mode == "run" and chosen.charges_money
     prepared = pipeline.prepare(chosen, given.job, again, online, ignored)
     say_plan(prepared.plan, chosen.title, given.read_from, sends=mode == "run")
@@ -125,9 +123,7 @@ def _mode(dry_run: str | None) -> str:
         return "run"
     if dry_run in ("print", "docker"):
         return dry_run
-    raise LaunchError(
-        Problem("--dry-run", dry_run, "--dry-run or --dry-run=docker", rule="flag-value")
-    )
+    raise LaunchError(RULES["flag-value"].at("--dry-run", dry_run, "--dry-run or --dry-run=docker"))
 
 
 def _print_document(prepared: pipeline.Prepared, form: str) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 
+from launchers.core.catalogue import RULES
 from launchers.core.credentials.search import looks_like_credential
 from launchers.core.model.problems import Problem, did_you_mean
 
@@ -52,7 +54,7 @@ def wrong_type(value: object, kind: str, path: str) -> Problem:
         fix = "write it without quotes"
     elif kind == "text" and isinstance(value, (bool, int, float)):
         fix = "write it in quotes"
-    return Problem(path, shown(value), kind, fix, rule="model-type")
+    return RULES["model-type"].at(path, shown(value), kind, fix)
 
 
 def not_one_of(allowed: Collection[str], value: str, path: str, otherwise: str = "") -> Problem:
@@ -60,7 +62,7 @@ def not_one_of(allowed: Collection[str], value: str, path: str, otherwise: str =
     few = len(allowed) <= 8
     expected = f"one of {', '.join(allowed)}" if few else f"one of {len(allowed)} known names"
     fix = did_you_mean(value, allowed) or otherwise
-    return Problem(path, shown(value), expected, fix, rule="model-enum")
+    return RULES["model-enum"].at(path, shown(value), expected, fix)
 
 
 def unknown_key(structure: str, key: str, members: Members, root: str, path: str) -> Problem:
@@ -78,9 +80,7 @@ def unknown_key(structure: str, key: str, members: Members, root: str, path: str
     fix = f"it belongs at {' or '.join(homes[:3])}" if homes else near
     if not fix and path != "$":
         fix = f"its keys are {', '.join(own)}"
-    return Problem(
-        place(path, key), "an unknown key", f"a key of {structure}", fix, rule="model-key"
-    )
+    return RULES["model-key"].at(place(path, key), "an unknown key", f"a key of {structure}", fix)
 
 
 def _homes(key: str, members: Members, root: str) -> list[str]:
@@ -105,4 +105,4 @@ def without_value(problem: Problem) -> Problem:
     found = "a value with a line break" if "line break" in problem.found else "another value"
     if problem.rule == "model-type":
         found = "a value that is not text"
-    return Problem(problem.path, found, problem.expected, problem.fix, rule=problem.rule)
+    return replace(problem, found=found)

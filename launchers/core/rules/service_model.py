@@ -17,11 +17,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
+from launchers.core.model.rules import Rule
 from launchers.core.rules.model_check import (
     not_one_of,
     place,
@@ -134,11 +137,11 @@ class ServiceModel:
             elif shape["type"] == "map":
                 yield from self._in_map(name, shape, value, path)
         elif isinstance(value, list):
-            yield from _outside(shape, len(value), path, "model-length", "entry", "entries")
+            yield from _outside(shape, len(value), path, RULES["model-length"], "entry", "entries")
             for index, entry in enumerate(value):
                 yield from self._problems(shape["member"], entry, f"{path}[{index}]")
         elif isinstance(value, int) and not is_truth:
-            yield from _outside(shape, value, path, "model-range")
+            yield from _outside(shape, value, path, RULES["model-range"])
 
     def _in_structure(
         self, name: str, shape: Shape, value: dict[Any, object], path: str
@@ -154,41 +157,38 @@ class ServiceModel:
             missing = [member for member in missing if problem.fix != f"did you mean {member}?"]
             yield problem
         for key in missing:
-            yield Problem(
-                place(path, key), "missing", self._kind(members[key]), rule="model-missing"
-            )
+            yield RULES["model-missing"].at(place(path, key), "missing", self._kind(members[key]))
         for group in shape.get("one_of", ()):
             given = [key for key in value if key in group]
             if len(given) > 1:
-                yield Problem(path, " and ".join(given), "one of the two", rule="model-one-of")
+                yield RULES["model-one-of"].at(path, " and ".join(given))
 
     def _in_member(self, name: str, key: str, value: object, path: str) -> Iterator[Problem]:
         shape = self.shapes[name]
         if key in shape.get("output_only", ()):
-            found, expected = "a field that only the service sets", "no such key in a request"
-            fix = "the service ignores it"
-            yield Problem(path, found, expected, fix, "warning", "model-output-only")
+            yield RULES["model-output-only"].at(path, "a field that only the service sets")
         member = shape["members"][key]
         problems = self._problems(member, value, path)
         yield from map(without_value, problems) if self._hidden(name, key) else problems
         empty = value in ("", []) and self.content.get("empty_is_missing")
         if empty and key in shape.get("required", ()):
-            yield Problem(path, "empty", self._kind(member), rule="model-missing")
+            yield RULES["model-missing"].at(path, "empty", self._kind(member))
 
     def _in_map(
         self, name: str, shape: Shape, value: dict[Any, object], path: str
     ) -> Iterator[Problem]:
-        yield from _outside(shape, len(value), path, "model-length", "entry", "entries")
+        yield from _outside(shape, len(value), path, RULES["model-length"], "entry", "entries")
         for key, entry in value.items():
             where = place(path, key)
             for problem in self._problems(shape["key"], key, where):
-                found = f"a key: {problem.found}"
-                yield Problem(where, found, problem.expected, problem.fix, rule=problem.rule)
+                yield replace(problem, path=where, found=f"a key: {problem.found}")
             problems = self._problems(shape["value"], entry, where)
             yield from map(without_value, problems) if self._hidden(name, "value") else problems
 
     def _in_text(self, name: str, shape: Shape, value: str, path: str) -> Iterator[Problem]:
-        outside = list(_outside(shape, len(value), path, "model-length", "character", "characters"))
+        outside = list(
+            _outside(shape, len(value), path, RULES["model-length"], "character", "characters")
+        )
         yield from outside
         if "enum" in shape:
             if value not in shape["enum"]:
@@ -201,7 +201,7 @@ class ServiceModel:
         json_name = self._json_name(key)
         if json_name != key and json_name in self.shapes[name]["members"]:
             found, fix = "a key as the Python client spells it", f"did you mean {json_name}?"
-            return Problem(place(path, key), found, "the JSON name", fix, rule="model-key")
+            return RULES["model-key"].at(place(path, key), found, "the JSON name", fix)
         return unknown_key(name, key, self._members, self.root, path)
 
     def _members(self, name: str) -> Iterator[tuple[str, str, str | None]]:
@@ -221,11 +221,11 @@ def _not_matching(pattern: str, value: str, path: str) -> Problem:
     found = f"a line break in {shown(value)}" if set(value) & _LINE_BREAKS else shown(value)
     any_line = pattern in (".*", ".+")
     expected = "text without line breaks" if any_line else f"text that matches {pattern}"
-    return Problem(path, found, expected, rule="model-pattern")
+    return RULES["model-pattern"].at(path, found, expected)
 
 
 def _outside(
-    shape: Shape, number: int, path: str, rule: str, unit: str = "", units: str = ""
+    shape: Shape, number: int, path: str, rule: Rule, unit: str = "", units: str = ""
 ) -> Iterator[Problem]:
     """A problem where ``number`` (a value, or a length in ``units``) is out of bounds."""
     least, most = shape.get("min"), shape.get("max")
@@ -236,4 +236,4 @@ def _outside(
     else:
         bounds = f"{least} to {most}"
     found = f"{number} {unit if number == 1 else units}".rstrip()
-    yield Problem(path, found, f"{bounds} {units}".rstrip(), rule=rule)
+    yield rule.at(path, found, f"{bounds} {units}".rstrip())

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.paths import entrypoints_folder
 from launchers.core.source.bundle import SourceBundle, scan
@@ -102,12 +103,11 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
     if job.script is None:
         if job.source is not None:
             return Source(Path(job.source), ""), [
-                Problem(
+                RULES["script-missing"].at(
                     "SCRIPT",
                     "none",
                     "the script in --source that runs",
                     f"name it: {job.source.rstrip('/')}/train.py",
-                    rule="script-missing",
                 )
             ]
         return Source(entrypoints_folder(), SHARED_SCRIPT, shared=True), []
@@ -122,12 +122,8 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
     if not script.is_file():
         found = "a folder" if script.is_dir() else "no such file"
         return Source(script.parent, script.name), [
-            Problem(
-                "SCRIPT",
-                f"{job.script} ({found})",
-                "a Python file",
-                _near(script),
-                rule="script-missing",
+            RULES["script-missing"].at(
+                "SCRIPT", f"{job.script} ({found})", "a Python file", _near(script)
             )
         ]
     folder = folder if job.source is not None else script.parent
@@ -136,12 +132,8 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
         relative = script.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
         problems.append(
-            Problem(
-                "SCRIPT",
-                f"{job.script} is not below {folder}",
-                "a script in --source",
-                f"--source {script.parent}",
-                rule="script-outside-source",
+            RULES["script-outside-source"].at(
+                "SCRIPT", f"{job.script} is not below {folder}", fix=f"--source {script.parent}"
             )
         )
         relative = script.name
@@ -160,19 +152,15 @@ def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:
     problems = [problem] if problem else []
     if job.script is not None:
         problems.append(
-            Problem(
-                "SCRIPT and -m",
-                f"{job.script} and {module}",
-                "one of the two",
-                "leave out `script` or `module`",
-                rule="script-and-module",
+            RULES["script-and-module"].at(
+                "SCRIPT and -m", f"{job.script} and {module}", fix="leave out `script` or `module`"
             )
         )
     return Source(folder, file, module=module), problems
 
 
 def _no_source(folder: str | Path) -> Problem:
-    return Problem("--source", str(folder), "a folder that exists", rule="source-missing")
+    return RULES["source-missing"].at("--source", str(folder))
 
 
 def _requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:
@@ -182,12 +170,7 @@ def _requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:
     if path.is_file():
         return path, []
     return path, [
-        Problem(
-            "--requirements",
-            f"{job.requirements} (no such file)",
-            "a requirements file",
-            rule="requirements-missing",
-        )
+        RULES["requirements-missing"].at("--requirements", f"{job.requirements} (no such file)")
     ]
 
 

@@ -11,6 +11,7 @@ from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.rules.environment import problems_in_names
 from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import JobSource
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.account import account_of
 from launchers.sagemaker.planning.hyperparameters import shown_arguments_problems
@@ -57,12 +58,11 @@ def _problems(job: SageMakerJob, processes: int, machine: MachineChoice) -> list
     problems += rank_problems(processes, machine.gpus)
     if job.spot and job.max_wait is None:
         problems.append(
-            Problem(
+            RULES["spot-wait"].at(
                 "--max-wait",
                 "missing",
                 "a time of at least --max-runtime, since --spot is on",
                 "it counts waiting and running together",
-                rule="spot-wait",
             )
         )
     return problems
@@ -73,13 +73,7 @@ def _isolation(job: SageMakerJob) -> list[Problem]:
         return []
     refused = [("--secret", job.secrets), ("--requirements", job.requirements)]
     return [
-        Problem(
-            "--isolate",
-            f"together with {flag}",
-            "one of the two",
-            "containers without a network can fetch neither secrets nor packages",
-            rule="isolation",
-        )
+        RULES["isolation"].at("--isolate", f"together with {flag}")
         for flag, value in refused
         if value
     ]

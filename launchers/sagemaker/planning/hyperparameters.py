@@ -15,6 +15,7 @@ from launchers.core.analysis.argument_pairs import NUMBER, named
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.source.script import Source
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     CODE_PATH,
     GUARD,
@@ -63,13 +64,7 @@ def _program(source: Source) -> dict[str, str]:
 def shown_arguments_problems(arguments: Sequence[str]) -> list[Problem]:
     """Arguments that would be read as an instruction to the toolkit."""
     return [
-        Problem(
-            f"-- --{name}",
-            "a name that begins with sagemaker_",
-            "another name",
-            "the container's toolkit takes such names for itself",
-            rule="argument-reserved",
-        )
+        RULES["argument-reserved"].at(f"-- --{name}", "a name that begins with sagemaker_")
         for name, _ in named(arguments)
         if name.startswith("sagemaker_")
     ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from launchers.core.analysis.keras_choice import Stack, stack_of_image
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.planning.machine_choice import MachineChoice
@@ -62,10 +63,5 @@ def _clash(job: SageMakerJob) -> tuple[Problem, ...]:
     if job.options.framework is None:
         return ()
     return (
-        Problem(
-            "--framework",
-            f"{job.options.framework} together with --image",
-            "one of the two",
-            rule="image-twice",
-        ),
+        RULES["image-twice"].at("--framework", f"{job.options.framework} together with --image"),
     )

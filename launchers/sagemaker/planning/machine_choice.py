@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
 from launchers.core.planning import machine_choice as core
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.tables import machines
 
@@ -47,12 +48,8 @@ def _named(job: SageMakerJob, name: str) -> MachineChoice:
         problem = core.unknown_machine(name, what, hint)
         return MachineChoice(name, job.gpus or 0, "--machine", problems=(problem,))
     if found.accelerator:
-        problem = Problem(
-            "--machine",
-            f"{name} has {found.accelerator} and no GPU",
-            "a machine with NVIDIA GPUs, or one without accelerators",
-            "Horovod cannot use it; see `launch machines`",
-            rule="machine-accelerator",
+        problem = RULES["machine-accelerator"].at(
+            "--machine", f"{name} has {found.accelerator} and no GPU"
         )
         return MachineChoice(found.name, found.gpus, "--machine", found, (problem,))
     if job.gpus is None or job.gpus == found.gpus:

@@ -20,6 +20,7 @@ from launchers.core.pipeline import Prepared, prepare
 from launchers.core.records.nonce import filled, new_nonce
 from launchers.core.sdk import gate as sdk_gate
 from launchers.core.spec.job import JobSpec
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.tables import images
@@ -109,11 +110,8 @@ def _in_region_of(job: JobSpec, session: Any) -> JobSpec:
     region = session.boto_region_name
     if job.region not in (None, region):
         raise LaunchError(
-            Problem(
-                "region",
-                f"{job.region}, and a sagemaker_session in {region}",
-                "the same region in both",
-                rule="estimator-region",
+            RULES["estimator-region"].at(
+                "region", f"{job.region}, and a sagemaker_session in {region}"
             )
         )
     return replace(job, region=region)
@@ -126,14 +124,7 @@ def _framework(prepared: Prepared) -> str:
 
 def _placeholders(prepared: Prepared) -> list[Problem]:
     return [
-        Problem(
-            placeholder.path,
-            f"the placeholder {placeholder.value}",
-            "a value of your own account",
-            "in a notebook: job(..., role=sagemaker.get_execution_role(), "
-            "bucket=sagemaker.Session().default_bucket(), region=...)",
-            rule="placeholder",
-        )
+        RULES["placeholder"].at(placeholder.path, f"the placeholder {placeholder.value}")
         for placeholder in prepared.definition.placeholders
         if not placeholder.at_sending
     ]
@@ -141,13 +132,7 @@ def _placeholders(prepared: Prepared) -> list[Problem]:
 
 def _fields_without_argument(document: Mapping[str, Any]) -> list[Problem]:
     return [
-        Problem(
-            f"$.{path}",
-            "a field of the job",
-            "one that the SageMaker SDK's estimator has an argument for",
-            "leave it out, or send the job with `launch sagemaker`",
-            rule="estimator-field",
-        )
+        RULES["estimator-field"].at(f"$.{path}", "a field of the job")
         for path in _paths(document)
         if path not in ARGUMENTS
     ]
@@ -172,19 +157,15 @@ def _refused(overrides: Mapping[str, Any], base: type) -> list[Problem]:
     problems = []
     for name in overrides:
         if name in decided:
-            fix = "say it in job(...)"
-            problems.append(
-                Problem(name, "an override", "the job's own value", fix, rule="override-decided")
-            )
+            problems.append(RULES["override-decided"].at(name, "an override"))
         elif name not in known:
             free = sorted(known - decided)
             problems.append(
-                Problem(
+                RULES["override-unknown"].at(
                     name,
                     "no argument of the SDK's estimator, which would drop it without an error",
                     f"one of {', '.join(free)}",
                     did_you_mean(name, free),
-                    rule="override-unknown",
                 )
             )
     return problems

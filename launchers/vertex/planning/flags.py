@@ -11,6 +11,7 @@ from typing import Any
 
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.core.spec.value_types import Size
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES, MOUNT, OUR_LABELS, SCHEME
 from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.account import BUCKET_VARIABLE, Account
@@ -73,18 +74,14 @@ def boot_disk(text: str | None) -> tuple[dict[str, Any] | None, list[Problem]]:
     kind, colon, size = text.rpartition(":")
     if size in BOOT_DISK_TYPES and kind:
         fix = f"--boot-disk {size}:{kind}"
-        return None, [Problem("--boot-disk", text, "TYPE:GB", fix, rule="boot-disk")]
+        return None, [RULES["boot-disk"].at("--boot-disk", text, "TYPE:GB", fix)]
     kind = size if size in BOOT_DISK_TYPES else kind
     problems = []
     if colon and kind not in BOOT_DISK_TYPES:
         expected = "one of " + ", ".join(BOOT_DISK_TYPES)
         problems.append(
-            Problem(
-                "--boot-disk",
-                kind or text,
-                expected,
-                did_you_mean(kind, BOOT_DISK_TYPES),
-                rule="boot-disk",
+            RULES["boot-disk"].at(
+                "--boot-disk", kind or text, expected, did_you_mean(kind, BOOT_DISK_TYPES)
             )
         )
     try:
@@ -94,7 +91,7 @@ def boot_disk(text: str | None) -> tuple[dict[str, Any] | None, list[Problem]]:
         usual = kind or BOOT_DISK_TYPES[0]
         fix = f"--boot-disk {usual}:{BOOT_DISK_GB[0]}" if usual in BOOT_DISK_TYPES else ""
         expected = f"TYPE:GB, from {BOOT_DISK_GB[0]} to {BOOT_DISK_GB[1]} GB"
-        problems.append(Problem("--boot-disk", text, expected, fix, rule="boot-disk"))
+        problems.append(RULES["boot-disk"].at("--boot-disk", text, expected, fix))
     return None, problems
 
 
@@ -103,23 +100,18 @@ def problems_in_account(account: Account) -> list[Problem]:
     problems = []
     if not _PROJECT.fullmatch(account.project):
         problems.append(
-            Problem(
-                account.project_origin,
-                account.project,
-                "a project's ID: 6 to 30 lower case letters, digits and hyphens",
-                _project_fix(account.project),
-                rule="project-id",
+            RULES["project-id"].at(
+                account.project_origin, account.project, fix=_project_fix(account.project)
             )
         )
     zone = _ZONE.fullmatch(account.location)
     if account.location not in locations.load():
         problems.append(
-            Problem(
+            RULES["location"].at(
                 account.location_origin,
                 f"{account.location}, a zone" if zone else account.location,
                 "a location of Vertex AI, such as us-central1",
                 f"--location {zone[1]}" if zone else locations.suggestion(account.location),
-                rule="location",
             )
         )
     return [*problems, *_bucket_problems(account)]
@@ -146,11 +138,7 @@ def _bucket_problems(account: Account) -> list[Problem]:
         fix = f"--bucket gs://{account.bucket.removeprefix('gs:').strip('/')}"
     elif _BUCKET.fullmatch(account.bucket.lower()):
         fix = "a bucket's name has lower case letters, digits, hyphens, underscores and dots"
-    return [
-        Problem(
-            path, account.bucket, "a Cloud Storage bucket: gs://BUCKET", fix, rule="bucket-address"
-        )
-    ]
+    return [RULES["bucket-address"].at(path, account.bucket, fix=fix)]
 
 
 def _place_problems(job: VertexJob) -> list[Problem]:
@@ -171,55 +159,32 @@ def _is_folder(place: str, *starts: str) -> bool:
 
 
 def _no_folder(flag: str, place: str, fix: str) -> Problem:
-    return Problem(
-        flag, place, "a folder in a bucket: gs://BUCKET/FOLDER", fix, rule="bucket-folder"
-    )
+    return RULES["bucket-folder"].at(flag, place, fix=fix)
 
 
 def _scheduling_problems(job: VertexJob) -> list[Problem]:
     problems = []
     if job.spot and job.options.flex_start:
-        problems.append(
-            Problem(
-                "--flex-start",
-                "together with --spot",
-                "one of the two",
-                "a job has one scheduling strategy",
-                rule="spot-flex-start",
-            )
-        )
+        problems.append(RULES["spot-flex-start"].at("--flex-start", "together with --spot"))
     if job.max_wait is not None and not job.options.flex_start:
         problems.append(
-            Problem(
+            RULES["max-wait"].at(
                 "--max-wait",
                 "without --flex-start",
                 "--flex-start, or no --max-wait",
                 "only a job that queues for its machines has a longest wait",
-                rule="max-wait",
             )
         )
     if job.options.network and job.options.network_attachment:
         problems.append(
-            Problem(
-                "--network-attachment",
-                "together with --network",
-                "one of the two",
-                "a job is in a peered network or has a Private Service Connect interface",
-                rule="network-twice",
-            )
+            RULES["network-twice"].at("--network-attachment", "together with --network")
         )
     return problems
 
 
 def _label_problems(job: VertexJob) -> list[Problem]:
     return [
-        Problem(
-            f"--tag {name}",
-            f"begins with {OUR_LABELS}",
-            "a name of your own",
-            "by these labels the launcher finds its jobs again",
-            rule="label-reserved",
-        )
+        RULES["label-reserved"].at(f"--tag {name}", f"begins with {OUR_LABELS}")
         for name in job.tags
         if name.startswith(OUR_LABELS)
     ]
@@ -229,22 +194,18 @@ def _reduction_problems(job: VertexJob) -> list[Problem]:
     options = job.options
     if options.reduction_server_machine and options.reduction_servers is None:
         return [
-            Problem(
-                "--reduction-server-machine",
-                "without --reduction-servers",
-                "--reduction-servers N",
-                rule="reduction-servers",
+            RULES["reduction-servers"].at(
+                "--reduction-server-machine", "without --reduction-servers", "--reduction-servers N"
             )
         ]
     if options.reduction_servers is None or job.instances > 1:
         return []
     return [
-        Problem(
+        RULES["reduction-servers"].at(
             "--reduction-servers",
             f"{options.reduction_servers} for one host",
             "several hosts, between which they add up gradients",
             "they would cost and do nothing",
-            "warning",
-            rule="reduction-servers",
+            severity="warning",
         )
     ]

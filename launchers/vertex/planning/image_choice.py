@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
 from launchers.core.records.pushed_image import last_pushed
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.account import Account
 
@@ -59,12 +60,10 @@ def build_line(account: Account) -> str:
 
 def image_missing(account: Account) -> Problem:
     """A submission without an image."""
-    return Problem(
+    return RULES["image-missing"].at(
         "--image",
         "none, and none was pushed from this machine",
-        "an image with Horovod, which no prebuilt one of Vertex AI has",
-        f"build and push ours: {build_line(account)}",
-        rule="image-missing",
+        fix=f"build and push ours: {build_line(account)}",
     )
 
 
@@ -90,4 +89,4 @@ def _is_amazons(uri: str) -> bool:
 
 
 def _problem(found: str, expected: str, fix: str) -> Problem:
-    return Problem("--image", found, expected, fix, rule="image-address")
+    return RULES["image-address"].at("--image", found, expected, fix)

@@ -10,6 +10,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.planning import machine_choice as core
 from launchers.core.planning.plan import counted
 from launchers.core.spec.value_types import Count
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.options import VertexJob
 from launchers.vertex.tables import machines
 
@@ -217,12 +218,11 @@ def _impossible(found: machines.Machine, asked: _Asked) -> Problem:
         expected = f"one that it takes: {found.attached_text}"
     else:
         expected = "a machine that takes accelerators (n1), or one of which they are a part"
-    return Problem(
+    return RULES["accelerator-machine"].at(
         "--accelerator",
         f"{asked.name}:{asked.count} on {found.name}",
         expected,
         _possible(asked.name, asked.count),
-        rule="accelerator-machine",
     )
 
 
@@ -243,12 +243,11 @@ def _gpus_unnamed(found: machines.Machine, gpus: int) -> Problem:
     """``--gpus`` on a machine without any of its own."""
     takes = [name for name, counts in found.attached.items() if gpus in counts]
     if takes:
-        return Problem(
+        return RULES["accelerator-machine"].at(
             "--accelerator",
             f"none; {found.name} has no GPU of its own",
             f"the type of the {counted(gpus, 'GPU')} beside it",
             "one of " + ", ".join(f"--accelerator {name}:{gpus}" for name in takes),
-            rule="accelerator-machine",
         )
     have = [*(entry.name for entry in machines.with_gpus(gpus)), *_beside_texts(gpus)]
     return core.counts_disagree(found.name, 0, gpus, have)
@@ -262,4 +261,4 @@ def _beside_texts(gpus: int) -> list[str]:
 
 
 def _problem(found: str, expected: str, fix: str) -> Problem:
-    return Problem("--accelerator", found, expected, fix, rule="accelerator-text")
+    return RULES["accelerator-text"].at("--accelerator", found, expected, fix)

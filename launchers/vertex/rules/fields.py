@@ -157,11 +157,7 @@ def _together(document: object) -> list[Problem]:
     problems = []
     if spec.get("network") and spec.get("pscInterfaceConfig"):
         problems.append(
-            RULES["network-twice"].at(
-                "$.jobSpec.network",
-                "together with pscInterfaceConfig",
-                fix="a job is peered with a network, or has an interface in it",
-            )
+            RULES["network-twice"].at("$.jobSpec.network", "together with pscInterfaceConfig")
         )
     if spec.get("reservedIpRanges") and not spec.get("network"):
         where, found = "$.jobSpec.reservedIpRanges", "without network"

@@ -16,6 +16,7 @@ from pathlib import Path
 from launchers.core.model.problems import Problem
 from launchers.core.rules.model_check import not_one_of, shown, wrong_type
 from launchers.core.rules.service_model import ServiceModel, Shape
+from launchers.vertex.catalogue import RULES
 
 # What may hold a credential is never shown.
 _HIDDEN = (("EnvVar", "value"), ("ContainerSpec", "args"), ("PythonPackageSpec", "args"))
@@ -36,7 +37,7 @@ def _text(shape: Shape, value: object, path: str) -> Iterator[Problem]:
     if not isinstance(value, str):
         yield wrong_type(value, "text", path)
     elif any("\ud800" <= character <= "\udfff" for character in value):
-        yield Problem(path, "half of a character", "text in UTF-8", rule="model-text")
+        yield RULES["model-text"].at(path, "half of a character")
 
 
 def _int32(shape: Shape, value: object, path: str) -> Iterator[Problem]:
@@ -52,19 +53,17 @@ def _integer(value: object, path: str, bits: int) -> Iterator[Problem]:
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,30}", value, re.ASCII):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        yield Problem(path, shown(value), "a whole number", rule="model-type")
+        yield RULES["model-type"].at(path, shown(value), "a whole number")
     elif not -(2**bits) <= value < 2**bits:
-        yield Problem(path, shown(value), f"a number of {bits + 1} bits", rule="model-range")
+        yield RULES["model-range"].at(path, shown(value), f"a number of {bits + 1} bits")
 
 
 def _duration(shape: Shape, value: object, path: str) -> Iterator[Problem]:
     if not isinstance(value, str) or not _DURATION.fullmatch(value):
         fix = f'write "{value}s"' if re.fullmatch(r"\d{1,9}", str(value), re.ASCII) else ""
-        yield Problem(
-            path, shown(value), 'seconds as text, such as "86400s"', fix, rule="model-type"
-        )
+        yield RULES["model-type"].at(path, shown(value), 'seconds as text, such as "86400s"', fix)
     elif abs(float(value[:-1])) > _LONGEST_DURATION:
-        yield Problem(path, shown(value), "a time below 10,000 years", rule="model-range")
+        yield RULES["model-range"].at(path, shown(value), "a time below 10,000 years")
 
 
 def _timestamp(shape: Shape, value: object, path: str) -> Iterator[Problem]:
@@ -73,7 +72,7 @@ def _timestamp(shape: Shape, value: object, path: str) -> Iterator[Problem]:
         datetime.fromisoformat(match[1] if match else "")
     except ValueError:
         expected = 'a time such as "2026-01-31T12:00:00Z"'
-        yield Problem(path, shown(value), expected, rule="model-type")
+        yield RULES["model-type"].at(path, shown(value), expected)
 
 
 def _enum(shape: Shape, value: object, path: str) -> Iterator[Problem]:
@@ -83,7 +82,7 @@ def _enum(shape: Shape, value: object, path: str) -> Iterator[Problem]:
     by_number = {str(number): name for name, number in names.items()}
     if str(value) in by_number and not isinstance(value, bool):
         name = by_number[str(value)]
-        yield Problem(path, shown(value), "a name", f"write {name}", rule="model-enum")
+        yield RULES["model-enum"].at(path, shown(value), "a name", f"write {name}")
     elif isinstance(value, str):
         yield not_one_of(list(names), value, path)
     else:
