@@ -45,7 +45,7 @@ def submit(provider: Provider, job: JobSpec) -> int:
     """As the command does it, without following."""
     try:
         prepared = pipeline.prepare(provider, job, online=True)
-        if prepared.run.standing is None:
+        if prepared.run.existing is None:
             pipeline.submit(provider, prepared)
     except LaunchError as error:
         print(error, file=sys.stderr, flush=True)

@@ -29,7 +29,7 @@ def choose_run(provider: Provider, plan: Plan, base: str, again: bool, online: b
     run = _choose(base, runs, again) if provider.charges_money else Run(base, next_run(runs))
     # Where nothing is charged for, a number that is free costs no question.
     may_ask = (again and online) or not provider.charges_money
-    if may_ask and run.standing is None and not _is_intent(runs, run):
+    if may_ask and run.existing is None and not _is_intent(runs, run):
         while provider.service.name_exists(plan, run.name):
             run = replace(run, number=run.number + 1)
     previous = inherited_checkpoint([entry for entry in runs if entry.run < run.number])

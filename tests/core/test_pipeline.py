@@ -283,9 +283,9 @@ def test_a_run_that_is_in_progress_or_has_succeeded_makes_another_needless(
     ended(first.definition.name, state)
     second = prepare(provider, job)
     assert second.definition.name == first.definition.name
-    assert second.run.standing is not None
+    assert second.run.existing is not None
     again = prepare(provider, job, again=True)
-    assert (again.run.number, again.run.standing) == (2, None)
+    assert (again.run.number, again.run.existing) == (2, None)
     assert again.run.why == f"--again; run 1: {state}"
 
 
@@ -293,9 +293,9 @@ def test_the_provider_is_asked_for_the_state_of_a_run_only_online(job: JobSpec):
     provider = memory_provider()
     first = run(provider, job)
     service_of(provider).states[first.definition.name] = JobStatus(FAILED, "no memory")
-    assert prepare(provider, job).run.standing is not None
+    assert prepare(provider, job).run.existing is not None
     found = prepare(provider, job, online=True).run
-    assert (found.number, found.standing) == (2, None)
+    assert (found.number, found.existing) == (2, None)
     assert found.why == "since run 1 is failed: no memory"
 
 

@@ -203,7 +203,7 @@ MISUSES = [
     ("a machine with other GPUs", {"gpus": 4, "machine": "ml.g5.48xlarge"}, "--machine"),
     ("a machine with Trainium", {"gpus": None, "machine": "ml.trn1.32xlarge"}, "--machine"),
     ("more ranks than GPUs", {"processes": 8}, "--processes"),
-    ("spot without a wait", {"spot": True}, "--max-wait"),
+    ("spot without a wait", {"spot": True}, "$.StoppingCondition"),
     ("a wait without spot", {"max_wait": 90000}, "$.StoppingCondition"),
     ("a wait below the run", {"spot": True, "max_wait": 60}, "$.StoppingCondition"),
     ("29 days", {"max_runtime": 29 * 86400}, "$.StoppingCondition"),
@@ -324,7 +324,11 @@ def test_a_submission_without_a_region_is_refused_and_leaves_no_job(launch: Laun
 WRONG = [
     ("--gpus 3 --max-wait 1h", ["--gpus", "MaxWaitTimeInSeconds"], "InstanceType"),
     ("--gpus 4 --processes 8 --tag aws:a=b", ["--processes", "Tags[0]"], "processes_per_host"),
-    ("--gpus 4 --spot --mpi-option -h", ["--max-wait", "custom_mpi"], "MaxWaitTime"),
+    (
+        "--gpus 4 --image x --framework tensorflow-2.12 --spot",
+        ["--framework", "MaxWait"],
+        "Training",
+    ),
     ("--gpus 4 --env LAUNCH_X=1 --max-runtime 40d", ["--env LAUNCH_X", "MaxRuntime"], "Environ"),
     ("--gpus 4 --tag aws:a=b -- --sagemaker_x 1", ["-- --sagemaker_x", "Tags[0]"], "HyperP"),
 ]

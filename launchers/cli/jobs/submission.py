@@ -62,16 +62,16 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
         from launchers.cli.show.narrator import Narrator
 
         chosen = chosen.heard_by(Narrator())
-    standing = prepared.run.standing
-    if standing is None:
+    existing = prepared.run.existing
+    if existing is None:
         _look_at_standard_input(chosen, prepared)
     told: list[int] = []
-    if standing is not None and standing.final:
-        return _show(chosen, standing, values["as_json"])
-    if standing is not None:
+    if existing is not None and existing.final:
+        return _show(chosen, existing, values["as_json"])
+    if existing is not None:
         follows = "" if values["detach"] else ", this follows it"
-        say(f"{standing.name} is in progress: nothing is sent{follows}")
-        handle = standing.handle
+        say(f"{existing.name} is in progress: nothing is sent{follows}")
+        handle = existing.handle
     else:
         try:
             # A job of this machine starts at once, and is then known and can be ended.
@@ -91,7 +91,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
                 raise
             return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
     if values["detach"] and not told:
-        return _leave(chosen, handle, prepared, standing is None, values["as_json"])
+        return _leave(chosen, handle, prepared, existing is None, values["as_json"])
     from launchers.cli.jobs.follow import follow_to_end
 
     # A job on a cloud outlives the command that follows it.

@@ -139,9 +139,9 @@ def _run_one(
         screen.changed(row)
 
     try:
-        standing = row.prepared.run.standing
-        if standing is not None:
-            row.handle, row.state, row.text = standing.handle, standing.state, standing.proof
+        existing = row.prepared.run.existing
+        if existing is not None:
+            row.handle, row.state, row.text = existing.handle, existing.state, existing.proof
         else:
             row.state = "submitting"
             screen.changed(row)

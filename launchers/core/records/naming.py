@@ -29,14 +29,14 @@ class Run:
         base: The job's name without the number; empty as long as the plan has no name.
         number: n.
         why: For the plan's line; empty where there is nothing to say.
-        standing: The ledger's job that makes a new one needless: it runs, or has succeeded.
+        existing: The ledger's job that makes a new one needless: it runs, or has succeeded.
         inherited: The run whose checkpoints this one goes on from.
     """
 
     base: str = ""
     number: int = 1
     why: str = ""
-    standing: Entry | None = None
+    existing: Entry | None = None
     inherited: Entry | None = None
 
     @property

@@ -49,23 +49,14 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
 
 
 def _problems(job: SageMakerJob, processes: int, machine: MachineChoice) -> list[Problem]:
-    problems = problems_in_names(job.environment)
-    allowed = frozenset(job.allow_values)
-    problems += problems_in_arguments(job.arguments, "--", allowed)
-    problems += shown_arguments_problems(job.arguments)
-    problems += problems_in_secrets(job.secrets, "aws", environment=job.environment)
-    problems += _isolation(job)
-    problems += rank_problems(processes, machine.gpus)
-    if job.spot and job.max_wait is None:
-        problems.append(
-            RULES["spot-wait"].at(
-                "--max-wait",
-                "missing",
-                "a time of at least --max-runtime, since --spot is on",
-                "it counts waiting and running together",
-            )
-        )
-    return problems
+    return [
+        *problems_in_names(job.environment),
+        *problems_in_arguments(job.arguments, "--", frozenset(job.allow_values)),
+        *shown_arguments_problems(job.arguments),
+        *problems_in_secrets(job.secrets, "aws", environment=job.environment),
+        *_isolation(job),
+        *rank_problems(processes, machine.gpus),
+    ]
 
 
 def _isolation(job: SageMakerJob) -> list[Problem]:

@@ -91,12 +91,6 @@ class SageMakerPlan(Plan):
         return [*channels, _channel("code", self.code, False, None)]
 
     @property
-    def metrics(self) -> Sequence[Mapping[str, str]] | None:
-        """MetricDefinitions."""
-        found = self.job.options.metrics.items()
-        return [{"Name": name, "Regex": regex} for name, regex in found] or None
-
-    @property
     def volume_size(self) -> int:
         """Of each host."""
         return self.job.options.volume_size or DEFAULT_VOLUME_GB
@@ -107,30 +101,21 @@ class SageMakerPlan(Plan):
         return self.job.max_runtime or DEFAULT_MAX_RUNTIME_SECONDS
 
     @property
-    def tags(self) -> Sequence[Mapping[str, str]] | None:
-        """Tags."""
-        return [{"Key": key, "Value": value} for key, value in self.job.tags.items()] or None
-
-    @property
-    def vpc(self) -> Mapping[str, Sequence[str]] | None:
-        """VpcConfig."""
-        options = self.job.options
-        if not options.subnets and not options.security_groups:
-            return None
-        return {"SecurityGroupIds": options.security_groups, "Subnets": options.subnets}
-
-    @property
-    def switches(self) -> Mapping[str, bool | None]:
-        """Fields that are true or not there."""
-        options = self.job.options
-        asked = {"isolate": options.isolate, "encrypt_traffic": options.encrypt_traffic}
-        return {name: on or None for name, on in {**asked, "spot": self.job.spot}.items()}
-
-    @property
-    def retry_strategy(self) -> Mapping[str, int] | None:
-        """RetryStrategy."""
-        retries = self.job.options.retries
-        return None if retries is None else {"MaximumRetryAttempts": retries}
+    def optional(self) -> Mapping[str, Any]:
+        """Parts of the request that not every job has; None where this one doesn't."""
+        job, options = self.job, self.job.options
+        vpc = {"SecurityGroupIds": options.security_groups, "Subnets": options.subnets}
+        retries = {"MaximumRetryAttempts": options.retries}
+        metrics = [{"Name": name, "Regex": regex} for name, regex in options.metrics.items()]
+        return {
+            "metrics": metrics or None,
+            "tags": [{"Key": key, "Value": value} for key, value in job.tags.items()] or None,
+            "vpc": vpc if options.subnets or options.security_groups else None,
+            "isolate": options.isolate or None,
+            "encrypt_traffic": options.encrypt_traffic or None,
+            "spot": job.spot or None,
+            "retries": None if options.retries is None else retries,
+        }
 
     @property
     def features(self) -> frozenset[str]:

@@ -33,7 +33,6 @@ KNOCK_ON_ERRORS = {
     "ranks-above-gpus": r"processes_per_host",
     "image-twice": r"TrainingImage",
     "image-region": r"TrainingImage",
-    "spot-wait": r"StoppingCondition\.MaxWait|EnableManagedSpotTraining",
     "isolation": r"EnableNetworkIsolation",
     "argument-reserved": _ARGUMENTS,
     "credential": _ARGUMENTS,

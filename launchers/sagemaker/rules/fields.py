@@ -44,7 +44,7 @@ def _spot(document: object) -> list[Problem]:
                 path,
                 "missing",
                 "a time of at least MaxRuntimeInSeconds, since spot is on",
-                "--max-wait",
+                "--max-wait, which counts waiting and running together",
             )
         )
     elif not spot and wait is not None:

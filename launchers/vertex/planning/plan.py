@@ -131,26 +131,16 @@ class VertexPlan(Plan):
         }
 
     @property
-    def network_interface(self) -> Mapping[str, str] | None:
-        """PscInterfaceConfig."""
-        name = self.job.options.network_attachment
-        return {"networkAttachment": name} if name else None
-
-    @property
-    def reserved_ip_ranges(self) -> Sequence[str] | None:
-        """Of the peered network."""
-        return self.job.options.reserved_ip_ranges or None
-
-    @property
-    def web_access(self) -> bool | None:
-        """EnableWebAccess."""
-        return self.job.options.web_access or None
-
-    @property
-    def encryption(self) -> Mapping[str, str] | None:
-        """EncryptionSpec."""
-        key = self.job.options.encryption_key
-        return {"kmsKeyName": key} if key else None
+    def optional(self) -> Mapping[str, Any]:
+        """Parts of the CustomJob that not every job has; None where this one doesn't."""
+        options = self.job.options
+        interface, key = options.network_attachment, options.encryption_key
+        return {
+            "reserved_ip_ranges": options.reserved_ip_ranges or None,
+            "network_interface": {"networkAttachment": interface} if interface else None,
+            "web_access": options.web_access or None,
+            "encryption": {"kmsKeyName": key} if key else None,
+        }
 
     @property
     def labels(self) -> Mapping[str, str]:
