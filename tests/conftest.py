@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import processes, selection
-from tests.cli.command import Launch
+from tests.cli.command import WARM, Launch
 
 # The same examples in every run, and no judgement of how fast a busy machine makes them.
 settings.register_profile(
@@ -61,8 +61,16 @@ def no_process_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         pytest.fail("processes that this test left behind:\n" + "\n".join(left))
 
 
+@pytest.fixture(scope="session")
+def warm_command() -> Iterator[None]:
+    """What commands are forked from, started before a test that uses it."""
+    WARM.start()
+    yield
+    WARM.stop()
+
+
 @pytest.fixture
-def launch(tmp_path: Path) -> Launch:
+def launch(warm_command: None, tmp_path: Path) -> Launch:
     """The command, with a data folder and a working folder of its own."""
     home, folder = tmp_path / "home", tmp_path / "project"
     home.mkdir()

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from tests.cli.command import ROOT, Answer, Launch
+from tests.cli.command import Answer, Launch
+from tests.places import ROOT
 
 SCRIPT = "import horovod.tensorflow as hvd\nhvd.init()\n"
 

@@ -14,8 +14,8 @@ from tests.benchmarks.measure import (
     print_costs,
     quiet_environment,
 )
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 BUDGETS = {
     "launch --help": "0.08",
     "launch local --dry-run": "",

@@ -20,8 +20,8 @@ from tests.benchmarks.measure import (
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.log_lines import Generated
 from tests.fakes.sagemaker_service import SageMakerService
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HOSTS, LINES = 20, 10_000
 _JOB = "followed"
 _SDK_SUBMIT = """\

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.measure import median, print_table, quiet_environment
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 LOOPS = {
     "fit": "Keras fit",
     "function": "tf.function with a tape",

@@ -13,9 +13,8 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.measure import interleaved, median, print_table, quiet_environment
+from tests.places import ENTRYPOINTS, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-ENTRYPOINTS = ROOT / "entrypoints"
 SCRIPT = "train_image_classifier.py"
 _FIRST_LINE = "import time; open({path!r}, 'w').write(repr(time.time()))\n"
 

@@ -21,8 +21,8 @@ from tests.fakes.google_scenarios import VertexScenario
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.log_lines import Generated
 from tests.fakes.vertex_service import LOCATION, VertexService
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HOSTS, LINES = 20, 10_000
 _GPUS = "custom_model_training_nvidia_l4_gpus"
 # The SDK's own way for a local script: it packs it, uploads it, sends one job.

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.cli.warm import WarmCommand
+from tests.places import ROOT
+
 TIMEOUT_SECONDS = 240
-# A test run in the background ignores these, and so would whatever it starts.
-HEARING = ("env", "--default-signal=INT,HUP")
+WARM = WarmCommand()
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Launch:
 
     def __call__(self, *words: str, **environment: str) -> Answer:
         """Run to the end."""
+        variables = self.environment(environment)
+        ended = WARM.run(words, self.folder, variables, TIMEOUT_SECONDS)
+        return Answer(*ended) if ended else self.cold(*words, **environment)
+
+    def cold(self, *words: str, **environment: str) -> Answer:
+        """Run to the end, in an interpreter that starts for it."""
         done = subprocess.run(
             self.command(*words),
             cwd=self.folder,
@@ -54,7 +61,7 @@ class Launch:
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         """Start it and return; the caller ends it."""
         return subprocess.Popen(
-            [*HEARING, *self.command(*words)],
+            self.command(*words),
             cwd=self.folder,
             env=self.environment(environment),
             text=True,

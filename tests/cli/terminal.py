@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tests.cli.command import HEARING, Launch
+from tests.cli.command import Launch
 
 
 @dataclass
@@ -72,7 +72,7 @@ def on_terminal(
     launch: Launch, *words: str, before: Sequence[str] = (), **environment: str
 ) -> Iterator[Terminal]:
     """``launch`` with ``words`` on a terminal of its own, started by the command ``before``."""
-    command = [*HEARING, *before, *launch.command(*words)]
+    command = [*before, *launch.command(*words)]
     variables = launch.environment({"TERM": "xterm", **environment})
     pid, master = pty.fork()
     if pid == 0:

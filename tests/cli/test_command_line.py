@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.cli.command import ROOT, Launch
+from tests.cli.command import Launch
+from tests.places import ROOT
 
 PLAIN = "print('plain')\n"
 

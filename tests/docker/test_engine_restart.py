@@ -14,8 +14,8 @@ from typing import Any
 import docker
 import pytest
 
-from tests.local.waiting import until
 from tests.rehearsal.boxes import PROOF, Heard, run, things_of
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.docker,
@@ -59,7 +59,7 @@ class Engine:
         ]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(words, stdout=log, stderr=log)
-        until("the engine answers", self.answers)
+        until(self.answers, "the engine answers")
 
     def answers(self) -> bool:
         try:

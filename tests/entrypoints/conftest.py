@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.entrypoints.simulated import ENTRYPOINTS, SimulatedJob, simulated_jobs
+from tests.entrypoints.simulated import SimulatedJob, simulated_jobs
+from tests.places import ENTRYPOINTS
 
 if str(ENTRYPOINTS) not in sys.path:
     sys.path.insert(0, str(ENTRYPOINTS))

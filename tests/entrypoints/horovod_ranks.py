@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-ENTRYPOINTS = Path(__file__).resolve().parents[2] / "entrypoints"
+from tests.places import ENTRYPOINTS
+
 IMAGE_CLASSIFIER = ENTRYPOINTS / "train_image_classifier.py"
 SECONDS = 180.0  # a rank needs about 10; a loaded machine may take many times that
 # What a developer's shell or an outer job may have set must not reach the ranks.

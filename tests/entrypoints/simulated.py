@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).parents[2]
-ENTRYPOINTS = REPOSITORY / "entrypoints"
+from tests.places import ENTRYPOINTS
+from tests.waiting import SECONDS, processes_with, until
+
 STANDIN = Path(__file__).parent / "standin"
 
 # The stand-in's framework, for scripts that need a Horovod and no training.
@@ -32,17 +33,6 @@ for name in [name for name in os.environ if name.startswith("HOROVOD")]:
 """
 
 _OURS = ("LAUNCH_", "HOROVOD_", "OMPI_", "SM_", "CUDA_", "TF_CONFIG", "PYTHON", "CLUSTER_SPEC")
-
-
-def until(condition: Callable[[], Any], seconds: float = 30.0, what: str = "") -> Any:
-    """Polls until ``condition`` is true and gives its value; fails after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"{what or condition} did not come true within {seconds} s")
 
 
 def free_port() -> int:
@@ -82,24 +72,6 @@ def entrypoints_with_standin(folder: Path, **changed: str) -> Path:
         assert count == 1, name
     watch.write_text(text)
     return target
-
-
-def processes_with(variable: str, value: str) -> dict[int, str]:
-    """Living processes that were started with a variable: their number and command line."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            if f"{variable}={value}".encode() not in (entry / "environ").read_bytes().split(b"\0"):
-                continue
-            state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0]
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if state not in b"ZX":
-            found[int(entry.name)] = command
-    return found
 
 
 class SimulatedJob:
@@ -167,12 +139,12 @@ class SimulatedJob:
         for index in range(self.hosts):
             self.start(index, *arguments, script=script, **environment)
 
-    def run(self, *arguments: str, seconds: float = 90, **environment: str) -> list[int]:
+    def run(self, *arguments: str, seconds: float = SECONDS, **environment: str) -> list[int]:
         """Starts all hosts and gives their exit codes."""
         self.start_all(*arguments, **environment)
         return self.wait(seconds)
 
-    def wait(self, seconds: float = 90) -> list[int]:
+    def wait(self, seconds: float = SECONDS) -> list[int]:
         deadline = time.monotonic() + seconds
         try:
             return [
@@ -208,14 +180,14 @@ class SimulatedJob:
     def processes_of_ranks(self) -> dict[int, str]:
         """Everything of this job that runs and is no agent."""
         agents = {agent.pid for agent in self.agents.values()}
-        found = processes_with("LAUNCH_JOB", self.name)
+        found = processes_with(f"LAUNCH_JOB={self.name}")
         return {pid: command for pid, command in found.items() if pid not in agents}
 
-    def guard(self, rank: int, seconds: float = 30) -> int:
+    def guard(self, rank: int, seconds: float = SECONDS) -> int:
         """The process of a rank, once it runs."""
 
         def find() -> int:
-            for pid in processes_with("HOROVOD_RANK", str(rank)):
+            for pid in processes_with(f"HOROVOD_RANK={rank}"):
                 if (
                     pid in self.processes_of_ranks()
                     and "guard.py" in self.processes_of_ranks()[pid]
@@ -223,15 +195,15 @@ class SimulatedJob:
                     return pid
             return 0
 
-        return int(until(find, seconds, f"rank {rank}"))
+        return int(until(find, f"rank {rank}", seconds))
 
-    def until_said(self, pattern: str, seconds: float = 60, count: int = 1) -> list[str]:
+    def until_said(self, pattern: str, seconds: float = SECONDS, count: int = 1) -> list[str]:
         def look() -> list[str] | bool:
             ended = all(agent.poll() is not None for agent in self.agents.values())
             said = self.said(pattern)
             return said if len(said) >= count else ended
 
-        found = until(look, seconds, f"{pattern!r} in\n{self.text()}")
+        found = until(look, f"{pattern!r} in\n{self.text()}", seconds)
         assert found is not True, f"all agents ended before {pattern!r} was said:\n{self.text()}"
         return list(found)
 
@@ -240,7 +212,7 @@ class SimulatedJob:
             if agent.poll() is None:
                 agent.kill()
             agent.wait()
-        for pid in processes_with("LAUNCH_JOB", self.name):
+        for pid in processes_with(f"LAUNCH_JOB={self.name}"):
             os.kill(pid, signal.SIGKILL)
         for file in self._files:
             file.close()

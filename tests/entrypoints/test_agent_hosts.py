@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.entrypoints.simulated import ENTRYPOINTS, HVD, SimulatedJob, free_port, until
+from tests.entrypoints.simulated import HVD, SimulatedJob, free_port
+from tests.places import ENTRYPOINTS
+from tests.waiting import until
 
 MakeJob = Callable[..., SimulatedJob]
 
@@ -120,7 +122,7 @@ def test_ranks_end_with_their_agent_and_the_job_ends_too(index: int, make_job: M
     job.until_said("training", count=2)
     job.agents[index].kill()
     mine = lambda: [c for c in job.processes_of_ranks() if c]  # noqa: E731
-    until(lambda: not mine(), 30, "the end of all ranks")
+    until(lambda: not mine(), "the end of all ranks")
     codes = job.wait()
     assert codes[index] == -signal.SIGKILL
     assert codes[1 - index] == 1
@@ -265,7 +267,7 @@ def test_a_network_that_drops_everything_ends_the_job_on_both_sides(make_job: Ma
         job.start(1, LAUNCH_CLUSTER=job.cluster(1).replace(str(job.port), str(link.port)))
         job.until_said("training", count=2)
         link.whole.clear()
-        until(lambda: not job.processes_of_ranks(), 60, "the end of all ranks")
+        until(lambda: not job.processes_of_ranks(), "the end of all ranks")
         assert job.wait() == [1, 1]
     finally:
         link.close()
@@ -283,7 +285,7 @@ def test_a_rank_that_fails_behind_a_cut_ends_its_host_without_the_first(make_job
         job.until_said("training", count=2)
         link.whole.clear()
         os.kill(job.guard(1), signal.SIGKILL)
-        until(lambda: job.agents[1].poll() is not None, 60, "the end of host-2")
+        until(lambda: job.agents[1].poll() is not None, "the end of host-2")
     finally:
         link.close()
     assert job.agents[1].returncode == 137

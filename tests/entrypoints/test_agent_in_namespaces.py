@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.entrypoints.namespaces import Network, network
-from tests.entrypoints.simulated import SimulatedJob, until
+from tests.entrypoints.simulated import SimulatedJob
 from tests.entrypoints.test_agent_with_horovod import SECONDS, START
+from tests.waiting import until
 
 pytestmark = pytest.mark.horovod
 
@@ -89,7 +90,7 @@ def test_a_rank_that_is_killed_ends_all_replicas_with_its_code(
 ) -> None:
     three = training(replicas, processes=2)
     os.kill(three.job.guard(4), signal.SIGKILL)
-    until(lambda: not three.job.processes_of_ranks(), 20, "the end of all ranks")
+    until(lambda: not three.job.processes_of_ranks(), "the end of all ranks")
     assert three.job.wait() == [137, 137, 137]
     failure = three.job.failure()
     assert (failure["rank"], failure["host"]) == (4, "workerpool1-1")

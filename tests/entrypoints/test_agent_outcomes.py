@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.entrypoints.simulated import HVD, WIPE_HOROVOD, SimulatedJob, until
+from tests.entrypoints.simulated import HVD, WIPE_HOROVOD, SimulatedJob
+from tests.waiting import until
 
 MakeJob = Callable[..., SimulatedJob]
 
@@ -38,7 +39,7 @@ def test_all_ranks_of_all_hosts_are_gone_soon_after_one_is_killed(
     job.start_all()
     job.until_said("training", count=4)
     os.kill(job.guard(victim), signal.SIGKILL)
-    until(lambda: not job.processes_of_ranks(), 20, "the end of all ranks")
+    until(lambda: not job.processes_of_ranks(), "the end of all ranks")
     assert job.wait() == [137, 137]
     how = "killed by SIGKILL (by hand, or by the kernel when memory ran out)"
     assert job.failure() == {

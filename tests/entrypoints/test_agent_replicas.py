@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.entrypoints.simulated import HVD, SimulatedJob, until
+from tests.entrypoints.simulated import HVD, SimulatedJob
+from tests.waiting import until
 
 MakeJob = Callable[..., SimulatedJob]
 
@@ -151,7 +152,7 @@ def test_the_first_replica_stays_until_the_others_have_said_all(
         two.job.agents[1] = slow  # type: ignore[assignment]
         two.start(0)
         two.job.until_said(f"line {last - 1}")
-        until(lambda: not two.job.processes_of_ranks(), 30, "the end of the ranks")
+        until(lambda: not two.job.processes_of_ranks(), "the end of the ranks")
         assert slow.stdout is not None
         first = slow.stdout.readline()
         assert two.job.agents[0].poll() is None, "the service would kill the other one now"

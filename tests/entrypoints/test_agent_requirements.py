@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 from launch_runtime.host.requirements import why
 
-from tests.entrypoints.simulated import ENTRYPOINTS, HVD, SimulatedJob, processes_with, until
+from tests.entrypoints.simulated import HVD, SimulatedJob
 from tests.entrypoints.test_older_pythons import find_python
+from tests.places import ENTRYPOINTS
+from tests.waiting import processes_with, until
 
 MakeJob = Callable[..., SimulatedJob]
 
@@ -255,7 +257,7 @@ def test_a_stop_ends_pip_too(index: Index, replicas: Callable[..., Replicas]) ->
     two.job.until_said("to install packages")
     two.job.agents[0].terminate()
     assert two.job.wait() == [143, 143], two.job.text()
-    until(lambda: not processes_with("LAUNCH_JOB", two.job.name), 10, "the end of pip")
+    until(lambda: not processes_with(f"LAUNCH_JOB={two.job.name}"), "the end of pip")
     assert not list(two.temporary.iterdir())
 
 

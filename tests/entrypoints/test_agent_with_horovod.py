@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.entrypoints.simulated import WIPE_HOROVOD, SimulatedJob, until
+from tests.entrypoints.simulated import WIPE_HOROVOD, SimulatedJob
+from tests.waiting import until
 
 pytestmark = pytest.mark.horovod
 
@@ -97,7 +98,7 @@ def test_a_rank_that_is_killed_takes_all_others_with_it_and_is_the_one_named(
     job.start_all()
     job.until_said("in the middle", SECONDS)
     os.kill(job.guard(1), signal.SIGKILL)
-    until(lambda: not job.processes_of_ranks(), 20, "the end of all ranks")
+    until(lambda: not job.processes_of_ranks(), "the end of all ranks")
     assert job.wait() == [137, 137]
     assert (job.failure()["rank"], job.failure()["signal"]) == (1, "SIGKILL")
     assert job.failure()["phase"] == "training"

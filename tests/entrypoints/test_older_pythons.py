@@ -12,6 +12,8 @@ import pytest
 
 from tests.entrypoints.simulated import HVD, SimulatedJob
 
+pytestmark = pytest.mark.processes
+
 
 def find_python(version: str) -> str:
     """An interpreter on PATH or of pyenv; skips the test where there is none."""

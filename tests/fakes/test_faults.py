@@ -35,7 +35,9 @@ from tests.fakes.faults import (
     Refuse,
 )
 from tests.fakes.sagemaker_service import SageMakerService
-from tests.fakes.waiting import until
+from tests.waiting import until
+
+pytestmark = pytest.mark.processes
 
 LOST = (BotoCoreError, HTTPClientError)
 

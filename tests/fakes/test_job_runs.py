@@ -12,7 +12,7 @@ from tests.fakes.aws_clients import client, request_for
 from tests.fakes.job_runs import runner_of
 from tests.fakes.job_scenarios import Runner, Scenario, Verdict
 from tests.fakes.sagemaker_service import SageMakerService
-from tests.fakes.waiting import until
+from tests.waiting import until
 
 
 @pytest.fixture

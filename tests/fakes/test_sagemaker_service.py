@@ -21,10 +21,11 @@ from botocore.exceptions import ClientError
 from launchers.core.credentials.search import looks_like_credential
 from tests.fakes.aws_clients import client, request_for
 from tests.fakes.sagemaker_service import SageMakerService
-from tests.fakes.waiting import until
+from tests.places import ROOT
 from tests.sagemaker import documents
+from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.processes
 
 
 @pytest.fixture

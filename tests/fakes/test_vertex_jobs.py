@@ -23,7 +23,7 @@ from tests.fakes.google_scenarios import VertexScenario, VertexVerdict, exit_mes
 from tests.fakes.job_runs import runner_of
 from tests.fakes.job_scenarios import BY_HAND, Pace
 from tests.fakes.vertex_service import VertexService
-from tests.fakes.waiting import until
+from tests.waiting import until
 
 LABELS = {"launch-digest": "0123abcd", "launch-run": "1"}
 

@@ -29,6 +29,8 @@ import json, os
 import google.auth
 from google.auth.transport.requests import AuthorizedSession
 from google.cloud import aiplatform_v1, storage
+
+pytestmark = pytest.mark.processes
 credentials, project = google.auth.default(
     scopes=["https://www.googleapis.com/auth/cloud-platform"])
 jobs = aiplatform_v1.JobServiceClient(

@@ -9,8 +9,6 @@ import signal
 import subprocess
 import sys
 import tarfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,11 @@ from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUC
 from launchers.image import names as image
 from launchers.image.build import BuildRequest, build
 from launchers.image.host_settings import HostSettings
-from tests.cli.command import ROOT, Launch
+from tests.cli.command import Launch
 from tests.image.engine import LABEL, own_tag
 from tests.image.told import NOTHING_OF_THE_HOST, Told
+from tests.places import ROOT
+from tests.waiting import until
 
 pytestmark = pytest.mark.docker
 
@@ -175,17 +175,9 @@ def test_an_interrupted_build_ends_in_the_engine_too(tmp_path: Path) -> None:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         try:
-            assert until(lambda: bool(waiting()))
+            until(waiting, "the step waits")
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=60)
 
-        assert until(lambda: not waiting())
-
-
-def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    """Whether ``condition`` came true in time."""
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return condition()
+        until(lambda: not waiting(), "the end of the step")

@@ -19,10 +19,10 @@ from launchers.image.build import BuildRequest
 from launchers.image.host_settings import HostSettings
 from launchers.image.steps import instructions
 from tests.image.told import NOTHING_OF_THE_HOST
+from tests.places import ROOT
 
 FOLDER = images_folder()
 PINS = FOLDER / "pins"
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def pinned() -> dict[str, str]:

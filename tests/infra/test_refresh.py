@@ -22,6 +22,8 @@ from infra.refresh import (
 )
 from infra.refresh.java_patterns import python_pattern
 
+pytestmark = pytest.mark.processes
+
 NONE_OLDER = argparse.Namespace(moto=[], toolkit=[])
 
 

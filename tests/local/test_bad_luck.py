@@ -18,7 +18,7 @@ import pytest
 
 from tests.cli.command import Launch
 from tests.local import scripts
-from tests.local.waiting import processes_with, until
+from tests.waiting import processes_with, until
 
 pytestmark = pytest.mark.horovod
 
@@ -29,7 +29,7 @@ TWO_HOSTS = ("local", "train.py", "--instances", "2")
 def nothing_is_left(launch: Launch) -> Iterator[None]:
     """No process of the test's jobs outlives it."""
     yield
-    left = until("all processes gone", lambda: _none_left(launch), seconds=15)
+    left = until(lambda: _none_left(launch), "all processes gone")
     assert left == "none"
 
 
@@ -50,7 +50,7 @@ def started(launch: Launch, *words: str, marker: str = "stepping") -> subprocess
     """The command, once both ranks of its job have written ``marker``."""
     process = launch.start(*words)
     try:
-        until(marker, lambda: log_of(launch).count(marker) >= 2 or process.poll() is not None)
+        until(lambda: log_of(launch).count(marker) >= 2 or process.poll() is not None, marker)
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
     except BaseException:
         process.kill()
@@ -91,7 +91,7 @@ def test_a_rank_that_is_killed_ends_the_job_and_is_named(launch: Launch):
     process = started(launch, *TWO_HOSTS)
     victim = int(re.findall(r"rank 1 of 2 pid (\d+)", log_of(launch))[0])
     os.kill(victim, signal.SIGKILL)
-    until("all ranks gone", lambda: not _rank_processes(launch), seconds=5)
+    until(lambda: not _rank_processes(launch), "all ranks gone")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "rank 1 on host-2" in err
@@ -189,7 +189,7 @@ def test_a_killed_launcher_takes_its_ranks_along(launch: Launch):
     process = started(launch, *TWO_HOSTS)
     process.kill()
     process.communicate()
-    until("all processes gone", lambda: not ranks_of(launch), seconds=15)
+    until(lambda: not ranks_of(launch), "all processes gone")
     state, reason = state_of(launch)
     assert (state, "killed" in reason) == ("lost", True)
 
@@ -209,7 +209,7 @@ def test_a_detached_job_goes_on_and_is_followed_waited_for_and_cancelled(launch:
     answer = launch(*TWO_HOSTS, "--detach", "--json")
     assert answer.code == 0, answer.err
     name = answer.json["name"]
-    until("stepping", lambda: "stepping" in log_of(launch))
+    until(lambda: "stepping" in log_of(launch), "stepping")
     assert launch("status", name, "--json").json["state"] == "running"
     assert launch("wait", name, "--timeout", "1s").code == 1
     follower = launch.start("logs", name, "--follow")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.command import Launch
 from tests.cli.terminal import on_terminal
-from tests.local.waiting import processes_with, until
+from tests.waiting import processes_with, until
 
 SILENT = "import time\nprint('begun', flush=True)\ntime.sleep(600)\n"
 # The launcher is in the middle of a write when the terminal goes, and hears EIO before SIGHUP.
@@ -29,7 +29,7 @@ def nothing_is_left(launch: Launch) -> Iterator[None]:
     """No process of the test's jobs outlives it."""
     yield
     word = str(launch.home.parent)
-    until("all processes gone", lambda: not processes_with(word), seconds=15)
+    until(lambda: not processes_with(word), "all processes gone")
 
 
 def job_of(launch: Launch) -> dict[str, str]:
@@ -80,7 +80,7 @@ def test_a_job_whose_command_ignores_the_hang_up_goes_on(launch: Launch):
     out = launch.folder / "out"
     words = ("sh", "-c", "trap '' HUP; exec \"$@\" >out 2>&1", "sh")
     with on_terminal(launch, "local", "train.py", before=words) as terminal:
-        until("begun", lambda: out.exists() and "begun" in out.read_text())
+        until(lambda: out.exists() and "begun" in out.read_text(), "begun")
         terminal.close()
         launch.write("go", "")
         assert terminal.code() == 0

@@ -10,7 +10,7 @@ import pytest
 from launch_runtime.rank import keras_refusals
 
 from tests.cli.command import Launch
-from tests.entrypoints.simulated import ENTRYPOINTS
+from tests.places import ENTRYPOINTS
 
 TWO = ("--instances", "2", "--processes", "1")
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -19,7 +19,6 @@ from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.run import rehearse as run_rehearsal
 from launchers.sagemaker.launcher import SageMakerContract
 from tests.cli.command import Answer, Launch
-from tests.local.waiting import until
 from tests.rehearsal.boxes import Heard, things_of
 from tests.rehearsal.requests import (
     LASTS,
@@ -32,6 +31,7 @@ from tests.rehearsal.requests import (
     seen_by_ranks,
     source,
 )
+from tests.waiting import until
 
 pytestmark = [pytest.mark.docker, pytest.mark.horovod, pytest.mark.timeout(600)]
 
@@ -237,7 +237,7 @@ def test_what_is_killed_is_named(
         "--json",
     )
     try:
-        host = until("algo-2 trains", lambda: _training(client))
+        host = until(lambda: _training(client), "algo-2 trains")
         if fault == "a host":
             host.kill()
         else:
@@ -328,7 +328,7 @@ def test_ctrl_c_leaves_nothing(launch: Launch, toolkit_image: str, client: Any) 
         "--dry-run=docker",
     )
     try:
-        until("algo-2 trains", lambda: _training(client))
+        until(lambda: _training(client), "algo-2 trains")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=100)
     finally:

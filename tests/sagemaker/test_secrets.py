@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import ROOT, Launch
+from tests.cli.command import Launch
+from tests.places import ROOT
 from tests.sagemaker.service.submitting import Bench, bench, contents
 
 VALUE = "the-value-that-nobody-sees"

@@ -10,7 +10,6 @@ import base64
 import json
 import random
 import string
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,8 +17,7 @@ from hypothesis import strategies as st
 
 from launchers.core.credentials import search
 from launchers.core.credentials.names import kind_of_name
-
-REPOSITORY = Path(__file__).resolve().parents[3]
+from tests.places import ROOT
 
 
 def _random_text(length: int, alphabet: str, seed: int = 7) -> str:
@@ -276,7 +274,7 @@ def test_an_aws_secret_is_found_beside_its_key_id() -> None:
 
 def test_our_own_source_has_no_credential() -> None:
     for folder in ("launchers", "entrypoints"):
-        for path in sorted((REPOSITORY / folder).rglob("*.py")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
             assert search.scan_text(path.read_text("utf-8")) == [], path
 
 

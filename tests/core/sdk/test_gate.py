@@ -20,8 +20,8 @@ from packaging.version import Version
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_SDK, LaunchError
 from launchers.core.sdk import gate as sdk_gate
+from tests.places import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 Install = Callable[[str], Path]
 Gate = Callable[..., list[dict[str, Any]]]
 
@@ -69,7 +69,7 @@ def gate(tmp_path: Path) -> Gate:
         if not (bare / "packaging").exists():
             (bare / "packaging").symlink_to(Path(packaging.__file__).parent)
         asked = json.dumps({"features": features, **options})
-        path = [*folders, REPOSITORY, *([bare] if alone else [])]
+        path = [*folders, ROOT, *([bare] if alone else [])]
         done = subprocess.run(
             [sys.executable, *(["-S"] if alone else []), "-c", PROGRAM, asked],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},

@@ -21,8 +21,8 @@ from launchers.core.model.problems import LaunchError, errors
 from launchers.core.source.bundle import scan
 from launchers.core.source.tree import Tree, read_tree
 from tests.core.source.trees import Scanned, left_out, plant, stream, user_files
+from tests.places import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 AWS_KEY_ID = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 # --- layout and bytes
@@ -127,7 +127,7 @@ def test_time_owner_umask_order_and_locale_leave_no_trace(
         command = [sys.executable, "-c", script, umask, str(folder), order]
         done = subprocess.run(
             [*command, str(entrypoints), str(archive)],
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             capture_output=True,
             text=True,
             check=True,

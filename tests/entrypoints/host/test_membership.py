@@ -8,7 +8,7 @@ from launch_runtime.host.cluster import Cluster, Host
 from launch_runtime.host.membership import Membership
 from launch_runtime.host.settings import Settings
 
-from tests.entrypoints.simulated import until
+from tests.waiting import until
 
 SETTINGS = Settings(
     job="job", world_size=2, instances=2, processes=1, log_folder="", join_timeout=100.0,

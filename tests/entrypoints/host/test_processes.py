@@ -5,7 +5,8 @@ import subprocess
 import sys
 import uuid
 
-from tests.entrypoints.simulated import ENTRYPOINTS, processes_with
+from tests.places import ENTRYPOINTS
+from tests.waiting import processes_with
 
 # A process that leaves its session and its parent, and one that stays.
 LEAVES_BEHIND = """
@@ -34,8 +35,8 @@ def test_what_left_its_group_and_its_parent_is_found_and_ended() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "2\n"
-        assert len(processes_with("MARK", mark)) == 3
+        assert len(processes_with(f"MARK={mark}")) == 3
         process.stdin.write("go\n")
         process.stdin.flush()
         assert process.stdout.readline() == "[] []\n"
-        assert list(processes_with("MARK", mark)) == [process.pid]
+        assert list(processes_with(f"MARK={mark}")) == [process.pid]

@@ -5,13 +5,14 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from entrypoints.lib import stack
+from tests.places import ENTRYPOINTS
 
-ENTRYPOINTS = Path(__file__).resolve().parents[3] / "entrypoints"
+pytestmark = pytest.mark.processes
+
 NOISY = (
     b"2024-11-21 E external/local_xla/cuda_fft.cc:477] Unable to register cuFFT factory: Attempting"
 )

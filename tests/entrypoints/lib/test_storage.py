@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from entrypoints.lib import storage
+from tests.places import ENTRYPOINTS
 
 # Writes more than it may: the kernel either refuses the write or kills the process in the middle.
 WRITER = """
@@ -25,7 +26,6 @@ try:
 except OSError as error:
     sys.exit(7)
 """
-ENTRYPOINTS = Path(__file__).resolve().parents[3] / "entrypoints"
 
 
 def write_too_much(path: Path, how: str) -> int:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.entrypoints.simulated import ENTRYPOINTS, clean_environment, write_script
+from tests.entrypoints.simulated import clean_environment, write_script
+from tests.places import ENTRYPOINTS
 
 ONE_HOST = {"LAUNCH_WORLD_SIZE": "1", "LAUNCH_INSTANCES": "1", "LAUNCH_PROCESSES": "1"}
 TWO_HOSTS = {"LAUNCH_WORLD_SIZE": "2", "LAUNCH_INSTANCES": "2", "LAUNCH_PROCESSES": "1"}

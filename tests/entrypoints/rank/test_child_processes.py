@@ -32,6 +32,8 @@ os.wait()
 """,
     "multiprocessing fork": TRAIN + """
 import multiprocessing
+
+pytestmark = pytest.mark.processes
 process = multiprocessing.get_context("fork").Process(target=train)
 process.start()
 process.join()

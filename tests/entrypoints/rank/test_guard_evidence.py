@@ -17,6 +17,8 @@ from launch_runtime.evidence.records import Record
 from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, Ended, run_guard, under_mpirun
 from tests.entrypoints.simulated import HVD, entrypoints_with_standin, write_script
 
+pytestmark = pytest.mark.processes
+
 NONCE = "00112233445566778899aabbccddeeff"
 STAMP = stamps.of(NONCE)
 TWO = {**TWO_HOSTS, "LAUNCH_NONCE": NONCE}

@@ -9,6 +9,8 @@ import pytest
 from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, run_guard, under_mpirun
 from tests.entrypoints.simulated import HVD
 
+pytestmark = pytest.mark.processes
+
 INIT = HVD + "hvd.init()\nprint('trained', hvd.size())\n"
 FOUR = {"LAUNCH_WORLD_SIZE": "4", "LAUNCH_INSTANCES": "2", "LAUNCH_PROCESSES": "2"}
 

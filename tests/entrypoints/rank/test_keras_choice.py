@@ -10,6 +10,8 @@ from tests.entrypoints.rank import keras_packages
 from tests.entrypoints.rank.guard_runs import ONE_HOST, Ended, run_guard
 from tests.entrypoints.simulated import write_script
 
+pytestmark = pytest.mark.processes
+
 STACK = {"tensorflow": "2.18.1", "keras": "3.15.1", "tf_keras": "2.18.0"}
 SAID = "launch: keras is tf_keras 2.18 for this script and Horovod"
 # No site-packages: the real ones would fill in for a stand-in that a test leaves out.

@@ -16,9 +16,10 @@ import pytest
 from launchers.rehearsal.engine import leftovers
 from launchers.rehearsal.engine.labels import Labels, this_machine
 from launchers.rehearsal.engine.workplace import MEMORY, Workplace, left_folders
-from tests.cli.command import ROOT, Launch
-from tests.local.waiting import until
+from tests.cli.command import Launch
+from tests.places import ROOT
 from tests.rehearsal.boxes import PROOF, run, things_of
+from tests.waiting import until
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base")]
 
@@ -44,7 +45,7 @@ def launcher(home: Path, client: Any) -> Iterator[subprocess.Popen[bytes]]:
         env={**os.environ, "PYTHONPATH": str(ROOT), "LAUNCH_HOME": str(home)},
         start_new_session=True,
     )
-    until("two running containers", lambda: len(running(client)) == 2)
+    until(lambda: len(running(client)) == 2, "two running containers")
     yield process
     process.kill()
     process.wait()

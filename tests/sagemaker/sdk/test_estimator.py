@@ -22,10 +22,10 @@ from launchers.core.records import nonce
 from launchers.sagemaker.rules.document import check
 from tests.cli.command import Launch
 from tests.fakes.recorder import Recorder
+from tests.places import ROOT
 from tests.sagemaker import released
 from tests.sagemaker.documents import rendered
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 ROLE = "arn:aws:iam::111122223333:role/SM"
 ACCOUNT = {"role": ROLE, "bucket": "my-bucket", "region": "us-east-1"}
 
@@ -303,7 +303,7 @@ def with_released(sdk: Path, **fields: Any) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, json.dumps({**ACCOUNT, **fields})],
         env={
-            **os.environ, "PYTHONPATH": os.pathsep.join([str(sdk), str(REPOSITORY)]),
+            **os.environ, "PYTHONPATH": os.pathsep.join([str(sdk), str(ROOT)]),
             "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing",
             # An old SDK's generated code and a newer protobuf.
             "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python",
@@ -337,7 +337,7 @@ def test_the_oldest_sdk_that_the_gate_lets_pass_sends_the_request():
 def test_the_example_of_the_documentation_runs(
     aws: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    text = (REPOSITORY / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")

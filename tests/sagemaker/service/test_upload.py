@@ -19,8 +19,9 @@ from launchers.sagemaker.service.upload import PART_BYTES, upload
 from tests.core.source.trees import plant
 from tests.fakes.faults import HANDLED, RESET, SLOW_DOWN, Drop, Refuse
 from tests.fakes.sagemaker_service import SageMakerService
+from tests.places import ENTRYPOINTS
 
-ENTRYPOINTS = Path(__file__).resolve().parents[3] / "entrypoints"
+pytestmark = pytest.mark.processes
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import pytest
 from launchers.core.model.problems import LaunchError
 from launchers.sagemaker.tables import images, machines
 
+pytestmark = pytest.mark.processes
+
 AWS = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 
 

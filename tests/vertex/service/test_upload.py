@@ -17,13 +17,15 @@ from launchers.core.model.problems import EXIT_PREFLIGHT, EXIT_PROVIDER, LaunchE
 from launchers.core.source.bundle import SourceBundle, scan
 from launchers.vertex.service.session import Session
 from launchers.vertex.service.upload import PIECE_BYTES, upload
-from tests.cli.command import ROOT
 from tests.core.source.trees import plant
 from tests.fakes.faults import HANDLED, READ, RESET, WAYS, Call, Drop, Refuse
 from tests.fakes.google_wire import TOO_MANY_REQUESTS, UNAVAILABLE, refused
 from tests.fakes.vertex_service import VertexService
 from tests.fakes.wire import Request
+from tests.places import ROOT
 from tests.vertex.service.submitting import session_of
+
+pytestmark = pytest.mark.processes
 
 SMALL, LARGE = 100, 2 * PIECE_BYTES + 5
 FORBIDDEN = refused("PERMISSION_DENIED", "does not have storage.objects.create access")

@@ -19,7 +19,7 @@ from launchers.vertex.service.host_token import write_token
 from launchers.vertex.sidecars.declared import METADATA
 from tests.entrypoints.simulated import free_port
 from tests.fakes.vertex_service import VertexService
-from tests.local.waiting import until
+from tests.waiting import until
 
 ACCOUNT = "computeMetadata/v1/instance/service-accounts/default"
 # In a process of its own: the library reads its variables when it is imported.
@@ -42,7 +42,7 @@ def server(tmp_path: Path) -> Iterator[str]:
     port = address.partition(":")[2]
     with subprocess.Popen([sys.executable, str(METADATA.program), str(file), port]) as process:
         try:
-            until("an answer of the server", lambda: answers(address), 30)
+            until(lambda: answers(address), "an answer of the server")
             yield address
         finally:
             process.kill()

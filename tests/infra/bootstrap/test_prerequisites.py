@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from infra.bootstrap import prerequisites
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.processes
+
 READ_BY_ANY_PYTHON = ("__init__.py", "__main__.py", "prerequisites.py")
 
 

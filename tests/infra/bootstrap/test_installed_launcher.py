@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 FOLDERS = ("entrypoints", "infra/images", "templates")
 PRINT_FOLDERS = """
 from launchers.core import paths
+
+pytestmark = pytest.mark.processes
 for folder in (paths.entrypoints_folder, paths.images_folder, paths.templates_folder):
     print(folder())
 """

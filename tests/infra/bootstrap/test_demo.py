@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from infra.bootstrap import demo
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GOOD = {
     "state": "succeeded",
     "proof": "world size 2: 2 hosts x 1 rank, Gloo",

@@ -22,6 +22,9 @@ from infra.bootstrap import (
 )
 from infra.bootstrap.environment import Environment
 from infra.bootstrap.environment_state import ForeignEnvironmentError
+from tests.places import ROOT
+
+pytestmark = pytest.mark.processes
 
 PACKAGES = ("tensorflow", "tf-keras", "horovod", "launch", "pip")
 
@@ -270,7 +273,7 @@ def test_two_makes_wait_for_each_other(clone: Path) -> None:
         "import sys; from pathlib import Path; from infra.bootstrap.environment import alone\n"
         "with alone(Path(sys.argv[1])): print('mine', flush=True)"
     )
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(ROOT)
     with contextlib.ExitStack() as held:
         held.enter_context(environment.alone(clone))
         other = subprocess.Popen(
@@ -289,7 +292,7 @@ def test_two_makes_wait_for_each_other(clone: Path) -> None:
 
 
 def test_requirement_files_are_where_the_environment_reads_them() -> None:
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
 
     for name in (requirements.REQUIREMENTS, requirements.DEVELOPMENT, requirements.PROJECT):
         assert (root / name).is_file()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
 
 # Set by make or by CI for what runs below them.
 BELOW_MAKE = ("MAKE", "MFLAGS", "CI", "DOCKER", "PYTHON")

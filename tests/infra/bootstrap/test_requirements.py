@@ -8,8 +8,8 @@ import pytest
 import tomli
 
 from infra.bootstrap import requirements
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 ALL = ROOT / requirements.REQUIREMENTS
 
 

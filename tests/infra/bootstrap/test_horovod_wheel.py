@@ -15,6 +15,8 @@ import pytest
 from infra.bootstrap import horovod_wheel
 from infra.bootstrap.horovod_wheel import WheelKey
 
+pytestmark = pytest.mark.processes
+
 KEY = WheelKey("0.28.1", "2.18.1", (3, 11), "x86_64-avx-glibc2.36")
 WHEEL = "horovod-0.28.1-cp311-cp311-linux_x86_64.whl"
 LIBRARY = "horovod/tensorflow/mpi_lib.cpython-311-x86_64-linux-gnu.so"

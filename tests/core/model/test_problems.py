@@ -1,0 +1,72 @@
+"""Problems: how they read, and the words that they are made of."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    LaunchError,
+    Problem,
+    did_you_mean,
+    errors,
+    unwritable,
+    writing,
+)
+
+
+@pytest.mark.parametrize(
+    ("fix", "rule", "text"),
+    [
+        ("", "", "--gpus: 3; expected at most 2"),
+        ("Take two", "", "--gpus: 3; expected at most 2. Take two"),
+        ("Take two", "gpus", "--gpus: 3; expected at most 2 [gpus]. Take two"),
+    ],
+)
+def test_a_problem_says_where_what_the_rule_and_the_fix(fix: str, rule: str, text: str) -> None:
+    problem = Problem("--gpus", "3", "at most 2", fix, rule=rule)
+
+    assert str(problem) == text
+    assert problem.as_dict()["severity"] == "error"
+
+
+def test_an_error_has_every_problem_and_an_exit_code() -> None:
+    one, other = Problem("a", "b", "c"), Problem("d", "e", "f")
+
+    assert LaunchError(one).problems == (one,)
+    assert LaunchError(iter([one, other])).problems == (one, other)
+    assert str(LaunchError([one, other])) == f"{one}\n{other}"
+    assert LaunchError(one).exit_code == EXIT_BAD_REQUEST
+
+
+def test_only_errors_stop_a_request() -> None:
+    found = [Problem("a", "b", "c", severity=s) for s in ("warning", "error", "unknown", "ok")]  # type: ignore[arg-type]
+
+    assert errors(found) == [found[1]]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("instnaces", "did you mean instances?"),
+        ("MAX_RUNTIME", "did you mean max-runtime?"),
+        ("zzz", ""),
+    ],
+)
+def test_the_nearest_word_is_named_whatever_its_case(word: str, said: str) -> None:
+    assert did_you_mean(word, ["instances", "max-runtime"]) == said
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_the_systems_words(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(LaunchError) as caught, writing(tmp_path, "Take another"):
+        (tmp_path / "file" / "below").write_text("")
+
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.found) == (str(tmp_path), "Not a directory")
+    assert (problem.fix, problem.rule) == ("Take another", "folder-unwritable")
+    assert unwritable("x", OSError(errno.ENOSPC, "")).found == f"[Errno {errno.ENOSPC}] "
