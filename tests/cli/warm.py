@@ -165,9 +165,7 @@ def _become(request: Mapping[str, Any]) -> None:
 
 
 def _import_everything() -> None:
-    import launchers
-
-    ours = [module.name for module in pkgutil.walk_packages(launchers.__path__, "launchers.")]
+    ours = [found.name for found in pkgutil.walk_packages([str(ROOT / "launchers")], "launchers.")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in [*_FOREIGN, *ours]:

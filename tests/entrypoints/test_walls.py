@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 ENTRYPOINTS, LAUNCHERS = ROOT / "entrypoints", ROOT / "launchers"
 # What runs beside the user's script, in images of any age.
 RUNTIME = [

@@ -25,9 +25,10 @@ from infra.base_image import (
 from launchers.core.model.problems import EXIT_INTERRUPTED
 from launchers.docker.engine import engine
 from launchers.image.build import CPU_BASE
+from tests.places import ROOT
 
 ALL = {"debootstrap": True, "unshare": True, "keyring": True}
-ROOT = Path(__file__).resolve().parents[2]
+
 DEB822 = """\
 Types: deb
 # URIs: http://old.example/debian
