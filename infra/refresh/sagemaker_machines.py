@@ -90,7 +90,6 @@ def _row(hardware: Document) -> Document:
         "gpus": sum(gpu["Count"] for gpu in gpus),
         "gpu": gpus[0]["Name"] if gpus else "",
         "gpu_memory_gib": _gib(gpus[0]["MemoryInfo"]["SizeInMiB"]) if gpus else 0,
-        "accelerators": sum(device["Count"] for device in neuron),
         "accelerator": neuron[0]["Name"] if neuron else "",
         "efa": hardware["NetworkInfo"].get("EfaSupported", False),
         "local_nvme_gb": hardware.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
