@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from launchers.core.model.document import at, whole_number
 from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
 from launchers.vertex.catalogue import RULES
-from launchers.vertex.document import MOUNT, is_ours, mounted
+from launchers.vertex.document import MOUNT, is_ours, mounted, seconds_of
 from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
 from launchers.vertex.rules.world_size import start_of
 from launchers.vertex.sidecars.declared import ACCESS
@@ -81,10 +80,11 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
     """
     table = _lines()
     scheduling = at(document, "jobSpec", "scheduling")
+    timeout = seconds_of(at(scheduling, "timeout"))
     whole = at(scheduling, "restartJobOnWorkerRestart") is True
     retried = at(scheduling, "disableRetries") is not True
     return Conduct(
-        max_runtime=_seconds(at(document, "jobSpec", "scheduling", "timeout")) or _SEVEN_DAYS,
+        max_runtime=math.ceil(max(timeout or 0, 0)) or _SEVEN_DAYS,
         stop_grace=30.0,
         # With our agent the others leave when the primary replica does; another job's may go early.
         follow_within=60.0 if is_ours(document) else math.inf,
@@ -271,14 +271,6 @@ def _buckets(document: Mapping[str, Any]) -> Sequence[str]:
     return sorted(set(_BUCKET.findall(json.dumps(document, ensure_ascii=False))))
 
 
-def _seconds(duration: object) -> int | None:
-    """Whole seconds of a Duration as JSON has it, ``"3600s"``; None for anything else."""
-    if not isinstance(duration, str) or not re.fullmatch(r"\d+(\.\d+)?s", duration):
-        return None
-    return math.ceil(float(duration[:-1]))
-
-
-@lru_cache(maxsize=1)
 def _lines() -> dict[str, Any]:
     table: dict[str, Any] = json.loads(_LINES.read_bytes())
     return table

@@ -44,6 +44,13 @@ def stored(place: str) -> str:
     return SCHEME + place.removeprefix(MOUNT) if place.startswith(MOUNT) else place
 
 
+def seconds_of(duration: object) -> float | None:
+    """Seconds of a Duration as Google's JSON has it, ``"3600s"``; None for anything else."""
+    text = duration if isinstance(duration, str) else ""
+    whole = re.fullmatch(r"-?\d{1,12}(\.\d{1,9})?s", text, re.ASCII)
+    return float(text[:-1]) if whole else None
+
+
 def words(program: Sequence[str], arguments: Sequence[str]) -> str:
     """The script, or ``-m`` and a module, with the arguments as one word of ``args``: a JSON list
     in ASCII without ``$``, since the service may put a variable's value for ``$(NAME)``."""

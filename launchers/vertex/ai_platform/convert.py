@@ -17,6 +17,7 @@ from launchers.vertex.ai_platform.input import Given, load, merge
 from launchers.vertex.ai_platform.machines import Hardware, boot_disk, machine_named, master, worker
 from launchers.vertex.ai_platform.start import Training, training
 from launchers.vertex.catalogue import RULES
+from launchers.vertex.document import seconds_of
 from launchers.vertex.tables import machines
 
 _INPUT = "trainingInput"
@@ -232,17 +233,12 @@ def _max_runtime(given: Given, problems: list[Problem]) -> str | None:
     longest = load()["longest_run_seconds"]
     if text is None:
         return format_duration(longest)
-    seconds = _seconds(text)
-    if seconds is None:
+    seconds = seconds_of(text)
+    if not seconds or seconds < 0:
         expected = 'seconds as text, such as "7200s"'
         problems.append(RULES["import-value"].at(given.where(path), text[:40], expected))
         return None
-    return format_duration(seconds)
-
-
-def _seconds(text: str) -> int | None:
-    match = re.fullmatch(r"(\d{1,9}(\.\d{1,9})?)s", text, re.ASCII)
-    return math.ceil(float(match[1])) or None if match else None
+    return format_duration(math.ceil(seconds))
 
 
 def _places(given: Given, problems: list[Problem]) -> dict[str, Any]:

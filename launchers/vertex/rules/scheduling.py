@@ -12,6 +12,7 @@ from launchers.core.model.document import at, mapping
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.spec.value_types import format_duration
 from launchers.vertex.catalogue import RULES
+from launchers.vertex.document import seconds_of
 from launchers.vertex.rules.pools import Pool, pools, rank_replicas, said
 from launchers.vertex.tables import machines
 
@@ -42,13 +43,7 @@ def strategy_of(document: object) -> str:
 
 def seconds(document: object, key: str) -> float | None:
     """A duration of the scheduling; None where it is missing or of the wrong form."""
-    value = at(document, "jobSpec", "scheduling", key)
-    if not isinstance(value, str) or not value.endswith("s"):
-        return None
-    try:
-        return float(value[:-1])
-    except ValueError:
-        return None
+    return seconds_of(at(document, "jobSpec", "scheduling", key))
 
 
 def _times(document: object) -> list[Problem]:

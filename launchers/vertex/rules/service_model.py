@@ -17,11 +17,11 @@ from launchers.core.model.problems import Problem
 from launchers.core.rules.model_check import not_one_of, shown, wrong_type
 from launchers.core.rules.service_model import ServiceModel, Shape
 from launchers.vertex.catalogue import RULES
+from launchers.vertex.document import seconds_of
 
 # What may hold a credential is never shown.
 _HIDDEN = (("EnvVar", "value"), ("ContainerSpec", "args"), ("PythonPackageSpec", "args"))
 
-_DURATION = re.compile(r"-?\d{1,12}(\.\d{1,9})?s", re.ASCII)
 # google.protobuf.Duration: at most about 10,000 years.
 _LONGEST_DURATION = 315_576_000_000
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z", re.ASCII)
@@ -59,10 +59,11 @@ def _integer(value: object, path: str, bits: int) -> Iterator[Problem]:
 
 
 def _duration(shape: Shape, value: object, path: str) -> Iterator[Problem]:
-    if not isinstance(value, str) or not _DURATION.fullmatch(value):
+    seconds = seconds_of(value)
+    if seconds is None:
         fix = f'write "{value}s"' if re.fullmatch(r"\d{1,9}", str(value), re.ASCII) else ""
         yield RULES["model-type"].at(path, shown(value), 'seconds as text, such as "86400s"', fix)
-    elif abs(float(value[:-1])) > _LONGEST_DURATION:
+    elif abs(seconds) > _LONGEST_DURATION:
         yield RULES["model-range"].at(path, shown(value), "a time below 10,000 years")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from launchers.core.model.problems import Problem
 from launchers.vertex.catalogue import RULES
-from launchers.vertex.document import MODULE_FLAG, bootstrap
+from launchers.vertex.document import MODULE_FLAG, bootstrap, words_of
 from launchers.vertex.rules.image import is_reduction_server
 from launchers.vertex.rules.pools import Pool, pools, rank_pools
 
@@ -40,15 +39,7 @@ def starts_agent(pool: Pool) -> bool:
 def words_in(pool: Pool) -> list[str]:
     """The script, or ``-m`` and a module, with the arguments that the agent of a pool gets; empty
     where nobody says."""
-    words = pool.words("args")
-    if not starts_agent(pool) or len(words) != 3:
-        return []
-    try:
-        found = json.loads(words[2])
-    except ValueError:
-        return []
-    is_list = isinstance(found, list) and all(isinstance(word, str) for word in found)
-    return found if is_list else []
+    return words_of(pool.words("args")) if starts_agent(pool) else []
 
 
 def _not_guarded(pool: Pool) -> Problem:
