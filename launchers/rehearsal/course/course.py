@@ -108,7 +108,7 @@ class Course:
             self._line,
             stop_at,
             interrupt_after,
-            self._stage.expected.to_prove.watch(),
+            self._stage.expected.watch(),
         )
         self._cluster.start(self._stage.conduct.start_apart)
         began = time.monotonic()

@@ -69,7 +69,7 @@ def judged(
         limit: The document's time limit in seconds, for the reason.
     """
     said = _said(end, seen, expected, containers, limit)
-    return proof.verdict(said, seen.watch, expected.to_prove, jobs=seen.proofs)
+    return proof.verdict(said, seen.watch, expected, jobs=seen.proofs)
 
 
 def _said(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,33 +79,32 @@ def clean(client: Any, chosen: Iterable[Rehearsal]) -> list[str]:
 
     failed = []
     for item in chosen:
-        for container, name in item.containers.items():
+        for what, remove in _removals(client, item):
             try:
-                client.api.remove_container(container, v=True, force=True)
+                remove()
             except NotFound:
                 continue
             except APIError as error:
                 if "already in progress" not in str(error):
-                    failed.append(f"container {name}: {error.explanation}")
-        for network, name in item.networks.items():
-            try:
-                client.api.remove_network(network)
-            except NotFound:
-                continue
-            except APIError as error:
-                failed.append(f"network {name}: {error.explanation}")
-        for volume in item.volumes:
-            try:
-                client.api.remove_volume(volume)
-            except NotFound:
-                continue
-            except APIError as error:
-                failed.append(f"volume {volume}: {error.explanation}")
+                    failed.append(f"{what}: {error.explanation}")
         for folder in item.folders:
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 failed.append(f"folder {folder}")
     return failed
+
+
+def _removals(client: Any, item: Rehearsal) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is to be removed from the engine, containers first: their networks are in use."""
+    for container, name in item.containers.items():
+        yield (
+            f"container {name}",
+            partial(client.api.remove_container, container, v=True, force=True),
+        )
+    for network, name in item.networks.items():
+        yield f"network {name}", partial(client.api.remove_network, network)
+    for volume in item.volumes:
+        yield f"volume {volume}", partial(client.api.remove_volume, volume)
 
 
 def remove_all(client: Any, labels: Labels) -> list[str]:

@@ -5,24 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from launchers.core.model.containers import Channel, Container, DataSource
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.rehearsal.catalogue import RULES
-
-
-@dataclass(frozen=True)
-class Filled:
-    """Containers with their input data.
-
-    Attributes:
-        notes: What differs from the cloud, a line a channel.
-    """
-
-    containers: tuple[Container, ...]
-    notes: tuple[str, ...]
 
 
 def local_channels(words: Sequence[str], containers: Sequence[Container]) -> dict[str, Path]:
@@ -57,8 +45,9 @@ def fill(
     local: Mapping[str, Path],
     work: Path,
     source: DataSource | None = None,
-) -> Filled:
-    """Give every channel its data. May block on the source.
+) -> tuple[list[Container], list[str]]:
+    """Give every channel its data; what differs from the cloud, a line a channel. May block on
+    the source.
 
     Args:
         local: Channel -> folder of this machine; mounted read-only.
@@ -92,7 +81,7 @@ def fill(
             share = _share(folder, work / "shares" / channel.name, index, len(names))
             mounts[channel.path] = str(share if channel.sharded and len(names) > 1 else folder)
         filled.append(replace(container, mounts=mounts, folders=tuple(empty)))
-    return Filled(tuple(filled), tuple(f"channel {name}: {text}" for name, text in notes.items()))
+    return filled, [f"channel {name}: {text}" for name, text in notes.items()]
 
 
 def _fetched(channel: Channel, work: Path, source: DataSource) -> Path:

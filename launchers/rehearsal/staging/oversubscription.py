@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.containers import Container
@@ -15,18 +14,11 @@ from launchers.core.planning.plan import counted
 SETTINGS = {"OMPI_MCA_mpi_yield_when_idle": "1", "HOROVOD_CYCLE_TIME": "5"}
 
 
-def with_room(client: Any, containers: Sequence[Container]) -> tuple[list[Container], str]:
-    """``containers`` whose ranks give way where they are more than the cores, and a deviation.
-
-    What the document sets itself stays as it is.
-    """
+def room(client: Any, containers: Sequence[Container]) -> tuple[dict[str, str], str]:
+    """Variables by which ranks give way where they are more than the cores, and a deviation."""
     cores = int(client.info().get("NCPU", 0))
     ranks = sum(len(container.ranks) for container in containers)
     if not cores or ranks <= cores:
-        return list(containers), ""
-    changed = [
-        replace(container, environment={**SETTINGS, **container.environment})
-        for container in containers
-    ]
+        return {}, ""
     words = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
-    return changed, f"{ranks} ranks on {counted(cores, 'CPU core')}: idle ranks give way ({words})"
+    return SETTINGS, f"{ranks} ranks on {counted(cores, 'CPU core')}: idle ranks give way ({words})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from launchers.core.model.containers import Container
@@ -19,18 +18,6 @@ _OTHERS_SHARE = 0.1
 _LEAST_MEMORY = 512 * 1024**2
 # The programs of NVIDIA's container toolkit, one of which an engine needs to pass GPUs through.
 _GPU_RUNTIMES = ("nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk")
-
-
-@dataclass(frozen=True)
-class Shares:
-    """The limits, and what they mean beside the cloud's machines.
-
-    Attributes:
-        gpu_note: A deviation where ranks get no GPU or fewer than in the cloud; else empty.
-    """
-
-    limits: Limits
-    gpu_note: str
 
 
 def have_image(client: Any, image: str, tell: Callable[[str], None]) -> None:
@@ -57,8 +44,8 @@ def have_image(client: Any, image: str, tell: Callable[[str], None]) -> None:
         raise LaunchError(_no_image(client, image, explanation(error))) from None
 
 
-def shares(client: Any, containers: Sequence[Container], memory: int | None) -> Shares:
-    """Memory and GPUs of each container.
+def shares(client: Any, containers: Sequence[Container], memory: int | None) -> tuple[Limits, str]:
+    """Memory and GPUs of each container; a note where ranks get fewer GPUs than in the cloud.
 
     Args:
         memory: Bytes for each container, or None for an equal part of the machine's.
@@ -67,25 +54,25 @@ def shares(client: Any, containers: Sequence[Container], memory: int | None) -> 
     each = memory or max(_LEAST_MEMORY, int(total * (1 - _OTHERS_SHARE) / len(containers)))
     wanted = max(container.gpus for container in containers)
     if not wanted:
-        return Shares(Limits(each), "")
+        return Limits(each), ""
     found = visible_gpus()
     if not found:
-        return Shares(Limits(each), "no GPU on this machine: the ranks run on the CPU")
+        return Limits(each), "no GPU on this machine: the ranks run on the CPU"
     if not _passes_gpus(client):
         note = (
             f"{len(found)} GPUs here, but the engine has no NVIDIA runtime: the ranks run on the "
             "CPU (install nvidia-container-toolkit)"
         )
-        return Shares(Limits(each), note)
+        return Limits(each), note
     count = min(wanted, len(found) // len(containers))
     if not count:
         note = f"{len(found)} GPUs for {len(containers)} hosts: the ranks run on the CPU"
-        return Shares(Limits(each), note)
+        return Limits(each), note
     devices = tuple(
         tuple(found[index * count : (index + 1) * count]) for index in range(len(containers))
     )
     note = f"{count} GPUs a host instead of {wanted}" if count < wanted else ""
-    return Shares(Limits(each, devices), note)
+    return Limits(each, devices), note
 
 
 def _passes_gpus(client: Any) -> bool:

@@ -30,7 +30,7 @@ from launchers.rehearsal.staging.code import (
 )
 from launchers.rehearsal.staging.expected import Expected
 from launchers.rehearsal.staging.init_hook import make_hook, watched
-from launchers.rehearsal.staging.oversubscription import with_room
+from launchers.rehearsal.staging.oversubscription import room
 from launchers.rehearsal.staging.resources import shares
 
 # Names of secrets and where they lie; our guard reads them in the rank.
@@ -141,11 +141,12 @@ class _Staging:
 
     def share_machine(self, client: Any) -> Limits:
         """Memory, GPUs and CPU cores."""
-        given = shares(client, self.containers, self._options.memory)
-        self._note(given.gpu_note)
-        self.containers, note = with_room(client, self.containers)
+        limits, note = shares(client, self.containers, self._options.memory)
         self._note(note)
-        return given.limits
+        settings, note = room(client, self.containers)
+        self._give(own_first=True, environment=settings)
+        self._note(note)
+        return limits
 
     def bring_code(self) -> None:
         """The bundle, or ``--source``, where the contract wants it."""
@@ -197,9 +198,9 @@ class _Staging:
     def bring_channels(self) -> None:
         """The input data."""
         source = self.conduct.data(self._options.with_credentials)
-        filled = fill(self.containers, self._local, self._workplace.folder, source)
-        self.containers = list(filled.containers)
-        self.deviations += filled.notes
+        folder = self._workplace.folder
+        self.containers, notes = fill(self.containers, self._local, folder, source)
+        self.deviations += notes
 
     def share_folders(self) -> None:
         """What lies in a folder that all hosts share is brought there once."""
@@ -269,4 +270,4 @@ def _expected(
                 )
             )
     said = expected_of(containers[0].environment)
-    return Expected(here, whole, hosts, said.mode, said.nonce)
+    return Expected(here, hosts, said.mode, said.nonce, document_world_size=whole)

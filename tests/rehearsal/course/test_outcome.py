@@ -19,7 +19,7 @@ from launchers.rehearsal.staging.expected import Expected
 from tests.rehearsal.boxes import box
 
 GOOD = Ending("algo-1", 0)
-FOUR = Expected(4, 8, 2)
+FOUR = Expected(4, 2, document_world_size=8)
 UNSTAMPED = "its document carries no nonce: the verdict rests on the job's own log lines"
 KNOWN = (Cause(r"noticed that rank (\d+) went", "rank {0} was killed"),)
 
@@ -34,7 +34,7 @@ def hosts(ranks: int = 2) -> list[Any]:
 
 def seen(lines: Sequence[str], proofs: dict[str, str]) -> Seen:
     """What an attempt showed that printed ``lines`` on algo-1, and from whose hosts proofs came."""
-    found = Seen(FOUR.to_prove.watch(), Causes(KNOWN), dict(proofs))
+    found = Seen(FOUR.watch(), Causes(KNOWN), dict(proofs))
     for host, text in proofs.items():
         found.watch.see(LogLine(0.0, host, 0, f"launch: proof: {text}"))
     for text in lines:

@@ -24,15 +24,15 @@ def channel(name: str = "train", **more: bool) -> Channel:
 
 
 def test_a_local_folder_is_mounted_read_only_on_every_host(tmp_path: Path) -> None:
-    filled = fill(hosts(channel()), {"train": tmp_path}, tmp_path / "work")
-    assert [host.mounts for host in filled.containers] == [{f"{DATA}/train": str(tmp_path)}] * 2
-    assert filled.notes == (f"channel train: {tmp_path} instead of s3://bucket/train",)
+    containers, notes = fill(hosts(channel()), {"train": tmp_path}, tmp_path / "work")
+    assert [host.mounts for host in containers] == [{f"{DATA}/train": str(tmp_path)}] * 2
+    assert notes == [f"channel train: {tmp_path} instead of s3://bucket/train"]
 
 
 def test_a_channel_without_data_is_an_empty_folder_and_is_told(tmp_path: Path) -> None:
-    filled = fill(hosts(channel()), {}, tmp_path)
-    assert all(f"{DATA}/train" in host.folders for host in filled.containers)
-    assert filled.notes == ("channel train: empty (--local-channel train=DIR gives it data)",)
+    containers, notes = fill(hosts(channel()), {}, tmp_path)
+    assert all(f"{DATA}/train" in host.folders for host in containers)
+    assert notes == ["channel train: empty (--local-channel train=DIR gives it data)"]
 
 
 def test_a_sharded_channel_is_divided_by_file(tmp_path: Path) -> None:
@@ -41,8 +41,8 @@ def test_a_sharded_channel_is_divided_by_file(tmp_path: Path) -> None:
     for name in ("a", "b", "deep/c"):
         (data / name).write_text(name)
     work = tmp_path / "work"
-    filled = fill(hosts(channel(sharded=True)), {"train": data}, work)
-    shares = [Path(host.mounts[f"{DATA}/train"]) for host in filled.containers]
+    containers, _ = fill(hosts(channel(sharded=True)), {"train": data}, work)
+    shares = [Path(host.mounts[f"{DATA}/train"]) for host in containers]
     names = [
         sorted(str(path.relative_to(share)) for path in share.rglob("*") if path.is_file())
         for share in shares
@@ -52,8 +52,8 @@ def test_a_sharded_channel_is_divided_by_file(tmp_path: Path) -> None:
 
 
 def test_a_channel_in_pipe_mode_is_told_to_be_empty(tmp_path: Path) -> None:
-    filled = fill(hosts(channel(streamed=True)), {}, tmp_path)
-    assert filled.notes == ("channel train: empty: a channel in Pipe mode is not rehearsed",)
+    _, notes = fill(hosts(channel(streamed=True)), {}, tmp_path)
+    assert notes == ["channel train: empty: a channel in Pipe mode is not rehearsed"]
 
 
 def test_all_mistakes_of_local_channels_are_told_at_once(tmp_path: Path) -> None:

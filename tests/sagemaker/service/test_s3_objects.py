@@ -72,12 +72,12 @@ def test_a_channel_comes_from_the_s3_endpoint_that_the_environment_names(
 ) -> None:
     for key in ("train/a", "train/deep/b", "training/other", "train/"):
         bucket.put_object(Key=key, Body=key.encode())
-    filled = fill(hosts(channel()), {}, tmp_path, data_source(False))
-    folder = Path(filled.containers[0].mounts[f"{DATA}/train"])
+    containers, notes = fill(hosts(channel()), {}, tmp_path, data_source(False))
+    folder = Path(containers[0].mounts[f"{DATA}/train"])
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert {"a", "deep/b"} <= files
     assert (folder / "deep/b").read_text() == "train/deep/b"
-    assert "copied from http://127.0.0.1" in filled.notes[0]
+    assert "copied from http://127.0.0.1" in notes[0]
 
 
 def test_an_endpoint_without_the_data_is_told_with_the_way_on(bucket: Any, tmp_path: Path) -> None:
