@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.containers import Cause, Channel, Conduct, Container, Pause
+from launchers.core.model.containers import Channel, Conduct, Container
 from launchers.core.model.document import at, entries, mapping, whole_number
 from launchers.sagemaker.document import (
     CHECKPOINT_PATH,
@@ -68,15 +67,12 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
     Figures: SIGTERM comes 120 s before SIGKILL (developer guide, StopTrainingJob); a worker ends
     shortly before algo-1 (sagemaker-training 5.1.4, mpi.py: both sleep 30 s after mpirun).
     """
-    table = _lines()
-    return Conduct(
+    return Conduct.reading(
+        _LINES,
         max_runtime=whole_number(at(document, "StoppingCondition", "MaxRuntimeInSeconds")),
         stop_grace=120.0,
         follow_within=60.0,
         isolated=at(document, "EnableNetworkIsolation") is True,
-        causes=tuple(Cause(**entry) for entry in table["causes"]),
-        pauses=tuple(Pause(**entry) for entry in table["pauses"]),
-        unheard=table["unheard"],
         access=ACCESS,
         store=STORE,
         data=data_source,
@@ -255,9 +251,3 @@ def _words(value: object) -> tuple[str, ...]:
 
 def _json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=2).encode()
-
-
-@lru_cache(maxsize=1)
-def _lines() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(_LINES.read_bytes())
-    return table

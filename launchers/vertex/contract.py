@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.containers import Cause, Conduct, Container
+from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.document import at, whole_number
 from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
@@ -78,18 +78,16 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
     replica crashed with a code that counts as transient. Another replica that fails is not started
     again here: where the primary one goes on without it, that is said.
     """
-    table = _lines()
     scheduling = at(document, "jobSpec", "scheduling")
     timeout = seconds_of(at(scheduling, "timeout"))
     whole = at(scheduling, "restartJobOnWorkerRestart") is True
     retried = at(scheduling, "disableRetries") is not True
-    return Conduct(
+    return Conduct.reading(
+        _LINES,
         max_runtime=math.ceil(max(timeout or 0, 0)) or _SEVEN_DAYS,
         stop_grace=30.0,
         # With our agent the others leave when the primary replica does; another job's may go early.
         follow_within=60.0 if is_ours(document) else math.inf,
-        causes=tuple(Cause(**entry) for entry in table["causes"]),
-        unheard=table["unheard"],
         start_apart=_APART,
         leader_decides=_PRIMARY_DECIDES,
         restarts=f"the service would start {'the whole job' if whole else 'it alone'} again",
@@ -269,8 +267,3 @@ def _address(pool: Pool, index: int) -> str:
 def _buckets(document: Mapping[str, Any]) -> Sequence[str]:
     """Every bucket that the document names anywhere; on the service all of them are mounted."""
     return sorted(set(_BUCKET.findall(json.dumps(document, ensure_ascii=False))))
-
-
-def _lines() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(_LINES.read_bytes())
-    return table

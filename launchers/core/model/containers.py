@@ -6,9 +6,11 @@ them on this machine. Nothing here names a provider.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -224,3 +226,14 @@ class Conduct:
     access: Access | None = None
     store: Sidecar | None = None
     data: Callable[[bool], DataSource | None] = lambda with_credentials: None
+
+    @classmethod
+    def reading(cls, lines: Path, **fields: Any) -> Conduct:
+        """With causes, pauses and ``unheard`` from a file of known lines, container_lines.json."""
+        table = json.loads(lines.read_bytes())
+        return cls(
+            causes=tuple(Cause(**entry) for entry in table["causes"]),
+            pauses=tuple(Pause(**entry) for entry in table.get("pauses", ())),
+            unheard=table["unheard"],
+            **fields,
+        )
