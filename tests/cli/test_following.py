@@ -69,7 +69,7 @@ def test_a_line_for_a_person_takes_the_bars_place(
 
 
 def test_a_bar_is_never_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("launchers.cli.jobs.follow.shutil.get_terminal_size", _narrow)
+    monkeypatch.setattr("launchers.cli.show.output.shutil.get_terminal_size", _narrow)
     text = printed(Terminal(), monkeypatch)
     bars = [part for part in text.split("\r") if "█" in part]
     assert bars

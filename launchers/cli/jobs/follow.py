@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections import deque
@@ -11,6 +10,7 @@ from typing import Any
 
 from launchers.cli.show.output import (
     answer,
+    bar,
     clear_bar,
     rank_style,
     say,
@@ -41,7 +41,6 @@ from launchers.core.output.lines import (
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import INTENT, Ledger
 
-_BAR_WIDTH = 24
 _CANCEL_SECONDS = 15.0
 
 
@@ -124,25 +123,20 @@ class Screen:
 
     def _print(self, line: LogLine, progress: Progress | None) -> None:
         clear_bar()
-        bar = self._bar and progress is not None
-        if not (bar and is_progress(line.text)):
+        drawn = self._bar and progress is not None
+        if not (drawn and is_progress(line.text)):
             label = tag(line)
             if label:
                 label = styled(label, rank_style(line.rank), self._stream) + " "
             print(label + line.text, file=self._stream, flush=True)
-        if bar and progress is not None:
-            show_bar(_bar_text(progress, self._stream), self._stream)
-
-
-def _bar_text(progress: Progress, stream: Any) -> str:
-    done = int(progress.fraction * _BAR_WIDTH)
-    bar = "█" * done + "░" * (_BAR_WIDTH - done)
-    text = (
-        f"{bar} epoch {progress.epoch}/{progress.epochs}  step {progress.step}/{progress.steps}"
-        f"  {progress.rate:,.0f} images/s  loss {progress.loss}"
-    )
-    text = text[: shutil.get_terminal_size().columns - 1]  # a line that wraps is never cleared
-    return styled(text, "cyan", stream)
+        if drawn and progress is not None:
+            show_bar(
+                f"{bar(progress.fraction)} epoch {progress.epoch}/{progress.epochs}  step "
+                f"{progress.step}/{progress.steps}  {progress.rate:,.0f} images/s  "
+                f"loss {progress.loss}",
+                self._stream,
+                "cyan",
+            )
 
 
 def say_end(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
@@ -12,6 +14,7 @@ from launchers.core.planning.plan import Plan
 from launchers.core.printable import printable, printable_json, printable_message
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_BAR_WIDTH = 24
 _RANK_COLOURS = ("36", "35", "33", "32", "34", "31")
 
 
@@ -32,28 +35,39 @@ def rank_style(rank: int | None) -> str:
     return "2" if rank is None else _RANK_COLOURS[rank % len(_RANK_COLOURS)]
 
 
-def show_bar(text: str, stream: IO[str]) -> None:
+def bar(fraction: float) -> str:
+    """How much is done, as a picture."""
+    done = int(fraction * _BAR_WIDTH)
+    return "█" * done + "░" * (_BAR_WIDTH - done)
+
+
+def show_bar(text: str, stream: IO[str], style: str = "") -> None:
     """Text on a terminal's last line, which gives way to the next whole line."""
-    clear_bar()
-    stream.write(text)
-    stream.flush()
-    _bar.append(stream)
+    text = text[: shutil.get_terminal_size().columns - 1]  # a line that wraps is never cleared
+    with _drawing:
+        clear_bar()
+        stream.write(styled(text, style, stream) if style else text)
+        stream.flush()
+        _bar.append(stream)
 
 
 def clear_bar() -> None:
     """Take the bar away, if there is one."""
-    while _bar:
-        stream = _bar.pop()
-        try:
-            stream.write("\r\x1b[K")
-            stream.flush()
-        except BrokenPipeError:
-            # The terminal is gone; whoever has to know hears it at the next line.
-            silence_stdout()
+    with _drawing:
+        while _bar:
+            stream = _bar.pop()
+            try:
+                stream.write("\r\x1b[K")
+                stream.flush()
+            except BrokenPipeError:
+                # The terminal is gone; whoever has to know hears it at the next line.
+                silence_stdout()
 
 
 # The stream whose last line is a bar.
 _bar: list[IO[str]] = []
+# Uploads tell from several threads how far they are.
+_drawing = threading.RLock()
 
 
 def say(text: str = "") -> None:

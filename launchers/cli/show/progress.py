@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 import time
 from types import TracebackType
 from typing import IO
 
+from launchers.cli.show.output import clear_bar, show_bar
 from launchers.core.printable import printable, printable_message
 from launchers.docker.progress import clock
 
@@ -84,11 +84,10 @@ class LiveProgress:
     def _draw(self) -> None:
         line = f"  {self._title}  {clock(time.monotonic() - self._began)}  {printable(self._note)}"
         if self._terminal:
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r\x1b[K{line[:width]}", end="", file=self._stream, flush=True)
+            show_bar(line, self._stream)
         else:
             print(line[:160].rstrip(), file=self._stream, flush=True)
 
     def _print(self, text: str) -> None:
-        text = printable_message(text)
-        print(f"\r\x1b[K{text}" if self._terminal else text, file=self._stream, flush=True)
+        clear_bar()
+        print(printable_message(text), file=self._stream, flush=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from launchers.cli.document_file import problems_of_source, read_document
+from launchers.cli.document_file import problems_of_source, read_document, strategy_option
 from launchers.cli.show.output import answer, say, say_problems
 from launchers.cli.values import FlagType, Verb
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, errors
-from launchers.core.spec.job import STRATEGIES
 from launchers.core.spec.value_types import Count
 
 
 @click.command(
     "check",
     cls=Verb,
+    params=[strategy_option()],
     help="Run every rule on a document (JSON or YAML) that something else made: a SageMaker "
     "CreateTrainingJob request, a Vertex AI CustomJob. Exit 2 when one fails. FILE may be - for "
     "standard input.",
@@ -27,11 +27,6 @@ from launchers.core.spec.value_types import Count
     help="The world size that it should start.",
 )
 @click.option("--source", metavar="DIR|TAR", help="Read the document's code there as well.")
-@click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    help="What makes the ranks train together. Default: read from --source.",
-)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(
     file: str, world_size: int | None, source: str | None, strategy: str | None, as_json: bool
