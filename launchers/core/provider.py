@@ -24,6 +24,7 @@ from launchers.core.model.jobs import (
     LogLine,
 )
 from launchers.core.model.problems import EXIT_PREFLIGHT, Problem
+from launchers.core.output.lines import JobWatch
 from launchers.core.planning.plan import Account, Plan
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.source.script import JobSource
@@ -110,13 +111,19 @@ class Service(ABC):
 
     @abstractmethod
     def logs(
-        self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
+        self,
+        handle: JobHandle,
+        since: float = 0.0,
+        follow: bool = False,
+        rank: int | None = None,
+        watch: JobWatch | None = None,
     ) -> Iterator[LogLine]:
         """The job's lines, each once, in order a host. With ``follow`` until the job ends.
 
         Args:
             since: Leave out what is older, in seconds since the epoch.
             rank: Only this rank's.
+            watch: Sees each line before it is given.
 
         Raises:
             LaunchError: There is no such job, or its logs may not be read.

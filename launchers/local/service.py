@@ -26,7 +26,7 @@ from launchers.core.model.jobs import (
     LogLine,
 )
 from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, NameTakenError, Problem
-from launchers.core.output.lines import parse_tagged
+from launchers.core.output.lines import JobWatch, parse_tagged
 from launchers.core.paths import unwritable, writing
 from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import SILENT, Service
@@ -191,12 +191,25 @@ class LocalService(Service):
         return {**details, **(result or {})}
 
     def logs(
-        self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
+        self,
+        handle: JobHandle,
+        since: float = 0.0,
+        follow: bool = False,
+        rank: int | None = None,
+        watch: JobWatch | None = None,
     ) -> Iterator[LogLine]:
         """The job's lines. Of one rank: everything it printed, from its own file.
 
         A byte that is no UTF-8 is a lone surrogate in the text (PEP 383).
         """
+        for line in self._logged(handle, since, follow, rank):
+            if watch is not None:
+                watch.see(line)
+            yield line
+
+    def _logged(
+        self, handle: JobHandle, since: float, follow: bool, rank: int | None
+    ) -> Iterator[LogLine]:
         folder = JobFolder(Path(handle.details["folder"]))
         if rank is None:
             for text in self._lines(folder.job_log, handle, follow):

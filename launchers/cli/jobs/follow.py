@@ -83,8 +83,7 @@ def follow_to_end(
 def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Screen) -> None:
     """The job's lines to its end, or until it is known that they cannot be read."""
     try:
-        for line in chosen.service.logs(handle, follow=True):
-            watch.see(line)
+        for line in chosen.service.logs(handle, follow=True, watch=watch):
             screen.show(line, watch)
     except LogsUnreadableError as error:
         screen.end()

@@ -38,13 +38,14 @@ def command(
         raise LaunchError(Problem("--rank", rank, "a rank's number, from 0", rule="flag-value"))
     chosen, entry = found_job(job, region)
     number = int(rank) if rank is not None else None
-    lines = chosen.service.logs(entry.handle, follow=follow, rank=number)
+    watch = JobWatch(without_gpus=chosen.service.without_gpus(entry.handle))
     bare = number is not None
+    watched = None if raw or as_json or bare else watch
+    lines = chosen.service.logs(entry.handle, follow=follow, rank=number, watch=watched)
     try:
         if raw:
             count = _print_raw(lines, as_json, bare, follow)
         else:
-            watch = JobWatch(without_gpus=chosen.service.without_gpus(entry.handle))
             count = _print(lines, watch, as_json, bare, follow)
     except KeyboardInterrupt:
         if not follow or not chosen.charges_money or entry.final:
@@ -65,7 +66,6 @@ def _print(
     try:
         for count, line in enumerate(lines, 1):  # noqa: B007 - asked for at the end
             if not as_json and not bare:
-                watch.see(line)
                 screen.show(line, watch)
             elif (visible := shown(line, watch.without_gpus)) is not None:
                 text = printable_json(asdict(visible)) if as_json else visible.text

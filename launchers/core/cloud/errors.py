@@ -90,7 +90,7 @@ class Cloud(ABC):
         )
 
 
-class PatientCaller:
+class RetryingCaller:
     """Calls that only read, repeated until there is an answer that counts.
 
     Throttling, a lost connection and a 5xx are waited out, longer each time; expired credentials
@@ -105,9 +105,9 @@ class PatientCaller:
         self,
         cloud: Cloud,
         tell: Callable[[str], None] = lambda text: None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
     ):
-        self._cloud, self._tell, self._sleep = cloud, tell, sleep
+        self._cloud, self._tell, self._sleep = cloud, tell, sleep or time.sleep
 
     def call(self, ask: Callable[[], Answer]) -> Answer:
         """What ``ask`` gives; it is called anew for each attempt, with the clients of then.
@@ -150,7 +150,7 @@ class PatientCaller:
         return "passing"
 
 
-def asked(cloud: Cloud, ask: Callable[[], Answer], wait: float = _FIRST_WAIT) -> Answer:
+def with_retries(cloud: Cloud, ask: Callable[[], Answer], wait: float = _FIRST_WAIT) -> Answer:
     """What ``ask`` gives, a few times over where the error may pass. For a client that does not
     repeat by itself, and for calls that only read.
 

@@ -1,28 +1,25 @@
 """A job on a cloud as its service sees it: its lines while it runs, where it stands, how it ended.
 
-A provider says what its service answers (:class:`CloudJob`); what follows from it is decided here,
+A cloud says what its service answers (:class:`CloudJob`); what follows from it is decided here,
 once for all of them.
 """
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any
 
-from launchers.core.cloud.errors import Cloud, PatientCaller, asked
-from launchers.core.cloud.judging import expected_of_job, judged, patience
+from launchers.core.cloud.errors import RetryingCaller, with_retries
+from launchers.core.cloud.job import CLOCK_SECONDS, CloudJob, Observation
+from launchers.core.cloud.judging import decide, expected_of_job, log_settle_seconds
 from launchers.core.cloud.poll import poll_seconds
-from launchers.core.cloud.sending import CLOCK_SECONDS
-from launchers.core.model.jobs import LOST, SUCCEEDED, JobHandle, JobStatus, Listener, LogLine
+from launchers.core.model.jobs import LOST, SUCCEEDED, JobStatus, Listener, LogLine
 from launchers.core.model.problems import (
     EXIT_PROVIDER,
     CredentialsError,
     LaunchError,
     LogsUnreadableError,
-    Problem,
 )
 from launchers.core.output.lines import JobWatch
 from launchers.core.proof import Expected
@@ -34,110 +31,40 @@ from launchers.core.records.nonce import without_secret
 _QUIET_ROUNDS = 2
 
 
-@dataclass(frozen=True)
-class Sight:
-    """A job as its service describes it, in the words of every provider.
-
-    Attributes:
-        state: One of the words of :mod:`launchers.core.model.jobs`; ``succeeded`` where the service
-            says so, whatever the proof.
-        doing: The same in words for a person, with what the service adds.
-        ended: Whether the service is done with the job.
-        ended_at: When, in seconds since the epoch; None where the service does not say.
-        reason: Why it ended as it did; empty for a job that is well.
-        expected: What the job's environment asks its output to prove.
-        details: What else a status shows.
-    """
-
-    state: str
-    doing: str
-    ended: bool
-    ended_at: float | None = None
-    reason: str = ""
-    expected: Expected = Expected(0)  # noqa: RUF009 - frozen
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
-class CloudJob(ABC):
-    """What following and judging ask a service about one job. Its calls may block.
-
-    Attributes:
-        service: The service's name for a person.
-        success: The service's own word for a job that succeeded.
-    """
-
-    service: ClassVar[str]
-    success: ClassVar[str]
-
-    def __init__(self, cloud: Cloud, handle: JobHandle):
-        self.cloud, self.handle = cloud, handle
-
-    @abstractmethod
-    def look(self) -> Sight | None:
-        """The job now, by one attempt; None where there is no such job.
-
-        Raises:
-            Exception: One of the cloud's errors.
-        """
-
-    @abstractmethod
-    def lines(self, sight: Sight) -> Iterator[LogLine]:
-        """What has come since the last call. Waits out throttling, lost connections and expired
-        credentials.
-
-        Raises:
-            Exception: One of the cloud's errors: the caller may not read the logs.
-        """
-
-    @abstractmethod
-    def lines_with(
-        self, sight: Sight, words: Sequence[str], since: float = 0.0
-    ) -> Iterator[LogLine]:
-        """The lines that hold one of ``words``, without reading all others; in order of time.
-
-        Args:
-            since: Leave out what is older, in seconds since the epoch.
-
-        Raises:
-            Exception: One of the cloud's errors.
-        """
-
-    @abstractmethod
-    def no_such_job(self) -> Problem:
-        """There is none of that name where it was looked for."""
-
-    def where_else(self) -> str:
-        """Where a job may be that the service does not know."""
-        return "it was deleted, or runs in another account or region"
-
-
-def follow(job: CloudJob, listener: Listener, to_the_end: bool = True) -> Iterator[LogLine]:
+def follow(
+    job: CloudJob, listener: Listener, to_the_end: bool = True, watch: JobWatch | None = None
+) -> Iterator[LogLine]:
     """The job's lines; with ``to_the_end`` until it has ended and its last lines have come.
 
     The proof that goes by is kept in the ledger. States are told to ``listener`` in words.
 
+    Args:
+        watch: Sees each line before it is given, and learns what the job's own lines carry.
+
     Raises:
         LaunchError: There is no such job, or its logs may not be read.
     """
-    caller = PatientCaller(job.cloud, listener.say)
-    watch: JobWatch | None = None
+    caller = RetryingCaller(job.cloud, listener.say)
+    expected: Expected | None = None
+    sees_all, watch = watch is not None, watch or JobWatch()
     said, quiet, ended_at = "", 0, 0.0
     while True:
-        sight = _seen(job, caller)
-        if watch is None:
-            expected = expected_of_job(job, sight)
-            watch = expected.watch()
-        if to_the_end and sight.doing != said:
-            said = sight.doing
+        observed = _seen(job, caller)
+        if expected is None:
+            expected = expected_of_job(job, observed)
+            watch.stamp, watch.world_size = expected.stamp, expected.world_size
+        if to_the_end and observed.summary != said:
+            said = observed.summary
             listener.say(f"{job.service}: {said}")
-        if not ended_at and sight.ended:
+        if not ended_at and observed.ended:
             ended_at = time.monotonic()
         count = 0
-        for line in _read(job, sight):
+        for line in _read(job, observed):
             count += 1
-            if line.text.startswith("launch: "):
-                watch.see(line)
-            yield without_secret(line, expected.nonce)
+            public = without_secret(line, expected.nonce)
+            if sees_all or line.text.startswith("launch: "):
+                watch.see(public)
+            yield public
         if expected.is_met_by(watch.proof):
             _keep_proof(job, watch.proof)
         if not to_the_end:
@@ -145,7 +72,8 @@ def follow(job: CloudJob, listener: Listener, to_the_end: bool = True) -> Iterat
         quiet = 0 if count or not ended_at else quiet + 1
         if ended_at and quiet >= _QUIET_ROUNDS:
             decided = expected.is_met_by(watch.proof) or watch.failure is not None
-            if decided or sight.state != SUCCEEDED or time.monotonic() - ended_at > patience():
+            settled = time.monotonic() - ended_at > log_settle_seconds()
+            if decided or settled or observed.state != SUCCEEDED:
                 return
         time.sleep(poll_seconds())
 
@@ -164,22 +92,22 @@ def status(job: CloudJob) -> JobStatus:
         # Whatever has its name now is somebody else's.
         return _unknown_to_service(job, entry)
     try:
-        sight = asked(job.cloud, job.look)
-        if sight is None or not _may_be_meant(entry, sight):
+        observed = with_retries(job.cloud, job.poll)
+        if observed is None or not _may_be_meant(entry, observed):
             return _unknown_to_service(job, entry)
-        result = judged(job, entry, sight)
+        result = decide(job, entry, observed)
     except job.cloud.errors as error:
         raise _refused(job, error) from None
     if entry is not None:
-        _keep(ledger, entry, result, sight)
+        _keep(ledger, entry, result, observed)
     return result
 
 
-def _may_be_meant(entry: Entry | None, sight: Sight) -> bool:
+def _may_be_meant(entry: Entry | None, observed: Observation) -> bool:
     """Whether it is not a job that was there before the intent, under the same name."""
     if entry is None or entry.state != INTENT:
         return True
-    created = sight.details.get("created")
+    created = observed.details.get("created")
     return created is None or float(created) >= entry.created - CLOCK_SECONDS
 
 
@@ -192,19 +120,19 @@ def _refused(job: CloudJob, error: Exception) -> LaunchError:
     return refusal
 
 
-def _seen(job: CloudJob, caller: PatientCaller) -> Sight:
+def _seen(job: CloudJob, caller: RetryingCaller) -> Observation:
     try:
-        sight = caller.call(job.look)
+        observed = caller.call(job.poll)
     except job.cloud.errors as error:
         raise _refused(job, error) from None
-    if sight is None:
+    if observed is None:
         raise LaunchError(job.no_such_job())
-    return sight
+    return observed
 
 
-def _read(job: CloudJob, sight: Sight) -> Iterator[LogLine]:
+def _read(job: CloudJob, observed: Observation) -> Iterator[LogLine]:
     try:
-        yield from job.lines(sight)
+        yield from job.lines(observed)
     except job.cloud.errors as error:
         problems = job.cloud.refused(error, f"the logs of {job.handle.name}").problems
         raise LogsUnreadableError(problems, EXIT_PROVIDER) from None
@@ -217,7 +145,7 @@ def _keep_proof(job: CloudJob, proof: str) -> None:
         ledger.update(entry, proof=proof)
 
 
-def _keep(ledger: Ledger, entry: Entry, result: JobStatus, sight: Sight) -> None:
+def _keep(ledger: Ledger, entry: Entry, result: JobStatus, observed: Observation) -> None:
     changes: dict[str, Any] = {}
     unreadable = bool(result.details.get("unreadable"))
     if result.proof and result.proof != entry.proof and not unreadable:
@@ -227,7 +155,7 @@ def _keep(ledger: Ledger, entry: Entry, result: JobStatus, sight: Sight) -> None
     elif not unreadable:
         changes |= {"state": result.state, "reason": result.reason}
         changes["details"] = {**entry.details, **result.details}
-        changes["ended"] = sight.ended_at or time.time()
+        changes["ended"] = observed.ended_at or time.time()
     if changes and changes != {"state": entry.state}:
         ledger.update(entry, **changes)
 

@@ -7,21 +7,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from launchers.core.cloud.errors import asked
+from launchers.core.cloud.errors import with_retries
+from launchers.core.cloud.job import CloudJob, Observation
 from launchers.core.cloud.poll import poll_seconds
 from launchers.core.model.jobs import FAILED, RUNNING, SUCCEEDED, JobStatus
 from launchers.core.output.lines import JobWatch
 from launchers.core.proof import Expected, Said, verdict
 from launchers.core.records.ledger import Entry, Ledger
 
-if TYPE_CHECKING:
-    from launchers.core.cloud.following import CloudJob, Sight
-
-# Where the line that decides is missing, so many looks after the job's end.
-_PATIENCE_LOOKS = 10
-_DECIDING = ("launch: proof", "launch: failure")
+# Where a line that decides is missing, so many polls after the job's end.
+_SETTLE_POLLS = 10
+_VERDICT_LINES = ("launch: proof", "launch: failure")
 _EVIDENCE = ("launch: evidence",)
 # Ranks print their evidence at most once a minute, and the last one counts: it stands near the
 # job's end, unless a rank left early. Beyond so many lines it is no job of ours.
@@ -29,21 +27,21 @@ _EVIDENCE_SECONDS = 600.0
 _MOST_EVIDENCE_LINES = 50_000
 
 
-def patience() -> float:
+def log_settle_seconds() -> float:
     """Seconds after a job's end in which a line of its log may still come: 30 by default."""
-    return _PATIENCE_LOOKS * poll_seconds()
+    return _SETTLE_POLLS * poll_seconds()
 
 
-def expected_of_job(job: CloudJob, sight: Sight, entry: Entry | None = None) -> Expected:
+def expected_of_job(job: CloudJob, observed: Observation, entry: Entry | None = None) -> Expected:
     """What the job's output must prove: as its service describes it, with the nonce that the
     ledger has drawn for it."""
     entry = entry or Ledger().get(job.handle.provider, job.handle.name)
     if entry is None or not entry.nonce:
-        return sight.expected
-    return replace(sight.expected, nonce=entry.nonce)
+        return observed.expected
+    return replace(observed.expected, nonce=entry.nonce)
 
 
-def judged(job: CloudJob, entry: Entry | None, sight: Sight) -> JobStatus:
+def decide(job: CloudJob, entry: Entry | None, observed: Observation) -> JobStatus:
     """Where the job stands, by what the service and the job's lines say. May block.
 
     Args:
@@ -52,25 +50,25 @@ def judged(job: CloudJob, entry: Entry | None, sight: Sight) -> JobStatus:
     Raises:
         Exception: One of the cloud's errors: the log gives no answer now, and may do later.
     """
-    expected = expected_of_job(job, sight, entry)
-    details: dict[str, Any] = {**job.handle.details, **sight.details}
+    expected = expected_of_job(job, observed, entry)
+    details: dict[str, Any] = {**job.handle.details, **observed.details}
     details["world_size"] = expected.world_size
     known = entry.proof if entry is not None else ""
-    if not sight.ended:
-        return JobStatus(sight.state, "", known, {**details, "doing": sight.doing})
+    if not observed.ended:
+        return JobStatus(observed.state, "", known, {**details, "doing": observed.summary})
     watch = expected.watch()
-    unreadable = _search(job, sight, watch, _DECIDING)
+    unreadable = _search(job, observed, watch, _VERDICT_LINES)
     awaited = expected.asks_for_evidence(watch.proof or known)
-    if awaited and not unreadable and not watch.failure and sight.state == SUCCEEDED:
-        unreadable = _gather(job, sight, watch, expected)
+    if awaited and not unreadable and not watch.failure and observed.state == SUCCEEDED:
+        unreadable = _gather(job, observed, watch, expected)
     words = f"{job.service} says {job.success}"
-    said = Said(sight.state, sight.reason, words, unreadable=unreadable)
+    said = Said(observed.state, observed.reason, words, unreadable=unreadable)
     found = verdict(said, watch, expected, known)
     if watch.failure:
         details["failure"] = watch.failure
-    if sight.state == SUCCEEDED and found.state != FAILED:
+    if observed.state == SUCCEEDED and found.state != FAILED:
         open_ = found.state != SUCCEEDED or found.missing
-        if open_ and not unreadable and _is_late(sight):
+        if open_ and not unreadable and _is_late(observed):
             doing = "completed; its last lines are not in the log yet"
             return JobStatus(RUNNING, "", known, {**details, "doing": doing})
         if unreadable and (awaited or found.state != SUCCEEDED):
@@ -81,27 +79,27 @@ def judged(job: CloudJob, entry: Entry | None, sight: Sight) -> JobStatus:
     return JobStatus(found.state, found.reason, found.proof, details)
 
 
-def _gather(job: CloudJob, sight: Sight, watch: JobWatch, expected: Expected) -> str:
+def _gather(job: CloudJob, observed: Observation, watch: JobWatch, expected: Expected) -> str:
     """Let ``watch`` see the ranks' evidence; gives why it can't be read."""
-    since = (sight.ended_at or time.time()) - _EVIDENCE_SECONDS
-    unreadable = _search(job, sight, watch, _EVIDENCE, since)
+    since = (observed.ended_at or time.time()) - _EVIDENCE_SECONDS
+    unreadable = _search(job, observed, watch, _EVIDENCE, since)
     if not unreadable and len(watch.evidence()) < expected.world_size:
         # Some rank left before, or storing the model took long.
-        unreadable = _search(job, sight, watch, _EVIDENCE)
+        unreadable = _search(job, observed, watch, _EVIDENCE)
     return unreadable
 
 
 def _search(
-    job: CloudJob, sight: Sight, watch: JobWatch, words: Sequence[str], since: float = 0.0
+    job: CloudJob, observed: Observation, watch: JobWatch, words: Sequence[str], since: float = 0.0
 ) -> str:
     """Let ``watch`` see the lines with ``words``; gives why they can't be read."""
     cloud = job.cloud
 
     def read() -> list[Any]:
-        return list(islice(job.lines_with(sight, words, since), _MOST_EVIDENCE_LINES))
+        return list(islice(job.lines_with(observed, words, since), _MOST_EVIDENCE_LINES))
 
     try:
-        lines = asked(cloud, read)
+        lines = with_retries(cloud, read)
     except cloud.errors as error:
         # No answer is no verdict: a job is not called unproven for a service that is busy.
         if cloud.is_passing(error) or cloud.is_expired(error):
@@ -112,6 +110,6 @@ def _search(
     return ""
 
 
-def _is_late(sight: Sight) -> bool:
+def _is_late(observed: Observation) -> bool:
     """Whether the job's end is so near that lines of its log may still come."""
-    return sight.ended_at is not None and time.time() - sight.ended_at < patience()
+    return observed.ended_at is not None and time.time() - observed.ended_at < log_settle_seconds()

@@ -1,20 +1,19 @@
-"""A job's request is sent until it is known that the job exists, and the job is made once.
+"""A job's request is sent until it is known that the job exists, and the job is created once.
 
-What an answer means is the provider's knowledge; when to look, to send and to give up is decided
-here. After a lost connection, a timeout or a 5xx the service is asked for the job before anything
-is sent again.
+What an answer means is the cloud's knowledge; when to ask, to send and to give up is decided here.
+After a lost connection, a timeout or a 5xx the service is asked for the job before anything is
+sent again.
 """
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any
 
-from launchers.core.cloud.errors import Cloud
+from launchers.core.cloud.job import CloudJob, Request
 from launchers.core.model.problems import (
     EXIT_PROVIDER,
     InDoubtError,
@@ -23,17 +22,11 @@ from launchers.core.model.problems import (
     Problem,
 )
 from launchers.core.records.ledger import Entry, Ledger
-from launchers.core.records.lock import alone
-
-# Services refuse requests whose clock is further off than this: AWS's signatures and Google's
-# signed tokens allow five minutes.
-CLOCK_SECONDS = 5 * 60
-
-Job = TypeVar("Job")
+from launchers.core.records.lock import process_lock
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryBudget:
     """How long a submission goes on against a service that gives no good answer, in seconds."""
 
     first: float = 0.5
@@ -41,60 +34,19 @@ class Patience:
     total: float = 300.0
 
 
-PATIENCE = Patience()
-
-
-class Sending(ABC, Generic[Job]):
-    """One job that is to exist once.
-
-    Attributes:
-        service: The service's name for a person.
-        looks_first: Whether the service is asked for the job before the first send too, because
-            it would take a second one of the same name.
-    """
-
-    service: ClassVar[str]
-    looks_first: ClassVar[bool] = False
-
-    def __init__(self, cloud: Cloud, name: str):
-        self.cloud, self.name = cloud, name
-
-    @abstractmethod
-    def find(self, in_doubt: bool) -> Job | None:
-        """The job, if it exists and is the one that was meant.
-
-        Args:
-            in_doubt: Whether a request of ours may have made it.
-
-        Raises:
-            NameTakenError: The job of that name is another one.
-        """
-
-    @abstractmethod
-    def create(self) -> Job:
-        """Send the request; one attempt."""
-
-    def is_taken(self, error: Exception) -> bool:
-        """Whether the service says that a job has the name."""
-        return False
-
-    def taken(self) -> NameTakenError:
-        """Somebody else's job has the name: when it was made, by whom, and the ways on."""
-        raise NotImplementedError
-
-    def advice(self, error: Exception) -> str:
-        """What to do about a refusal."""
-        return ""
+BUDGET = RetryBudget()
 
 
 def send_once(
-    sending: Sending[Job],
+    job: CloudJob,
+    request: Request,
     may_be_sent: bool,
     before_send: Callable[[], None] = lambda: None,
     tell: Callable[[str], None] = lambda text: None,
-    patience: Patience = PATIENCE,
-) -> Job:
-    """See that the job exists, once. May block; safe to repeat.
+    budget: RetryBudget = BUDGET,
+) -> Mapping[str, str]:
+    """See that the job exists, once; what finds it again, beside its name. May block; safe to
+    repeat.
 
     Args:
         may_be_sent: Whether an earlier attempt may have been sent.
@@ -106,41 +58,41 @@ def send_once(
         NameTakenError: Another job has its name.
         InDoubtError: It is not known whether the job was taken.
     """
-    cloud, what = sending.cloud, f"{sending.service}, {sending.name}"
-    wait, deadline = patience.first, time.monotonic() + patience.total
-    in_doubt, sends, looks = may_be_sent, False, may_be_sent or sending.looks_first
+    cloud, what = job.cloud, f"{job.service}, {job.handle.name}"
+    wait, deadline = budget.first, time.monotonic() + budget.total
+    in_doubt, sends, asks = may_be_sent, False, may_be_sent or job.asks_first
     while True:
         try:
             sends = False
-            if looks:
-                found = sending.find(in_doubt)
+            if asks:
+                found = job.find(request, in_doubt)
                 if found is not None:
                     return found
-                looks = False
+                asks = False
             if not may_be_sent:
                 before_send()
                 may_be_sent = True
             sends = True
-            return sending.create()
+            return job.create(request)
         except cloud.errors as error:
-            taken = sending.is_taken(error)
+            taken = job.is_name_taken(error)
             if taken and not in_doubt:
-                raise sending.taken() from None
+                raise job.name_conflict() from None
             if not taken and not cloud.is_passing(error):
                 if in_doubt and (not sends or cloud.is_expired(error)):
                     # Who may not ask for the job does not know that there is none.
-                    raise _doubt(sending, error) from None
-                raise cloud.refused(error, what, sending.advice(error)) from None
+                    raise _doubt(job, error) from None
+                raise cloud.refused(error, what, job.advice(error)) from None
             # A throttled request was not done; of any other that was sent the answer is open.
             in_doubt = in_doubt or (sends and not cloud.is_throttled(error))
-            looks = looks or in_doubt
+            asks = asks or in_doubt
             if time.monotonic() + wait > deadline:
-                raise _doubt(sending, error) from None
-            if wait > 4 * patience.first:
+                raise _doubt(job, error) from None
+            if wait > 4 * budget.first:
                 message = cloud.message_of(error)[:120]
-                tell(f"{sending.service} gives no good answer ({message}): asking again")
+                tell(f"{job.service} gives no good answer ({message}): asking again")
         time.sleep(wait)
-        wait = min(2 * wait, patience.longest)
+        wait = min(2 * wait, budget.longest)
 
 
 class Intent:
@@ -172,7 +124,7 @@ class Intent:
         self.note(sent=time.time())
 
     @contextmanager
-    def on_the_way(self) -> Iterator[None]:
+    def before_the_request(self) -> Iterator[None]:
         """Whatever is refused before the request itself does not end a job that an earlier
         attempt may have sent.
 
@@ -198,7 +150,7 @@ def intended(provider: str, name: str, tell: Callable[[str], None]) -> Iterator[
     def waits() -> None:
         tell(f"another launcher sends {name} now: waiting for it")
 
-    with alone(f"{provider}-{name}", waits):
+    with process_lock(f"{provider}-{name}", waits):
         ledger = Ledger()
         entry = ledger.get(provider, name)
         if entry is None or entry.final:
@@ -206,17 +158,17 @@ def intended(provider: str, name: str, tell: Callable[[str], None]) -> Iterator[
         yield Intent(ledger, entry)
 
 
-def name_taken(service: str, name: str, told: str, word: str, region: str) -> NameTakenError:
-    """Somebody else's job has the name: nothing is adopted, and there are two ways on.
+def name_conflict(service: str, name: str, origin: str, word: str, region: str) -> NameTakenError:
+    """Somebody else's job has the name: nothing is adopted, and there are two things to do.
 
     Args:
-        told: When it was made and by whom.
+        origin: When it was created and by whom.
         word: What `launch logs` finds it by.
     """
     return NameTakenError(
         Problem(
             f"{service}, {name}",
-            f"the name is taken: {told}",
+            f"the name is taken: {origin}",
             "a name that is free",
             f"to follow that job: launch logs {word} --region {region} --follow; to run another: "
             "the same command with --again",
@@ -226,26 +178,26 @@ def name_taken(service: str, name: str, told: str, word: str, region: str) -> Na
     )
 
 
-def holds(found: Any, wanted: Any) -> bool:
+def is_subset(found: Any, wanted: Any) -> bool:
     """Whether the service's description holds what was sent; it may add defaults of its own."""
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
-            key in found and holds(found[key], value) for key, value in wanted.items()
+            key in found and is_subset(found[key], value) for key, value in wanted.items()
         )
     if isinstance(wanted, list):
         return (
             isinstance(found, list)
             and len(found) == len(wanted)
-            and all(holds(*pair) for pair in zip(found, wanted, strict=True))
+            and all(is_subset(*pair) for pair in zip(found, wanted, strict=True))
         )
     return bool(found == wanted)
 
 
-def _doubt(sending: Sending[Any], error: Exception) -> InDoubtError:
+def _doubt(job: CloudJob, error: Exception) -> InDoubtError:
     return InDoubtError(
         Problem(
-            f"{sending.service}, {sending.name}",
-            f"no good answer: {sending.cloud.message_of(error)}",
+            f"{job.service}, {job.handle.name}",
+            f"no good answer: {job.cloud.message_of(error)}",
             "to know whether the job was created",
             "run the same command again: it finds the job, or sends it, and never makes two",
             rule="in-doubt",

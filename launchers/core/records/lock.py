@@ -13,7 +13,7 @@ from launchers.core.records.ledger import data_folder
 
 
 @contextmanager
-def alone(name: str, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
+def process_lock(name: str, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
     """No other launcher with this data folder is within the same ``name`` meanwhile.
 
     Blocks while one is. A lock goes with its process, however that ends.

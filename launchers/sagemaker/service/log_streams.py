@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from launchers.core.cloud.errors import PatientCaller
+from launchers.core.cloud.errors import RetryingCaller
 from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of
 
 GROUP = "/aws/sagemaker/TrainingJobs"
@@ -72,7 +72,7 @@ class LogStreams:
         sleep: Callable[[float], None] = time.sleep,
     ):
         self._session, self._job, self._since = session, job, since
-        self._caller = PatientCaller(session, tell, sleep)
+        self._caller = RetryingCaller(session, tell, sleep)
         self._streams: dict[str, _Stream] = {}
 
     def round(self) -> Iterator[RawLine]:

@@ -34,27 +34,27 @@ def preflight(session: Session, document: Mapping[str, Any]) -> list[Problem]:
     Args:
         document: A CreateTrainingJob request without placeholders.
     """
-    asked = _Asked(session, document)
+    asks = _Checks(session, document)
     checks: list[Check] = [
-        asked.identity,
-        asked.role,
-        asked.role_permissions,
-        asked.bucket,
-        asked.quota,
+        asks.identity,
+        asks.role,
+        asks.role_permissions,
+        asks.bucket,
+        asks.quota,
     ]
     if session.region not in load()["registries"]:
-        checks.append(asked.region)
+        checks.append(asks.region)
     if at(document, "VpcConfig"):
-        checks.append(asked.network)
-    if asked.keys:
-        checks.append(asked.encryption_keys)
-    if _ECR_IMAGE.fullmatch(asked.image):
-        checks.append(asked.image_in_registry)
+        checks.append(asks.network)
+    if asks.keys:
+        checks.append(asks.encryption_keys)
+    if _ECR_IMAGE.fullmatch(asks.image):
+        checks.append(asks.image_in_registry)
     return answers_of(session, checks)
 
 
 @dataclass
-class _Asked:
+class _Checks:
     """The checks; the first words of their docstrings are their names in the table."""
 
     session: Session

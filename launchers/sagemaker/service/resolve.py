@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from launchers.core.cloud.errors import asked
+from launchers.core.cloud.errors import with_retries
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.service.session import AWS_ERRORS, Session, session_for
@@ -46,7 +46,7 @@ def caller_of(session: Session) -> dict[str, Any]:
         LaunchError: There are no credentials, or they are not valid.
     """
     try:
-        answer: dict[str, Any] = asked(
+        answer: dict[str, Any] = with_retries(
             session, lambda: session.client("sts", attempts=1).get_caller_identity()
         )
     except AWS_ERRORS as error:

@@ -1,32 +1,28 @@
-"""Vertex AI's custom jobs: submitted, followed, ended."""
+"""Vertex AI's custom jobs: submitted, followed, ended. Google's clients are imported on use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from launchers.core.cloud.poll import poll_seconds
-from launchers.core.model.jobs import JobDefinition, JobHandle, JobStatus, LogLine
+from launchers.core.cloud.job import CloudJob
+from launchers.core.cloud.service import CloudService
+from launchers.core.model.jobs import JobDefinition, JobHandle, Listener
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.planning.plan import Account, Plan
-from launchers.core.provider import Service
-from launchers.core.records.ledger import Ledger
+from launchers.core.provider import SILENT
 from launchers.core.source.bundle import SourceBundle
+from launchers.vertex.document import bundle_place
 from launchers.vertex.planning.image_choice import image_missing
 from launchers.vertex.planning.plan import VertexPlan
-from launchers.vertex.service import resolve as resolving
-from launchers.vertex.service import submission
-from launchers.vertex.service.following import follow as following
-from launchers.vertex.service.following import status
-from launchers.vertex.service.preflight import preflight
+
+if TYPE_CHECKING:
+    from launchers.vertex.service.session import Session
 
 
-class VertexService(Service):
-    """Sends and follows CustomJobs."""
+class VertexService(CloudService):
+    """Sends CustomJobs and follows them."""
 
-    @property
-    def poll_seconds(self) -> float:
-        """See :func:`launchers.core.cloud.poll.poll_seconds`."""
-        return poll_seconds()
+    name = "vertex"
 
     def resolve(self, plan: Plan) -> Account:
         """See :mod:`launchers.vertex.service.resolve`. May ask for credentials and for the project.
@@ -37,54 +33,51 @@ class VertexService(Service):
         assert isinstance(plan, VertexPlan)
         if plan.image.is_placeholder:
             raise LaunchError(image_missing(plan.account))
-        return resolving.resolve(plan.account)
+        from launchers.vertex.service.resolve import resolve
+
+        return resolve(plan.account)
 
     def preflight(self, definition: JobDefinition) -> list[Problem]:
         """See :mod:`launchers.vertex.service.preflight`."""
+        from launchers.vertex.service.preflight import preflight
+
         return preflight(definition)
 
-    def submit(self, definition: JobDefinition, bundle: SourceBundle) -> JobHandle:
-        """Upload the bundle, then one customJobs.create; the ledger holds the intent.
+    def place_of(self, definition: JobDefinition) -> dict[str, str]:
+        """See :class:`CloudService`."""
+        where = definition.destination
+        return _place(where["project"], where["location"])
 
-        Raises:
-            LaunchError: Cloud Storage or Vertex AI refused.
-            InDoubtError: It is not known whether the job was taken.
-        """
-        return submission.submit(definition, bundle, self.listener)
-
-    def name_exists(self, plan: Plan, name: str) -> bool:
-        """Whether the project's location has a CustomJob of that name."""
+    def place_for(self, plan: Plan) -> dict[str, str]:
+        """See :class:`CloudService`."""
         assert isinstance(plan, VertexPlan)
-        return submission.is_taken(plan.account, name)
+        return _place(plan.account.project, plan.account.location)
+
+    def job(self, handle: JobHandle, listener: Listener = SILENT, since: float = 0.0) -> CloudJob:
+        """See :class:`launchers.vertex.service.custom_job.CustomJob`."""
+        from launchers.vertex.service.custom_job import CustomJob
+
+        return CustomJob(_session(handle), handle, listener, since)
+
+    def upload(self, job: CloudJob, definition: JobDefinition, bundle: SourceBundle) -> None:
+        """See :func:`launchers.vertex.service.upload.upload`."""
+        from launchers.vertex.service.upload import upload
+
+        place = bundle_place(definition.document)
+        upload(_session(job.handle), bundle, place, self.upload_progress)
 
     def adopt(self, name: str, region: str | None) -> JobHandle:
         """A job that another machine or another tool submitted."""
-        return resolving.adopt(name, region)
+        from launchers.vertex.service.resolve import adopt
 
-    def describe(self, handle: JobHandle) -> JobStatus:
-        """See :func:`launchers.vertex.service.following.status`. Asks the ledger alone for a job
-        whose end it holds."""
-        entry = Ledger().get("vertex", handle.name)
-        if entry is not None and entry.final:
-            return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
+        return adopt(name, region)
 
-        return status(handle)
 
-    def logs(
-        self, handle: JobHandle, since: float = 0.0, follow: bool = False, rank: int | None = None
-    ) -> Iterator[LogLine]:
-        """The job's lines from Cloud Logging, also of a job that has ended.
+def _session(handle: JobHandle) -> Session:
+    from launchers.vertex.service.session import session_for
 
-        Raises:
-            LaunchError: There is no such job, or its logs may not be read.
-        """
-        lines = following(handle, self.listener, since, follow)
-        return (line for line in lines if rank is None or line.rank == rank)
+    return session_for(str(handle.details["project"]), str(handle.details["location"]))
 
-    def cancel(self, handle: JobHandle) -> None:
-        """customJobs.cancel. Returns quietly for a job that has already ended.
 
-        Raises:
-            LaunchError: The service refused.
-        """
-        submission.cancel(handle)
+def _place(project: str, location: str) -> dict[str, str]:
+    return {"project": project, "location": location, "region": location}

@@ -9,8 +9,9 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
-from launchers.core.cloud.errors import asked
-from launchers.core.cloud.sending import CLOCK_SECONDS, holds
+from launchers.core.cloud.errors import with_retries
+from launchers.core.cloud.job import CLOCK_SECONDS
+from launchers.core.cloud.sending import is_subset
 from launchers.core.model.document import at
 from launchers.core.model.jobs import JobHandle
 from launchers.core.model.problems import Problem
@@ -22,18 +23,12 @@ from launchers.vertex.service.session import (
     TIMEOUT_SECONDS,
     Session,
     is_missing,
-    session_for,
 )
 from launchers.vertex.service.states import seconds_of
 
 # Of a pool, what makes two jobs the same; the service adds defaults of its own to the rest.
 _COMPARED = ("containerSpec", "replicaCount", "machineSpec")
 _BUCKET = re.compile("/gcs/[^/]+/launch/")
-
-
-def session_of(handle: JobHandle) -> Session:
-    """The session of the project and location that the job runs in."""
-    return session_for(str(handle.details["project"]), str(handle.details["location"]))
 
 
 def described(session: Session, resource: str) -> dict[str, Any] | None:
@@ -88,7 +83,7 @@ def resources_of(session: Session, name: str) -> list[str]:
     """
     try:
         wanted = f"display_name={json.dumps(name, ensure_ascii=False)}"
-        jobs = asked(session, lambda: jobs_where(session, name, wanted))
+        jobs = with_retries(session, lambda: jobs_where(session, name, wanted))
     except GOOGLE_ERRORS as error:
         raise session.refused(error, f"Vertex AI, {name}") from None
     return [str(job["name"]) for job in jobs]
@@ -146,7 +141,7 @@ def is_ours(found: Mapping[str, Any], document: Mapping[str, Any], intended: flo
     pools = at(document, "jobSpec", "workerPoolSpecs") or []
     there = at(found, "jobSpec", "workerPoolSpecs") or []
     wanted = [{key: pool[key] for key in _COMPARED if key in pool} for pool in pools]
-    same = holds(_without_bucket(there), _without_bucket(wanted))
+    same = is_subset(_without_bucket(there), _without_bucket(wanted))
     return same and created_at(found) >= intended - CLOCK_SECONDS
 
 

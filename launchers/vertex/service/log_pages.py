@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from itertools import chain
 from typing import Any
 
-from launchers.core.cloud.errors import PatientCaller
+from launchers.core.cloud.errors import RetryingCaller
 from launchers.core.model.document import at
 from launchers.vertex.service.session import Session
 from launchers.vertex.service.states import seconds_of
@@ -104,7 +104,7 @@ class LogPages:
         self._job = (
             f'resource.type="ml_job" AND resource.labels.job_id="{resource.rpartition("/")[2]}"'
         )
-        self._caller = PatientCaller(session, tell, sleep)
+        self._caller = RetryingCaller(session, tell, sleep)
         self._replicas: dict[str, _Replica] = {}
 
     def round(self, until: float | None = None) -> Iterator[RawLine]:

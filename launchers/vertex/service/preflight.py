@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from launchers.core.cloud.errors import asked
+from launchers.core.cloud.errors import with_retries
 from launchers.core.cloud.preflight import Check, answer, answers_of, good, unknown, wrong
 from launchers.core.model.document import at, entries
 from launchers.core.model.jobs import JobDefinition
@@ -45,7 +45,7 @@ def preflight(definition: JobDefinition) -> list[Problem]:
         definition: A CustomJob without placeholders.
     """
     where = definition.destination
-    question = _Asked(session_for(where["project"], where["location"]), definition.document)
+    question = _Checks(session_for(where["project"], where["location"]), definition.document)
     checks: list[Check] = [
         question.identity,
         question.project,
@@ -61,7 +61,7 @@ def preflight(definition: JobDefinition) -> list[Problem]:
 
 
 @dataclass
-class _Asked:
+class _Checks:
     """The checks; the first words of their docstrings are their names in the table."""
 
     session: Session
@@ -79,7 +79,7 @@ class _Asked:
 
     def identity(self) -> list[Problem]:
         """identity: a token for the application default credentials"""
-        return [good("identity", asked(self.session, self.session.caller))]
+        return [good("identity", with_retries(self.session, self.session.caller))]
 
     def project(self) -> list[Problem]:
         """project: cloudresourcemanager projects.testIamPermissions"""
@@ -106,7 +106,7 @@ class _Asked:
     def service(self) -> list[Problem]:
         """service: serviceusage services.get"""
         path = f"v1/projects/{self.session.project}/services/{_API}"
-        found = asked(self.session, lambda: self.session.get("serviceusage", path))
+        found = with_retries(self.session, lambda: self.session.get("serviceusage", path))
         if found.get("state") == "DISABLED":
             fix = f"gcloud services enable {_API} --project {self.session.project}"
             return [wrong("service", f"{_API} is off in the project", "Vertex AI's API", fix)]
@@ -120,7 +120,7 @@ class _Asked:
         bucket = self.session.storage().bucket(name)
         how = {"timeout": TIMEOUT_SECONDS, "retry": None}
         try:
-            may = asked(self.session, lambda: bucket.test_iam_permissions([_WRITE], **how))
+            may = with_retries(self.session, lambda: bucket.test_iam_permissions([_WRITE], **how))
         except GOOGLE_ERRORS as error:
             if not is_missing(error):
                 raise
@@ -131,7 +131,7 @@ class _Asked:
             expected = "a bucket that can be written"
             answers.append(wrong("bucket", f"the caller lacks {_WRITE} in {name}", expected, fix))
         try:
-            asked(self.session, lambda: bucket.reload(**how))
+            with_retries(self.session, lambda: bucket.reload(**how))
         except GOOGLE_ERRORS as error:
             if not self.session.is_denied(error):
                 raise
@@ -160,7 +160,9 @@ class _Asked:
         """Empty where the caller may not know it."""
         path = f"v3/projects/{self.session.project}"
         try:
-            found = asked(self.session, lambda: self.session.get("cloudresourcemanager", path))
+            found = with_retries(
+                self.session, lambda: self.session.get("cloudresourcemanager", path)
+            )
         except GOOGLE_ERRORS:
             return ""
         return str(found.get("name", "")).rpartition("/")[2]
@@ -185,7 +187,7 @@ class _Asked:
             return [good("service account", text)]
         path = f"v1/projects/-/serviceAccounts/{quote(email)}"
         try:
-            found = asked(self.session, lambda: self.session.get("iam", path))
+            found = with_retries(self.session, lambda: self.session.get("iam", path))
         except GOOGLE_ERRORS as error:
             if not is_missing(error):
                 raise
@@ -221,7 +223,7 @@ class _Asked:
 
     def _secret(self, reference: str) -> Problem:
         try:
-            found = asked(
+            found = with_retries(
                 self.session, lambda: self.session.get("secretmanager", f"v1/{reference}")
             )
         except GOOGLE_ERRORS as error:
@@ -240,7 +242,7 @@ class _Asked:
         """Which of the permissions the caller has."""
         body = {"permissions": permissions}
         post = partial(self.session.post, service, f"{path}:testIamPermissions", body)
-        found: list[str] = asked(self.session, post).get("permissions", [])
+        found: list[str] = with_retries(self.session, post).get("permissions", [])
         return found
 
 

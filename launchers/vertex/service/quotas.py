@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from launchers.core.cloud.errors import asked
+from launchers.core.cloud.errors import with_retries
 from launchers.core.cloud.preflight import good, unknown, wrong
 from launchers.core.model.document import at, entries, whole_number
 from launchers.core.model.problems import Problem
@@ -79,7 +79,7 @@ def _enough(session: Session, metric: str, count: int) -> Problem:
     path = f"v1beta1/projects/{session.project}/services/{_API}/consumerQuotaMetrics/"
     path += quote(f"{_API}/{metric}", safe="")
     try:
-        found = asked(session, lambda: session.get("serviceusage", path))
+        found = with_retries(session, lambda: session.get("serviceusage", path))
     except GOOGLE_ERRORS as error:
         if not is_missing(error):
             raise

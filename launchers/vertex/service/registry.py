@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from launchers.core.cloud.errors import asked
+from launchers.core.cloud.errors import with_retries
 from launchers.core.cloud.preflight import good, unknown, wrong
 from launchers.core.model.problems import Problem
 from launchers.vertex.service.session import GOOGLE_ERRORS, Session, is_missing
@@ -40,7 +40,7 @@ def image_answer(session: Session, uri: str) -> Problem:
         else f"{base}/packages/{package}/tags/{match['tag'] or 'latest'}"
     )
     try:
-        asked(session, lambda: session.get("artifactregistry", path))
+        with_retries(session, lambda: session.get("artifactregistry", path))
     except GOOGLE_ERRORS as error:
         if not is_missing(error):
             raise

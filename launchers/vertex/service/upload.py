@@ -13,7 +13,7 @@ from pathlib import Path
 
 from google.api_core.exceptions import Forbidden, PreconditionFailed
 
-from launchers.core.cloud.errors import asked
+from launchers.core.cloud.errors import with_retries
 from launchers.core.cloud.upload import Progress, store_once
 from launchers.core.source.bundle import SourceBundle
 from launchers.vertex.service.session import GOOGLE_ERRORS, TIMEOUT_SECONDS, Session, is_missing
@@ -53,7 +53,7 @@ def upload(
 def _is_there(session: Session, bucket: str, key: str) -> bool:
     blob = session.storage().bucket(bucket).blob(key)
     try:
-        asked(session, lambda: blob.reload(timeout=TIMEOUT_SECONDS, retry=None))
+        with_retries(session, lambda: blob.reload(timeout=TIMEOUT_SECONDS, retry=None))
     except Forbidden:
         # Without the right to read, it is not said: the upload will tell.
         return False

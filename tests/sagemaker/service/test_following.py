@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from launchers.core.model.jobs import JobHandle, Listener
-from launchers.sagemaker.service.following import follow
+from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.service.log_streams import LogStreams
-from launchers.sagemaker.service.session import Session
+from launchers.sagemaker.service.session import Session, session_for
 from tests.cli.command import Launch
 from tests.fakes.faults import RESET, THROTTLED, Call, Drop, Refuse
 from tests.fakes.job_scenarios import BY_HAND, Scenario
@@ -35,6 +35,8 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SageMak
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
         monkeypatch.setenv("LAUNCH_POLL_SECONDS", "0.05")
+        # Another test's sessions lead to a service that is closed.
+        session_for.cache_clear()
         yield aws
 
 
@@ -64,7 +66,7 @@ def start(aws: SageMakerService, scenario: Scenario, hosts: int = 2) -> str:
 def followed(aws: SageMakerService, name: str) -> list[tuple[str, int | None, str]]:
     """All lines of the job, to its end."""
     handle = JobHandle("sagemaker", name, {"region": "us-east-1"})
-    lines = follow(Session("us-east-1"), handle, Listener())
+    lines = SAGEMAKER.service.logs(handle, follow=True)
     return [(line.host, line.rank, line.text) for line in lines]
 
 
@@ -88,7 +90,7 @@ def test_the_lines_of_20_hosts_come_once_each_in_order_a_host_in_flat_memory(
     handle = JobHandle("sagemaker", "watched", {"region": "us-east-1"})
     tracemalloc.start()
     try:
-        for line in follow(Session("us-east-1"), handle, Listener()):
+        for line in SAGEMAKER.service.logs(handle, follow=True):
             host = int(line.host.removeprefix("algo-"))
             assert line.text == f"host {host} line {seen[host]}"
             seen[host] += 1
@@ -202,7 +204,7 @@ def test_expired_credentials_are_waited_for(service: SageMakerService):
                 service.account.renew()
 
     handle = JobHandle("sagemaker", "watched", {"region": "us-east-1"})
-    texts = [line.text for line in follow(Session("us-east-1"), handle, Renewing())]
+    texts = [line.text for line in SAGEMAKER.heard_by(Renewing()).service.logs(handle, follow=True)]
     assert told.is_set()
     assert texts.count("after the renewal") == 1
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.cloud.sending import Patience
-from launchers.core.model.jobs import JobDefinition
+from launchers.core.cloud.job import Request
+from launchers.core.cloud.sending import RetryBudget, send_once
+from launchers.core.model.jobs import JobDefinition, JobHandle
 from launchers.core.model.problems import LaunchError
 from launchers.core.records import nonce
 from launchers.core.records.ledger import INTENT, Ledger
 from launchers.sagemaker.service.session import Session
-from launchers.sagemaker.service.submission import submit_once
+from launchers.sagemaker.service.training_job import TrainingJob
 from tests.cli.command import Launch
 from tests.fakes.faults import (
     ARRIVED,
@@ -39,7 +40,7 @@ LISTED = (
     "  placeholder  $.Environment.LAUNCH_NONCE = PLACEHOLDER-NONCE: drawn at submission, one for "
     "each job"
 )
-QUICK = Patience(first=0.001, longest=0.01, total=60.0)
+QUICK = RetryBudget(first=0.001, longest=0.01, total=60.0)
 
 
 @pytest.fixture
@@ -185,6 +186,14 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SageMakerService,
         yield aws, Session("us-east-1")
 
 
+def send(
+    aws: SageMakerService, client: Session, definition: JobDefinition, may_be_sent: bool = False
+) -> None:
+    """See that the job exists, by an intent of now."""
+    job = TrainingJob(client, JobHandle("sagemaker", definition.name))
+    send_once(job, Request(definition, aws.clock.now()), may_be_sent, budget=QUICK)
+
+
 @pytest.mark.storm
 def test_lost_connections_make_one_job_each(session: tuple[SageMakerService, Session]):
     aws, client = session
@@ -197,7 +206,7 @@ def test_lost_connections_make_one_job_each(session: tuple[SageMakerService, Ses
         for operation in ("CreateTrainingJob", "DescribeTrainingJob")[: 1 + number % 2]:
             aws.faults.add(Drop(way), operation, point=point, times=1 + number % 3)
         definition = definition_of(aws, number)
-        submit_once(client, definition, intended=aws.clock.now(), may_be_sent=False, patience=QUICK)
+        send(aws, client, definition)
     names = [job.name for job in aws.jobs]
     assert sorted(names) == sorted(f"dropped-{number}" for number in range(jobs))
 
@@ -209,7 +218,7 @@ def test_a_500_leaves_a_doubt_that_is_cleared(
     aws, client = session
     aws.faults.add(Refuse(INTERNAL), "CreateTrainingJob", point=point, times=3)
     definition = definition_of(aws, 1)
-    submit_once(client, definition, intended=aws.clock.now(), may_be_sent=False, patience=QUICK)
+    send(aws, client, definition)
     assert len(aws.jobs) == 1
 
 
@@ -222,7 +231,7 @@ def test_a_job_that_differs_from_the_intent_is_not_adopted(
     other["HyperParameters"] = {"number": "another"}
     client.client("sagemaker").create_training_job(**other)
     with pytest.raises(LaunchError, match="the name is taken"):
-        submit_once(client, ours, intended=aws.clock.now(), may_be_sent=True, patience=QUICK)
+        send(aws, client, ours, may_be_sent=True)
 
 
 @pytest.mark.storm

@@ -13,11 +13,11 @@ from google.cloud import aiplatform_v1, storage
 from launchers.core.spec.job import JobSpec
 from launchers.vertex.launcher import VERTEX
 from launchers.vertex.options import VertexOptions
-from launchers.vertex.service import preflight, resolve, submission
+from launchers.vertex.service import custom_job, preflight, resolve, upload
 from tests.submit_children import serve
 
 # What a submission imports on use; a child finds it imported.
-IMPORTED = (aiplatform_v1, storage, google.auth, preflight, resolve, submission)
+IMPORTED = (aiplatform_v1, storage, google.auth, preflight, resolve, custom_job, upload)
 
 
 def main() -> None:

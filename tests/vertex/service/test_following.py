@@ -14,7 +14,7 @@ import pytest
 
 from launchers.core.model.jobs import JobHandle, Listener
 from launchers.core.model.problems import LaunchError
-from launchers.vertex.service import following
+from launchers.vertex.launcher import VERTEX
 from launchers.vertex.service.log_pages import LogPages
 from launchers.vertex.service.resolve import adopt
 from launchers.vertex.service.session import Session
@@ -64,7 +64,7 @@ def pages_of(google: VertexService, handle: JobHandle) -> LogPages:
 
 def followed(handle: JobHandle, since: float = 0.0) -> list[tuple[str, int | None, str]]:
     """All lines of the job, to its end."""
-    lines = following.follow(handle, Listener(), since)
+    lines = VERTEX.service.logs(handle, since, follow=True)
     return [(line.host, line.rank, line.text) for line in lines]
 
 
@@ -84,7 +84,7 @@ def twenty_replicas(service: VertexService, count: int) -> JobHandle:
 def counted_in_order(handle: JobHandle) -> dict[str, int]:
     """Lines by replica, each found to be the one that comes next."""
     seen: Counter[str] = Counter()
-    for line in following.follow(handle, Listener()):
+    for line in VERTEX.service.logs(handle, follow=True):
         assert line.text == f"{line.host} line {seen[line.host]}"
         seen[line.host] += 1
     return dict(seen)
@@ -202,9 +202,9 @@ def test_while_it_runs_only_settled_lines_are_read(
     handle = start(service, proven_job(paces={"RUNNING": BY_HAND}))
     service.jobs.run_to("watched", "RUNNING")
     monkeypatch.setenv("LAUNCH_POLL_SECONDS", "60")
-    assert list(following.follow(handle, Listener(), to_the_end=False)) == []
+    assert list(VERTEX.service.logs(handle)) == []
     service.jobs.run_to("watched", "SUCCEEDED")
-    assert [line.text for line in following.follow(handle, Listener(), to_the_end=False)]
+    assert [line.text for line in VERTEX.service.logs(handle)]
 
 
 def test_since_leaves_out_what_is_older(service: VertexService):
@@ -235,7 +235,7 @@ def test_states_are_told_in_words(service: VertexService):
         def say(self, text: str) -> None:
             told.append(text.removeprefix("Vertex AI: ").partition(":")[0])
 
-    assert list(following.follow(handle, Listening())) == []
+    assert list(VERTEX.heard_by(Listening()).service.logs(handle, follow=True)) == []
     words = ["queued", "pending", "running", "updating", "running", "paused", "cancelling"]
     assert [text for text in told if text in (*words, "cancelled")] == [*words, "cancelled"]
 
@@ -318,7 +318,7 @@ def test_expired_credentials_are_waited_for(service: VertexService):
                 told.set()
                 service.tokens.refusal = None
 
-    texts = [line.text for line in following.follow(handle, Renewing())]
+    texts = [line.text for line in VERTEX.heard_by(Renewing()).service.logs(handle, follow=True)]
     assert told.is_set()
     assert texts.count("after the renewal") == 1
 

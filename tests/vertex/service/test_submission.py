@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from google.cloud.aiplatform_v1 import CustomJob
 
-from launchers.core.cloud.sending import Patience
-from launchers.core.model.jobs import JobDefinition
+from launchers.core.cloud.job import Request
+from launchers.core.cloud.sending import RetryBudget, send_once
+from launchers.core.model.jobs import JobDefinition, JobHandle, Listener
 from launchers.core.model.problems import InDoubtError, LaunchError
+from launchers.core.provider import SILENT
 from launchers.core.records import nonce
 from launchers.core.records.ledger import INTENT, Ledger
+from launchers.vertex.service.custom_job import CustomJob as SentJob
 from launchers.vertex.service.session import Session
-from launchers.vertex.service.submission import submit_once
 from tests.cli.command import Launch
 from tests.fakes.faults import ARRIVED, HANDLED, READ, WAYS, Call, Drop, Refuse
 from tests.fakes.google_clients import create, job_document
@@ -29,7 +31,7 @@ from tests.submit_children import Killer
 from tests.submitting import children, contents
 from tests.vertex.service.submitting import GPUS, Bench, bench, proven_job, session_of
 
-QUICK = Patience(first=0.001, longest=0.01, total=60.0)
+QUICK = RetryBudget(first=0.001, longest=0.01, total=60.0)
 
 
 @pytest.fixture
@@ -160,14 +162,19 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[VertexService, Se
         yield google, session_of(google, monkeypatch)
 
 
-def send(google: VertexService, session: Session, number: int, may_be_sent: bool = False) -> str:
-    return submit_once(
-        session,
-        definition_of(number),
-        intended=google.clock.now(),
-        may_be_sent=may_be_sent,
-        patience=QUICK,
-    )
+def send(
+    google: VertexService,
+    session: Session,
+    number: int,
+    may_be_sent: bool = False,
+    budget: RetryBudget = QUICK,
+    listener: Listener = SILENT,
+) -> str:
+    """See that the job exists, by an intent of now; gives its resource name."""
+    definition = definition_of(number)
+    job = SentJob(session, JobHandle("vertex", definition.name), listener)
+    request = Request(definition, google.clock.now())
+    return send_once(job, request, may_be_sent, budget=budget)["resource"]
 
 
 @pytest.mark.storm
@@ -220,13 +227,7 @@ def test_a_service_that_never_answers_leaves_a_doubt_that_says_so(
     google, session = service
     google.faults.add(Refuse(UNAVAILABLE), "customJobs.create")
     with pytest.raises(InDoubtError, match="run the same command again"):
-        submit_once(
-            session,
-            definition_of(1),
-            intended=google.clock.now(),
-            may_be_sent=False,
-            patience=Patience(first=0.001, longest=0.01, total=0.05),
-        )
+        send(google, session, 1, budget=RetryBudget(first=0.001, longest=0.01, total=0.05))
     assert not len(google.jobs)
 
 
@@ -264,7 +265,12 @@ def test_of_two_jobs_of_one_intent_the_older_is_followed_and_the_other_named(
         create(google, name=ours.name, labels=ours.document["labels"])
         google.clock.advance(1)
     told: list[str] = []
-    resource = submit_once(session, ours, google.clock.now(), True, tell=told.append)
+
+    class Listening(Listener):
+        def say(self, text: str) -> None:
+            told.append(text)
+
+    resource = send(google, session, 1, may_be_sent=True, listener=Listening())
     first, second = google.jobs
     assert resource.endswith(first.id)
     assert f"launch cancel vertex:{second.id}" in told[0]
