@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
 from launchers.core.reading.sweep import expand
 from tests.cli.command import Launch
-from tests.fakes.job_scenarios import BY_HAND, Scenario
+from tests.fakes.job_scenarios import BY_HAND
 from tests.sagemaker.service.submitting import Bench, bench, proven_job
-from tests.selection import storm
 
 BASE = {"args": {"lr": "1", "epochs": "3"}, "env": {"A": "1"}, "sagemaker": {"retries": 2}}
 
@@ -71,40 +69,6 @@ def test_numbers_reach_the_script_as_the_file_has_them(tried: Bench):
     assert answer.code == 0, answer.err
     assert '\\"1.10\\"' in answer.out
     assert '\\"1e-3\\"' in answer.out
-
-
-@pytest.mark.storm
-def test_as_many_jobs_are_made_under_a_service_that_throttles_as_were_asked_for(tried: Bench):
-    count = storm(50, small=20)
-    tried.aws.account.limit("ml.g5.12xlarge", 1000)
-    tried.aws.faults.limit(20, "sagemaker", burst=20)
-    answer = tried.sweep(
-        f"sweep: {{matrix: {{args.seed: {list(range(count))}}}}}\n", "--max-parallel", "16"
-    )
-    assert answer.code == 0, answer.err
-    assert len(tried.aws.jobs) == count
-    seeds = {json.dumps(job.document["HyperParameters"]["seed"]) for job in tried.aws.jobs}
-    assert len(seeds) == count
-    assert answer.out.count("succeeded") == count
-    assert "JOB" in answer.out.splitlines()[0]
-
-
-def test_one_job_that_fails_fails_the_sweep_and_no_other_job(tried: Bench):
-    def how(document):
-        seed = document["HyperParameters"]["seed"]
-        return Scenario(outcome="Failed", reason="AlgorithmError") if seed == "1" else proven_job()
-
-    tried.aws.jobs.scenario = how
-    answer = tried.sweep("sweep: {jobs: [{args.seed: 0}, {args.seed: 1}, {args.seed: 2}]}\n")
-    assert answer.code == 1
-    assert answer.out.count("succeeded") == 2
-    assert answer.out.count("AlgorithmError") == 1
-
-
-def test_nothing_is_sent_while_one_job_is_wrong(tried: Bench):
-    answer = tried.sweep("sweep: {jobs: [{args.seed: 0}, {machine: ml.nothing.large}]}\n")
-    assert answer.code == 2
-    assert not tried.aws.received("CreateTrainingJob")
 
 
 def test_credentials_that_expire_during_a_sweep_are_waited_for(tried: Bench):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from tests.fakes.faults import RESET, THROTTLED, Call, Drop, Refuse
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.log_lines import Generated, Lines
 from tests.fakes.sagemaker_service import SageMakerService
-from tests.sagemaker.service.submitting import PROOF, Bench, bench, proven_job
+from tests.sagemaker.service.submitting import Bench, bench, proven_job
 from tests.selection import storm
 
 
@@ -151,46 +150,6 @@ def test_every_end_is_an_end(tried: Bench, outcome: str, word: str):
     assert f"\n{word}  train-" in answer.err
 
 
-def test_completed_without_a_proof_is_not_proven(tried: Bench):
-    tried.aws.jobs.scenario = Scenario(lines={"algo-1": ["epoch 1"]})
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "not proven" in answer.err
-    assert "world size 8" in answer.err
-
-
-def test_a_proof_of_another_world_size_is_none(tried: Bench):
-    line = "[1,0]<stdout>:launch: proof: world size 4: 1 host x 4 ranks, MPI"
-    tried.aws.jobs.scenario = Scenario(lines={"algo-1": [line]})
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "proved another job" in answer.err
-
-
-def test_logs_that_may_not_be_read_are_the_reason_for_not_proven(tried: Bench):
-    tried.aws.account.deny("logs:DescribeLogStreams", "logs:GetLogEvents", "logs:FilterLogEvents")
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "its logs cannot be read" in answer.err
-    tried.aws.account.allow("logs:DescribeLogStreams", "logs:GetLogEvents", "logs:FilterLogEvents")
-    # The proof is there, and counts as soon as it can be read.
-    assert tried.ask("wait", "train").code == 0
-
-
-def test_a_failure_shows_the_first_rank_and_its_traceback(tried: Bench):
-    failure = '[1,5]<stderr>:launch: failure: {"rank": 5, "host": "algo-2", "reason": "KeyError"}'
-    lines = [PROOF, "[1,5]<stderr>:the end of rank 5", failure]
-    tried.aws.jobs.scenario = Scenario(
-        outcome="Failed", reason="AlgorithmError", lines={"algo-1": lines}
-    )
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "rank 5 on algo-2 failed first: KeyError" in answer.err
-    assert "the last lines of rank 5" in answer.err
-    assert "the end of rank 5" in answer.err
-    assert "--rank 5" in answer.err
-
-
 def test_expired_credentials_are_waited_for(service: SageMakerService):
     start(service, proven_job("after the renewal"))
     told = threading.Event()
@@ -228,24 +187,6 @@ def running(tried: Bench) -> Bench:
     return tried
 
 
-@pytest.mark.parametrize("cancels", [False, True])
-def test_an_interrupt_leaves_the_job_unless_it_was_asked_to_end_it(running: Bench, cancels: bool):
-    flags = ("--cancel-on-interrupt",) if cancels else ()
-    process = running.launch.start(*running.words(*flags), **running.environment())
-    assert process.stdout
-    assert process.stderr
-    assert "proof" in process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    (job,) = running.aws.jobs
-    assert bool(running.aws.received("StopTrainingJob")) == cancels
-    if not cancels:
-        assert "goes on" in err
-        assert f"launch cancel {job.name}" in err
-        assert not job.ended
-
-
 def test_verbs_answer_later_and_for_a_job_from_elsewhere(running: Bench, tmp_path: Path):
     (job,) = running.aws.jobs
     (tmp_path / "other").mkdir()
@@ -265,10 +206,3 @@ def test_verbs_answer_later_and_for_a_job_from_elsewhere(running: Bench, tmp_pat
     assert other("wait", *elsewhere, **running.environment()).code == 1
     assert running.ask("status", "train").out.startswith("stopped")
     assert running.ask("status", "sagemaker:nobody").code == 2
-
-
-def test_list_does_not_wait_for_a_service_that_is_gone(running: Bench):
-    running.aws.faults.add(Call(lambda _: threading.Event().wait(8)), "DescribeTrainingJob")
-    answer = running.ask("list")
-    assert answer.code == 0
-    assert "did not answer in time" in answer.out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import threading
@@ -11,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.ledger import Ledger
 from tests.cli.command import Launch
 from tests.cli.terminal import on_terminal
-from tests.fakes.faults import HANDLED, READ, Call, ConnectionLostError, Refuse
+from tests.clouds.interrupts import interrupted
+from tests.fakes.faults import READ, Call, Refuse
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.wire import ServiceError
 from tests.sagemaker.service.submitting import Bench, bench, proven_job
@@ -25,75 +25,6 @@ def tried(launch: Launch) -> Iterator[Bench]:
     for one in bench(launch):
         one.aws.jobs.scenario = proven_job(paces={"Training": BY_HAND})
         yield one
-
-
-def interrupted(tried: Bench, operation: str, *flags: str, point: str = HANDLED) -> str:
-    """Submit, and send SIGINT when that request comes; gives stderr."""
-    processes: list[subprocess.Popen[str]] = []
-
-    def interrupt(_: object) -> None:
-        os.kill(processes[0].pid, signal.SIGINT)
-        raise ConnectionLostError("reset")
-
-    tried.aws.faults.add(Call(interrupt), operation, times=1, point=point)
-    processes.append(tried.launch.start(*tried.words(*flags), **tried.environment()))
-    _, err = processes[0].communicate(timeout=60)
-    assert processes[0].returncode == 130, err
-    assert "Traceback" not in err
-    return err
-
-
-@pytest.mark.parametrize("operation", ["GetRole", "HeadObject", "PutObject"])
-def test_before_the_job_is_sent_nothing_is_paid_for_and_it_says_so(tried: Bench, operation: str):
-    assert "nothing was sent" in interrupted(tried, operation)
-    assert not len(tried.aws.jobs)
-    tried.aws.jobs.scenario = proven_job()
-    assert tried.submit().code == 0
-    assert [job.name[-2:] for job in tried.aws.jobs] == ["-1"]
-
-
-def test_while_the_job_is_sent_it_says_that_the_job_goes_on(tried: Bench):
-    err = interrupted(tried, "CreateTrainingJob")
-    (job,) = tried.aws.jobs
-    assert f"{job.name} was sent and goes on, and is paid for" in err
-    assert f"launch cancel {job.name}" in err
-    assert tried.ask("cancel", job.name).code == 0
-    assert job.status in ("Stopping", "Stopped")
-
-
-def test_while_the_job_is_sent_it_ends_the_job_if_it_was_told_to(tried: Bench):
-    err = interrupted(tried, "CreateTrainingJob", "--cancel-on-interrupt")
-    (job,) = tried.aws.jobs
-    assert f"{job.name} had been sent, and is told to stop" in err
-    assert tried.aws.received("StopTrainingJob")
-
-
-def test_a_request_that_did_not_arrive_is_not_called_a_job(tried: Bench):
-    err = interrupted(tried, "CreateTrainingJob", point=READ)
-    assert "may have been sent" in err
-    assert not len(tried.aws.jobs)
-    (entry,) = Ledger(tried.launch.home).jobs()
-    assert entry.state == INTENT
-    told = tried.ask("cancel", entry.name)
-    assert told.code == 0
-    assert "nothing to stop" in told.err
-
-
-def test_a_sweep_names_the_jobs_that_were_on_their_way(tried: Bench):
-    tried.launch.write("sweep.yaml", "sweep: {jobs: [{args.seed: 0}, {args.seed: 1}]}\n")
-    processes: list[subprocess.Popen[str]] = []
-    tried.aws.faults.add(
-        Call(lambda _: os.kill(processes[0].pid, signal.SIGINT)),
-        "CreateTrainingJob",
-        times=1,
-        point=READ,
-    )
-    words = tried.words("-f", "sweep.yaml", "--max-parallel", "1")
-    processes.append(tried.launch.start(*words, **tried.environment()))
-    _, err = processes[0].communicate(timeout=60)
-    assert processes[0].returncode == 130
-    (job,) = tried.aws.jobs
-    assert f"1 job goes on: {job.name}" in err
 
 
 def hung(tried: Bench, operation: str, interrupts: int, *flags: str) -> str:
@@ -131,11 +62,6 @@ def hung(tried: Bench, operation: str, interrupts: int, *flags: str) -> str:
     assert process.returncode == 130
     assert "Traceback" not in rest
     return "".join(told) + rest
-
-
-def test_a_check_that_gets_no_answer_does_not_keep_the_command_from_ending(tried: Bench):
-    assert "nothing was sent" in hung(tried, "GetRole", 1)
-    assert not tried.aws.received("CreateTrainingJob")
 
 
 def test_a_second_interrupt_while_the_job_is_told_to_stop_says_that_it_may_go_on(tried: Bench):

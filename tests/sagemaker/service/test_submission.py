@@ -22,16 +22,14 @@ from tests.fakes.faults import (
     HANDLED,
     INTERNAL,
     READ,
-    THROTTLED,
     WAYS,
-    Call,
     Drop,
     Refuse,
 )
 from tests.fakes.job_scenarios import BY_HAND, Scenario
 from tests.fakes.sagemaker_service import SageMakerService
 from tests.fakes.stamps import nonce_of
-from tests.sagemaker.service.submitting import Bench, bench, contents, proven_job
+from tests.sagemaker.service.submitting import Bench, bench, contents
 from tests.selection import storm
 from tests.submit_children import Killer
 from tests.submitting import children
@@ -81,80 +79,6 @@ def test_region_is_an_error_where_nothing_says_it(tried: Bench):
     assert answer.code == 2
     assert "--region" in answer.err
     assert not tried.aws.requests
-
-
-class TestTheSameCommandAgain:
-    def test_follows_a_job_that_runs(self, tried: Bench):
-        tried.aws.jobs.scenario = proven_job(paces={"Training": BY_HAND})
-        assert tried.submit("--detach").code == 0
-        (job,) = tried.aws.jobs
-        tried.aws.jobs.run_to(job.name, "Training")
-        tried.aws.faults.add(
-            Call(lambda _: tried.aws.jobs.run_to(job.name, "Completed")),
-            "GetLogEvents",
-            times=1,
-            after=1,
-        )
-        answer = tried.submit()
-        assert answer.code == 0, answer.err
-        assert "is in progress" in answer.err
-        assert len(tried.aws.jobs) == 1
-
-    def test_shows_a_job_that_has_succeeded(self, tried: Bench):
-        assert tried.submit().code == 0
-        answer = tried.submit()
-        assert answer.code == 0
-        assert "--again" in answer.err
-        assert "succeeded" in answer.err
-        assert len(tried.aws.jobs) == 1
-
-    def test_takes_the_next_number_with_again(self, tried: Bench):
-        assert tried.submit().code == 0
-        assert tried.submit("--again").code == 0
-        assert [job.name[-2:] for job in tried.aws.jobs] == ["-1", "-2"]
-
-    def test_takes_the_next_number_after_a_failure_and_keeps_its_checkpoints(self, tried: Bench):
-        tried.aws.jobs.scenario = Scenario(outcome="Failed", reason="AlgorithmError: exit 1")
-        assert tried.submit().code == 1
-        tried.aws.jobs.scenario = proven_job()
-        answer = tried.submit()
-        assert answer.code == 0
-        assert "run 1 is failed: AlgorithmError: exit 1" in answer.err
-        first, second = tried.aws.jobs
-        places = {job.document["CheckpointConfig"]["S3Uri"] for job in (first, second)}
-        assert places == {f"s3://{tried.aws.bucket}/launch/checkpoints/{first.name}"}
-
-    def test_is_an_error_for_a_second_person(self, tried: Bench, tmp_path: Path):
-        assert tried.submit().code == 0
-        (tmp_path / "other").mkdir()
-        other = Launch(tmp_path / "other", tried.launch.folder)
-        for _ in range(2):
-            answer = other(*tried.words(), **tried.environment())
-            assert answer.code == 5
-            assert "the name is taken: created 20" in answer.err
-            assert "launch logs sagemaker:" in answer.err
-            assert "--again" in answer.err
-        assert len(tried.aws.jobs) == 1
-        assert other(*tried.words("--again"), **tried.environment()).code == 0
-        assert [job.name[-2:] for job in tried.aws.jobs] == ["-1", "-2"]
-
-
-def test_a_quota_that_the_service_enforces_is_a_refusal(tried: Bench):
-    tried.aws.faults.add(
-        Call(lambda _: tried.aws.account.limit("ml.g5.12xlarge", 0)), "HeadObject", times=1
-    )
-    answer = tried.submit()
-    assert answer.code == 5
-    assert "ResourceLimitExceeded" in answer.err
-    (entry,) = Ledger(tried.launch.home).jobs()
-    assert entry.state == "failed"
-
-
-def test_a_service_that_throttles_gets_one_job(tried: Bench):
-    tried.aws.faults.add(Refuse(THROTTLED), "sagemaker", every=2)
-    answer = tried.submit()
-    assert answer.code == 0, answer.err
-    assert len(tried.aws.jobs) == 1
 
 
 def definition_of(aws: SageMakerService, number: int) -> JobDefinition:
@@ -272,22 +196,3 @@ def test_credentials_reach_no_artefact_of_a_job(tried: Bench, tmp_path: Path):
     artefacts += [one.body for one in tried.aws.requests]
     for value in hidden:
         assert not [one for one in artefacts if value.encode() in one]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--env", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKE"),
-        ("--secret", "TOKEN=hunter2-is-the-value"),
-        ("--", "--password", "correct-horse-battery"),
-    ],
-)
-def test_a_credential_in_the_request_is_refused_and_never_shown(
-    tried: Bench, words: tuple[str, ...]
-):
-    answer = tried.submit(*words)
-    assert answer.code == 2
-    value = words[-1].partition("=")[2] or words[-1]
-    everything = [answer.out.encode(), answer.err.encode(), *contents(tried.launch.home)]
-    assert not [one for one in everything if value.encode() in one]
-    assert not tried.aws.received("CreateTrainingJob")

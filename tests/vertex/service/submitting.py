@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from launchers.core.records.ledger import Entry
 from launchers.vertex.service.session import Session, session_for
 from tests.cli.command import Launch
+from tests.fakes.faults import Refuse
 from tests.fakes.google_scenarios import VertexScenario
+from tests.fakes.google_wire import TOO_MANY_REQUESTS, refused
+from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.vertex_service import LOCATION, VertexService
 from tests.submitting import SCRIPT, CloudBench
 
@@ -20,6 +25,13 @@ GPUS = "custom_model_training_nvidia_l4_gpus"
 
 class Bench(CloudBench[VertexService]):
     """A service, a project, and the command in it."""
+
+    CHECK, LOOK, STORE = "tags.get", "objects.get", "objects.insert"
+    CREATE, GET, CANCEL = "customJobs.create", "customJobs.get", "customJobs.cancel"
+    READ_LOG = READ_LINES = SEARCH = "entries.list"
+    SIGN_IN, DENIED = "GOOGLE_APPLICATION_CREDENTIALS", "aiplatform.customJobs.get"
+    QUOTA, AT_WORK, NO_MACHINE = GPUS, "running", "nothing-standard-1"
+    SUCCESS, SECOND_HOST = "succeeded", "host-2"
 
     @property
     def google(self) -> VertexService:
@@ -44,6 +56,116 @@ class Bench(CloudBench[VertexService]):
             self.image,
             *more,
         )
+
+    def words_of_another_identity(self) -> tuple[str, ...]:
+        account = self.google.account.add_service_account("runner").email
+        return self.words("--service-account", account)
+
+    def hold(self) -> None:
+        self.google.jobs.scenario = proven_job(paces={"RUNNING": BY_HAND})
+
+    def hold_before_the_start(self) -> None:
+        self.google.jobs.scenario = proven_job(pace=BY_HAND)
+
+    def let_go(self) -> None:
+        self.google.jobs.scenario = proven_job()
+
+    def fail(self, reason: str, seed: str = "") -> None:
+        def how(document: Mapping[str, Any]) -> VertexScenario:
+            if seed and self.seed_of(document) != seed:
+                return proven_job()
+            return VertexScenario(outcome="FAILED", reason=reason)
+
+        self.google.jobs.scenario = how
+
+    def print_lines(self, lines: Mapping[int, list[str]], failed: str = "") -> None:
+        """Each in its replica's, behind the agent's tag."""
+        texts: dict[str, list[str]] = {CHIEF: [], "workerpool1-0": []}
+        for rank, printed in lines.items():
+            host = rank // 4
+            name = list(texts)[host]
+            texts[name] += [f"[host-{host + 1}/{rank}] {text}" for text in printed]
+        end = {"outcome": "FAILED", "reason": failed} if failed else {}
+        self.google.jobs.scenario = VertexScenario(lines=texts, **end)
+
+    def run(self, name: str) -> None:
+        self.google.jobs.run_to(name, "RUNNING")
+
+    def finish(self, name: str) -> None:
+        self.google.jobs.run_to(name, "SUCCEEDED")
+
+    def is_stopped(self, job: Any) -> bool:
+        return job.state in ("CANCELLING", "CANCELLED")
+
+    def is_known_as(self, job: Any, entry: Entry) -> bool:
+        return bool(entry.details["resource"].endswith(job.id))
+
+    def run_of(self, job: Any) -> str:
+        return str(job.labels["launch-run"])
+
+    def seed_of(self, document: Mapping[str, Any]) -> str:
+        pool = document["jobSpec"]["workerPoolSpecs"][0]
+        _, flag, seed = json.loads(pool["containerSpec"]["args"][2])
+        assert flag == "--seed"
+        return str(seed)
+
+    def word_for(self, job: Any) -> str:
+        return f"vertex:{job.id}"
+
+    def has_checkpoints_of(self, job: Any, name: str) -> bool:
+        return f"/gcs/{self.google.bucket}/launch/checkpoints/{name}" in json.dumps(job.document)
+
+    def expire(self) -> None:
+        """No token is good any more, and no new one is given out."""
+        self.google.tokens.refusal = ("invalid_grant", "Invalid JWT Signature.")
+        self.google.tokens.expire()
+
+    def renew(self) -> None:
+        self.google.tokens.refusal = None
+
+    def deny_logs(self) -> Callable[[], None]:
+        self.google.account.deny("logging.logEntries.list")
+        return self.google.account.caller.denied.clear
+
+    def deny_get(self) -> None:
+        self.google.account.deny("aiplatform.customJobs.get")
+
+    def deny_finding(self) -> Callable[[], object]:
+        """The list before the create is answered, the one after it is not."""
+        permission = "aiplatform.customJobs.list"
+        error = refused("PERMISSION_DENIED", f"Permission '{permission}' denied")
+        fault = self.google.faults.add(Refuse(error), "customJobs.list", after=1)
+        return lambda: self.google.faults.remove(fault)
+
+    def deny_storing(self) -> Callable[[], object]:
+        error = refused("PERMISSION_DENIED", "no storage.objects.create access")
+        fault = self.google.faults.add(Refuse(error), "objects.insert")
+        return lambda: self.google.faults.remove(fault)
+
+    def shrink_quota(self) -> None:
+        self.google.account.quotas[GPUS, LOCATION] = 0
+
+    def throttle(self) -> None:
+        self.google.faults.add(Refuse(TOO_MANY_REQUESTS), "aiplatform", every=2)
+
+    def limit_requests(self) -> None:
+        self.google.faults.limit(20, "aiplatform", burst=20, error=TOO_MANY_REQUESTS)
+
+    def check_the_bundles_of_a_sweep(self) -> None:
+        """One bundle for all of them."""
+        assert len(self.google.received("objects.insert")) <= 16
+        assert len(self.google.objects.keys(f"gs://{self.google.bucket}/launch/code/")) == 1
+
+    def own_secrets(self) -> list[str]:
+        """The key's lines, and every token."""
+        key = json.loads(self.google.credentials_file.read_text())["private_key"].splitlines()[1:-1]
+        tokens = [one.headers["Authorization"] or "" for one in self.google.requests]
+        given = {token.removeprefix("Bearer ") for token in tokens if token}
+        assert given
+        return [*key[:-1], *given]
+
+    def secret_reference(self, value: str) -> str:
+        return str(self.google.account.add_secret("wandb", value))
 
 
 def bench(launch: Launch) -> Iterator[Bench]:

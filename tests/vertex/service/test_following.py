@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import tracemalloc
 from collections import Counter
@@ -21,13 +20,13 @@ from launchers.vertex.service.session import Session
 from tests.cli.command import Launch
 from tests.fakes.faults import CLOSED, HALF_BODY, RESET, Call, Drop, Refuse
 from tests.fakes.google_clients import create, job_client, job_document
-from tests.fakes.google_scenarios import VertexScenario, exit_message
+from tests.fakes.google_scenarios import VertexScenario
 from tests.fakes.google_wire import TOO_MANY_READS, UNAVAILABLE
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.log_lines import Generated, Lines
 from tests.fakes.vertex_service import LOCATION, VertexService
 from tests.selection import storm
-from tests.vertex.service.submitting import CHIEF, PROOF, Bench, bench, proven_job, session_of
+from tests.vertex.service.submitting import CHIEF, Bench, bench, proven_job, session_of
 
 ELSEWHERE = ("--region", LOCATION)
 
@@ -240,57 +239,6 @@ def test_states_are_told_in_words(service: VertexService):
     assert [text for text in told if text in (*words, "cancelled")] == [*words, "cancelled"]
 
 
-def test_succeeded_without_a_proof_is_not_proven(tried: Bench):
-    tried.google.jobs.scenario = VertexScenario(lines={CHIEF: ["epoch 1"]})
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "not proven" in answer.err
-    assert "world size 8" in answer.err
-
-
-def test_a_proof_of_another_world_size_is_none(tried: Bench):
-    line = "[host-1/0] launch: proof: world size 4: 1 host x 4 ranks, Gloo"
-    tried.google.jobs.scenario = VertexScenario(lines={CHIEF: [line]})
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "proved another job" in answer.err
-
-
-def test_a_job_that_succeeded_after_a_rank_failed_has_failed(tried: Bench):
-    failure = '[host-2/5] launch: failure: {"rank": 5, "host": "host-2", "reason": "KeyError"}'
-    tried.google.jobs.scenario = proven_job(failure)
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "rank 5 on host-2 failed first: KeyError" in answer.err
-    assert "says succeeded all the same" in answer.err
-
-
-def test_logs_that_may_not_be_read_are_the_reason_for_not_proven(tried: Bench):
-    tried.google.account.deny("logging.logEntries.list")
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "its logs cannot be read" in answer.err
-    tried.google.account.caller.denied.clear()
-    # The proof is there, and counts as soon as it can be read.
-    assert tried.ask("wait", "train").code == 0
-
-
-def test_a_failure_shows_the_first_rank_and_its_last_lines(tried: Bench):
-    failure = '[host-2/5] launch: failure: {"rank": 5, "host": "host-2", "reason": "KeyError"}'
-    tried.google.jobs.scenario = VertexScenario(
-        outcome="FAILED",
-        reason=exit_message("1", "1", "workerpool1-0"),
-        lines={CHIEF: [PROOF], "workerpool1-0": ["[host-2/5] the end of rank 5", failure]},
-    )
-    answer = tried.submit()
-    assert answer.code == 1
-    assert "rank 5 on host-2 failed first: KeyError" in answer.err
-    assert "The replica workerpool1-0 exited" in answer.err
-    assert "the last lines of rank 5" in answer.err
-    assert "the end of rank 5" in answer.err
-    assert "--rank 5" in answer.err
-
-
 def test_a_failure_before_any_rank_names_the_replica(tried: Bench):
     failure = 'launch: failure: {"phase": "starting", "reason": "the bundle is not there"}'
     tried.google.jobs.scenario = VertexScenario(
@@ -342,23 +290,6 @@ def running(tried: Bench) -> Bench:
     return tried
 
 
-@pytest.mark.parametrize("cancels", [False, True])
-def test_an_interrupt_leaves_the_job_unless_it_was_asked_to_end_it(running: Bench, cancels: bool):
-    flags = ("--cancel-on-interrupt",) if cancels else ()
-    process = running.launch.start(*running.words(*flags), **running.environment())
-    assert process.stdout
-    assert "proof" in process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    (job,) = running.google.jobs
-    assert bool(running.google.received("customJobs.cancel")) == cancels
-    if not cancels:
-        assert "goes on" in err
-        assert f"launch cancel {job.name}" in err
-        assert not job.ended
-
-
 @pytest.mark.parametrize("named", ["id", "name", "resource"])
 def test_verbs_answer_later_and_for_a_job_from_elsewhere(
     running: Bench, tmp_path: Path, named: str
@@ -394,13 +325,6 @@ def test_a_name_that_several_jobs_have_is_an_error_that_lists_them(service: Vert
     with pytest.raises(LaunchError, match="2 jobs of that display name") as caught:
         adopt("twice", LOCATION)
     assert all(job.id in str(caught.value) for job in service.jobs)
-
-
-def test_list_does_not_wait_for_a_service_that_is_gone(running: Bench):
-    running.google.faults.add(Call(lambda _: threading.Event().wait(8)), "customJobs.get")
-    answer = running.ask("list")
-    assert answer.code == 0
-    assert "did not answer in time" in answer.out
 
 
 def test_a_job_that_was_deleted_is_lost(running: Bench):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from google.cloud.aiplatform_v1 import CustomJob
@@ -22,14 +21,14 @@ from tests.cli.command import Launch
 from tests.fakes.faults import ARRIVED, HANDLED, READ, WAYS, Call, Drop, Refuse
 from tests.fakes.google_clients import create, job_document
 from tests.fakes.google_scenarios import VertexScenario
-from tests.fakes.google_wire import DEADLINE, INTERNAL, TOO_MANY_REQUESTS, UNAVAILABLE
+from tests.fakes.google_wire import DEADLINE, INTERNAL, UNAVAILABLE
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.stamps import nonce_of
 from tests.fakes.vertex_service import VertexService
 from tests.selection import storm
 from tests.submit_children import Killer
-from tests.submitting import children, contents
-from tests.vertex.service.submitting import GPUS, Bench, bench, proven_job, session_of
+from tests.submitting import children
+from tests.vertex.service.submitting import GPUS, Bench, bench, session_of
 
 QUICK = RetryBudget(first=0.001, longest=0.01, total=60.0)
 
@@ -69,81 +68,6 @@ def test_nothing_is_sent_without_an_image(tried: Bench):
     assert answer.code == 2
     assert "launch image" in answer.err
     assert not tried.google.received("customJobs.create")
-
-
-class TestTheSameCommandAgain:
-    def test_follows_a_job_that_runs(self, tried: Bench):
-        tried.google.jobs.scenario = proven_job(paces={"RUNNING": BY_HAND})
-        assert tried.submit("--detach").code == 0
-        (job,) = tried.google.jobs
-        tried.google.jobs.run_to(job.name, "RUNNING")
-        end = Call(lambda _: tried.google.jobs.run_to(job.name, "SUCCEEDED"))
-        tried.google.faults.add(end, "entries.list", times=1, after=1)
-        answer = tried.submit()
-        assert answer.code == 0, answer.err
-        assert "is in progress" in answer.err
-        assert len(tried.google.jobs) == 1
-
-    def test_shows_a_job_that_has_succeeded(self, tried: Bench):
-        assert tried.submit().code == 0
-        answer = tried.submit()
-        assert answer.code == 0
-        assert "--again" in answer.err
-        assert "succeeded" in answer.err
-        assert len(tried.google.jobs) == 1
-
-    def test_takes_the_next_number_with_again(self, tried: Bench):
-        assert tried.submit().code == 0
-        assert tried.submit("--again").code == 0
-        assert [job.labels["launch-run"] for job in tried.google.jobs] == ["1", "2"]
-
-    def test_takes_the_next_number_after_a_failure_and_keeps_its_checkpoints(self, tried: Bench):
-        tried.google.jobs.scenario = VertexScenario(outcome="FAILED", reason="it broke")
-        assert tried.submit().code == 1
-        tried.google.jobs.scenario = proven_job()
-        answer = tried.submit()
-        assert answer.code == 0
-        assert "run 1 is failed: it broke" in answer.err
-        first, second = tried.google.jobs
-        place = f"/gcs/{tried.google.bucket}/launch/checkpoints/{first.name}"
-        for job in (first, second):
-            assert place in json.dumps(job.document)
-
-    def test_is_an_error_for_a_second_person(self, tried: Bench, tmp_path: Path):
-        assert tried.submit().code == 0
-        (tmp_path / "other").mkdir()
-        other = Launch(tmp_path / "other", tried.launch.folder)
-        (job,) = tried.google.jobs
-        for _ in range(2):
-            answer = other(*tried.words(), **tried.environment())
-            assert answer.code == 5
-            assert "the name is taken: created 20" in answer.err
-            assert f"launch logs vertex:{job.id}" in answer.err
-            assert "--again" in answer.err
-        assert len(tried.google.jobs) == 1
-        assert other(*tried.words("--again"), **tried.environment()).code == 0
-        assert [job.name[-2:] for job in tried.google.jobs] == ["-1", "-2"]
-
-
-def test_a_quota_that_the_service_enforces_is_a_refusal(tried: Bench):
-    def shrink(_: object) -> None:
-        tried.google.account.quotas[GPUS, "us-central1"] = 0
-
-    tried.google.faults.add(Call(shrink), "objects.get", times=1)
-    answer = tried.submit()
-    assert answer.code == 5
-    assert GPUS in answer.err
-    assert "Quotas" in answer.err
-    assert len(tried.google.received("customJobs.create")) == 1
-    (entry,) = Ledger(tried.launch.home).jobs()
-    assert entry.state == "failed"
-
-
-def test_a_service_that_throttles_gets_one_job(tried: Bench):
-    tried.google.faults.add(Refuse(TOO_MANY_REQUESTS), "aiplatform", every=2)
-    answer = tried.submit()
-    assert answer.code == 0, answer.err
-    assert len(tried.google.jobs) == 1
 
 
 def definition_of(number: int) -> JobDefinition:
@@ -331,22 +255,3 @@ def test_a_job_whose_launcher_was_killed_is_found_by_its_name_alone(tried: Bench
     assert "pending" in tried.ask("list").out
     assert "stopp" in tried.ask("cancel", job.name).err
     assert len(tried.google.received("customJobs.cancel")) == 1
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--env", "GOOGLE_API_KEY=AIzaSyA1bC2dE3fG4hI5jK6lM7nO8pQ9rS0tU1v"),
-        ("--secret", "TOKEN=hunter2-is-the-value"),
-        ("--", "--password", "correct-horse-battery"),
-    ],
-)
-def test_a_credential_in_the_request_is_refused_and_never_shown(
-    tried: Bench, words: tuple[str, ...]
-):
-    answer = tried.submit(*words)
-    assert answer.code == 2
-    value = words[-1].partition("=")[2] or words[-1]
-    everything = [answer.out.encode(), answer.err.encode(), *contents(tried.launch.home)]
-    assert not [one for one in everything if value.encode() in one]
-    assert not tried.google.received("customJobs.create")

@@ -1,0 +1,96 @@
+"""Following a job to its end, and the verdict."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+
+import pytest
+
+from tests.fakes.faults import Call
+from tests.submitting import AnyBench
+
+PROOF = "launch: proof: world size 8: 2 hosts x 4 ranks, MPI"
+
+
+class Following:
+    """Only what is proven has succeeded."""
+
+    @pytest.fixture
+    def running(self, tried: AnyBench) -> AnyBench:
+        """A job in its training that nothing ends."""
+        tried.hold()
+        assert tried.submit("--detach").code == 0
+        (job,) = tried.jobs
+        tried.run(job.name)
+        return tried
+
+    def failure(self, tried: AnyBench) -> str:
+        """What rank 5 says."""
+        told = {"rank": 5, "host": tried.SECOND_HOST, "reason": "KeyError"}
+        return f"launch: failure: {json.dumps(told)}"
+
+    def test_a_success_without_a_proof_is_not_proven(self, tried: AnyBench):
+        tried.print_lines({0: ["epoch 1"]})
+        answer = tried.submit()
+        assert answer.code == 1
+        assert "not proven" in answer.err
+        assert "world size 8" in answer.err
+
+    def test_a_proof_of_another_world_size_is_none(self, tried: AnyBench):
+        tried.print_lines({0: ["launch: proof: world size 4: 1 host x 4 ranks, MPI"]})
+        answer = tried.submit()
+        assert answer.code == 1
+        assert "proved another job" in answer.err
+
+    def test_a_job_that_succeeded_after_a_rank_failed_has_failed(self, tried: AnyBench):
+        tried.print_lines({0: [PROOF], 5: [self.failure(tried)]})
+        answer = tried.submit()
+        assert answer.code == 1
+        assert f"rank 5 on {tried.SECOND_HOST} failed first: KeyError" in answer.err
+        assert f"says {tried.SUCCESS} all the same" in answer.err
+
+    def test_logs_that_may_not_be_read_are_the_reason_for_not_proven(self, tried: AnyBench):
+        allow = tried.deny_logs()
+        answer = tried.submit()
+        assert answer.code == 1
+        assert "its logs cannot be read" in answer.err
+        allow()
+        # The proof is there, and counts as soon as it can be read.
+        assert tried.ask("wait", "train").code == 0
+
+    def test_a_failure_shows_the_first_rank_and_its_last_lines(self, tried: AnyBench):
+        lines = {0: [PROOF], 5: ["the end of rank 5", self.failure(tried)]}
+        tried.print_lines(lines, failed="why it ended")
+        answer = tried.submit()
+        assert answer.code == 1
+        assert f"rank 5 on {tried.SECOND_HOST} failed first: KeyError" in answer.err
+        assert "why it ended" in answer.err
+        assert "the last lines of rank 5" in answer.err
+        assert "the end of rank 5" in answer.err
+        assert "--rank 5" in answer.err
+
+    @pytest.mark.parametrize("cancels", [False, True])
+    def test_an_interrupt_leaves_the_job_unless_it_was_asked_to_end_it(
+        self, running: AnyBench, cancels: bool
+    ):
+        flags = ("--cancel-on-interrupt",) if cancels else ()
+        process = running.launch.start(*running.words(*flags), **running.environment())
+        assert process.stdout
+        assert "proof" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        (job,) = running.jobs
+        assert bool(running.service.received(running.CANCEL)) == cancels
+        if not cancels:
+            assert "goes on" in err
+            assert f"launch cancel {job.name}" in err
+            assert not job.ended
+
+    def test_list_does_not_wait_for_a_service_that_is_gone(self, running: AnyBench):
+        running.service.faults.add(Call(lambda _: threading.Event().wait(8)), running.GET)
+        answer = running.ask("list")
+        assert answer.code == 0
+        assert "did not answer in time" in answer.out
