@@ -15,7 +15,7 @@ CLOUD = MemoryCloud(Clock())
 
 def one() -> list[Problem]:
     """one: the first"""
-    return [good("one", "fine")]
+    return [good("role", "fine")]
 
 
 def failing(kind: str) -> list[Problem]:
@@ -28,23 +28,23 @@ def test_answers_come_in_the_order_of_their_checks():
     def late() -> list[Problem]:
         """late: waits for the other one"""
         assert begun.wait(60)
-        return [wrong("late", "a", "b", "c")]
+        return [wrong("bucket", "a", "b", "c")]
 
     def early() -> list[Problem]:
         """early: runs beside it"""
         begun.set()
-        return [unknown("early", "who knows")]
+        return [unknown("quota", "who knows")]
 
     found = answers_of(CLOUD, [late, early, one])
     assert [(answer.path, answer.severity) for answer in found] == [
-        ("late", "error"),
-        ("early", "unknown"),
-        ("one", "ok"),
+        ("bucket", "error"),
+        ("quota", "unknown"),
+        ("role", "ok"),
     ]
     assert [answer.rule for answer in found] == [
-        "preflight.late",
-        "preflight.early",
-        "preflight.one",
+        "preflight-bucket",
+        "preflight-quota",
+        "preflight-role",
     ]
 
 
