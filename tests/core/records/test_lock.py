@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from launchers.core.model.problems import LaunchError
-from launchers.core.records.lock import alone
+from launchers.core.records.lock import process_lock
 from tests.waiting import until
 
 
@@ -19,7 +19,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_nothing_of_a_lock_is_left(home: Path) -> None:
-    with alone("job"):
+    with process_lock("job"):
         assert [path.name for path in (home / "locks").iterdir()] == ["job.lock"]
 
     assert not list((home / "locks").iterdir())
@@ -29,11 +29,11 @@ def test_a_second_one_waits_is_told_so_once_and_then_is_alone() -> None:
     order: list[str] = []
 
     def second() -> None:
-        with alone("job", lambda: order.append("waits")):
+        with process_lock("job", lambda: order.append("waits")):
             order.append("second")
 
     thread = threading.Thread(target=second)
-    with alone("job"):
+    with process_lock("job"):
         thread.start()
         until(lambda: order == ["waits"])
         order.append("first")
@@ -43,20 +43,20 @@ def test_a_second_one_waits_is_told_so_once_and_then_is_alone() -> None:
 
 
 def test_another_name_is_no_hindrance() -> None:
-    with alone("one"), alone("other", lambda: pytest.fail("it waited")):
+    with process_lock("one"), process_lock("other", lambda: pytest.fail("it waited")):
         pass
 
 
 def test_a_lock_ends_with_an_error_inside() -> None:
-    with pytest.raises(ZeroDivisionError), alone("job"):
+    with pytest.raises(ZeroDivisionError), process_lock("job"):
         _ = 1 / 0
 
-    with alone("job", lambda: pytest.fail("it waited")):
+    with process_lock("job", lambda: pytest.fail("it waited")):
         pass
 
 
 def test_a_data_folder_that_takes_no_file_is_told(home: Path) -> None:
     (home / "locks").write_text("")
 
-    with pytest.raises(LaunchError, match="LAUNCH_HOME"), alone("job"):
+    with pytest.raises(LaunchError, match="LAUNCH_HOME"), process_lock("job"):
         pass
