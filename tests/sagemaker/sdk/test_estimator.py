@@ -140,6 +140,25 @@ def test_the_bundle_is_uploaded_to_the_place_that_the_request_names(aws: Recorde
     assert [one.operation for one in aws.requests] == ["PUT", "CreateTrainingJob"]
 
 
+def test_a_script_that_is_edited_in_a_live_notebook_is_launched_as_it_is_now(
+    aws: Recorder, tmp_path: Path
+):
+    script, sent = tmp_path / "train.py", []
+    for text in ("import horovod.torch as hvd\n", "import horovod.torch as hvd  # edited\n"):
+        script.write_text(text)
+        made = estimator(script=script, gpus=4)
+        made.fit(wait=False)
+        put = aws.requests[-2]
+        assert text.encode() in gzip.decompress(put.body)
+        sent.append((made.prepared.definition.name, put.path))
+    (first, place), (second, other) = sent
+    assert first != second
+    assert place != other
+    script.write_text("print()\n")
+    with pytest.raises(LaunchError, match="changed"):
+        made.fit(wait=False)
+
+
 def test_a_session_is_made_in_the_jobs_region_where_none_is_given(aws: Recorder):
     job = launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4, region="eu-west-1")
     made = launchers.sagemaker.estimator(job)
@@ -212,7 +231,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     ("no region", {"region": None}, {}, "the region", "placeholder"),
     ("a field that the SDK lacks", {"max_pending": "2h"}, {},
      "$.StoppingCondition.MaxPendingTimeInSeconds", "estimator-field"),
-    ("a broken rule", {"spot": True}, {}, "--max-wait", "spot-wait"),
+    ("a broken rule", {"spot": True}, {}, "$.StoppingCondition.MaxWaitTimeInSeconds", "spot-wait"),
 ]  # fmt: skip
 
 
