@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError
 from launchers.core.paths import images_folder
 from launchers.docker.progress import Progress, size_text
-from launchers.image import names as image
-from launchers.image import probe as image_probe
+from launchers.image import names, probe
 from launchers.image.catalogue import RULES
 from launchers.image.host_settings import HostSettings
 from launchers.image.probe_container import NoAnswerError, answer_of
@@ -59,7 +58,7 @@ class BuildRequest:
     @property
     def name(self) -> str:
         """The tag that the image gets."""
-        return self.tag or image.default_tag(self.gpu)
+        return self.tag or names.default_tag(self.gpu)
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def build(
     import docker.errors
 
     folder = folder or images_folder()
-    files = image.recipe_files(folder)
+    files = names.recipe_files(folder)
     started = time.monotonic()
     _need_room(client, request.name)
     for base in dict.fromkeys(request.bases):
@@ -115,7 +114,7 @@ def build(
                 custom_context=True,
                 tag=request.name,
                 buildargs=_arguments(request, host),
-                labels={image.RECIPE_LABEL: image.recipe_digest(folder)},
+                labels={names.RECIPE_LABEL: names.recipe_digest(folder)},
                 network_mode=host.network,
                 rm=True,
                 forcerm=True,
@@ -148,8 +147,8 @@ def context(files: Mapping[str, bytes], host: HostSettings) -> io.BytesIO:
     Times and owners are fixed, so that the engine's cache sees the same bytes every time.
     """
     merged = dict(files)
-    merged[f"{image.HOST_FOLDER}/pip.conf"] = host.pip_conf.encode()
-    merged[f"{image.HOST_FOLDER}/ca.pem"] = host.ca_bundle
+    merged[f"{names.HOST_FOLDER}/pip.conf"] = host.pip_conf.encode()
+    merged[f"{names.HOST_FOLDER}/ca.pem"] = host.ca_bundle
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         for name in sorted(merged):
@@ -162,7 +161,7 @@ def context(files: Mapping[str, bytes], host: HostSettings) -> io.BytesIO:
 
 def _versions(client: docker.DockerClient, identifier: str) -> dict[str, str]:
     try:
-        return answer_of(client, identifier, image_probe.source("versions"), VERSIONS_SECONDS)
+        return answer_of(client, identifier, probe.source("versions"), VERSIONS_SECONDS)
     except NoAnswerError as error:
         raise LaunchError(
             RULES["image-python"].at("image build", str(error), "a Python in the built image"),

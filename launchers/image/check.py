@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from launchers.core.model.problems import LaunchError, Problem
-from launchers.image import probe as image_probe
+from launchers.image import probe
 from launchers.image.catalogue import RULES
 from launchers.image.needs import NEEDS, PROVIDERS, TITLES, Facts, Need
 from launchers.image.probe_container import NoAnswerError, answer_of
@@ -118,7 +118,7 @@ def check(client: docker.DockerClient, image: str) -> CheckedImage:
         ) from None
     facts: dict[str, Any] = {"architecture": found.attrs["Architecture"]}
     try:
-        facts.update(answer_of(client, found.id, image_probe.source("facts"), PROBE_SECONDS))
+        facts.update(answer_of(client, found.id, probe.source("facts"), PROBE_SECONDS))
     except NoAnswerError as error:
         raise LaunchError(
             RULES["image-python"].at(

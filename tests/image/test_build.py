@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, LaunchError
-from launchers.image import names as image
+from launchers.image import names
 from launchers.image.build import BuildRequest, build
 from launchers.image.host_settings import HostSettings
 from tests.cli.command import Launch
@@ -80,7 +80,7 @@ def test_the_hosts_settings_reach_the_build_and_stay_out_of_the_image(tmp_path: 
             layers = [entry.name for entry in archive if entry.name.endswith("layer.tar")]
             manifest = json.load(archive.extractfile("manifest.json"))  # type: ignore[arg-type]
         assert len(manifest[0]["Layers"]) == len(layers) == 3
-        assert client.images.get(tag).labels[image.RECIPE_LABEL] == image.recipe_digest(tmp_path)
+        assert client.images.get(tag).labels[names.RECIPE_LABEL] == names.recipe_digest(tmp_path)
 
 
 def test_a_second_build_takes_every_layer_from_the_first(tmp_path: Path) -> None:
@@ -140,15 +140,15 @@ def test_a_base_that_is_there_is_not_made_again(launch: Launch) -> None:
 
 def test_our_own_image_is_found_by_its_label_and_only_where_it_has_a_name(tmp_path: Path) -> None:
     with own_tag() as (client, tag):
-        text = f"ARG BASE\nFROM ${{BASE}}\nLABEL {image.GPU_LABEL}=1\n{PROBE}"
-        before = image.default_image(client, gpu=True)
+        text = f"ARG BASE\nFROM ${{BASE}}\nLABEL {names.GPU_LABEL}=1\n{PROBE}"
+        before = names.default_image(client, gpu=True)
 
         build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, text))
 
-        assert image.default_image(client, gpu=True) == (before or tag)
-        assert image.default_image(client) != tag
+        assert names.default_image(client, gpu=True) == (before or tag)
+        assert names.default_image(client) != tag
         client.images.remove(tag)
-        assert image.default_image(client, gpu=True) == before
+        assert names.default_image(client, gpu=True) == before
 
 
 def test_an_interrupted_build_ends_in_the_engine_too(tmp_path: Path) -> None:

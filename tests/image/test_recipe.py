@@ -12,9 +12,7 @@ from infra.bootstrap import requirements
 from launchers.core.paths import images_folder
 from launchers.core.records import pushed_image
 from launchers.core.records.ledger import data_folder
-from launchers.image import build as image_build
-from launchers.image import names as image
-from launchers.image import probe as image_probe
+from launchers.image import build, names, probe
 from launchers.image.build import BuildRequest
 from launchers.image.host_settings import HostSettings
 from launchers.image.steps import instructions
@@ -55,7 +53,7 @@ def test_every_slow_instruction_has_a_title() -> None:
 def test_the_dockerfile_names_the_bases_that_the_command_uses() -> None:
     text = (FOLDER / "Dockerfile").read_text()
 
-    for base in (image_build.CPU_BASE, *image_build.GPU_BASES):
+    for base in (build.CPU_BASE, *build.GPU_BASES):
         assert base in text
 
 
@@ -70,7 +68,7 @@ def test_the_gpu_variant_is_said_to_be_unbuilt_where_it_is_read() -> None:
     [
         (BuildRequest(), ("debian:bookworm-slim",) * 2, ""),
         (BuildRequest(base="mine:1"), ("mine:1",) * 2, ""),
-        (BuildRequest(gpu=True), image_build.GPU_BASES, "-gpu"),
+        (BuildRequest(gpu=True), build.GPU_BASES, "-gpu"),
         (BuildRequest(gpu=True, base="cuda:1"), ("cuda:1",) * 2, "-gpu"),
     ],
 )
@@ -85,18 +83,18 @@ def test_a_request_gives_bases_and_name(
 def test_the_context_is_the_recipe_with_the_hosts_settings_and_nothing_else() -> None:
     host = HostSettings("[global]\nindex-url = https://a\n", b"CERTIFICATES", {}, None, ())
 
-    with tarfile.open(fileobj=image_build.context(image.recipe_files(FOLDER), host)) as archive:
+    with tarfile.open(fileobj=build.context(names.recipe_files(FOLDER), host)) as archive:
         held = {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
 
-    assert set(held) == set(image.recipe_files(FOLDER))
+    assert set(held) == set(names.recipe_files(FOLDER))
     assert held["host/pip.conf"] == host.pip_conf.encode()
     assert held["host/ca.pem"] == host.ca_bundle
 
 
 def test_the_same_recipe_gives_the_same_bytes() -> None:
-    files = image.recipe_files(FOLDER)
+    files = names.recipe_files(FOLDER)
 
-    first, second = (image_build.context(files, NOTHING_OF_THE_HOST).read() for _ in range(2))
+    first, second = (build.context(files, NOTHING_OF_THE_HOST).read() for _ in range(2))
 
     assert first == second
 
@@ -104,16 +102,16 @@ def test_the_same_recipe_gives_the_same_bytes() -> None:
 def test_the_digest_is_of_the_recipe_and_not_of_the_hosts_settings(tmp_path: Path) -> None:
     (tmp_path / "host").mkdir()
     (tmp_path / "Dockerfile").write_text("FROM scratch\n")
-    before = image.recipe_digest(tmp_path)
+    before = names.recipe_digest(tmp_path)
 
     (tmp_path / "host" / "pip.conf").write_text("[global]\n")
-    assert image.recipe_digest(tmp_path) == before
+    assert names.recipe_digest(tmp_path) == before
     (tmp_path / "Dockerfile").write_text("FROM other\n")
-    assert image.recipe_digest(tmp_path) != before
+    assert names.recipe_digest(tmp_path) != before
 
 
 def test_the_probe_keeps_to_the_syntax_of_python_3_6() -> None:
-    program = image_probe.source("facts")[1]
+    program = probe.source("facts")[1]
 
     ast.parse(program, feature_version=(3, 6))
     # One argument of a command line holds 128 KB on Linux.

@@ -18,7 +18,7 @@ ANOTHER_MODEL = 0.5
 def compared(ranks: Sequence[Rank], training: Sequence[int]) -> Finding:
     """The words for a job whose ranks exchanged; a failure where weights are far apart."""
     how = {one["how"] for rank in training for one in ranks[rank].exchanging}
-    words = "exchange seen, whose values cannot be told"
+    words = "exchange of unknown values seen"
     if "gradients" in how:
         words = "gradients exchanged"
     elif "values" in how:

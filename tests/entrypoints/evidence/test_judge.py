@@ -63,7 +63,7 @@ GOOD = {
     ),
     "an exchange that nobody can attribute": (
         [[record(ALONE, other=[[ALL, 600]])]] * 2,
-        "exchange seen, whose values cannot be told, weights not compared",
+        "exchange of unknown values seen, weights not compared",
     ),
     "one rank trains and sends": (
         [[record(ALONE, called_after=3)], [record()]],

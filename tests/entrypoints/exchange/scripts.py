@@ -249,7 +249,7 @@ TOGETHER = {
             "zip(*hvd.allgather_object([g.numpy() for g in gradients]))]",
             seed="1",
         ),
-        "exchange seen, whose values cannot be told, weights not compared",
+        "exchange of unknown values seen, weights not compared",
     ),
     "own allreduce of weights": (
         _steps(after="for v in network.variables: v.assign(hvd.allreduce(v))"),
