@@ -34,7 +34,7 @@ else:
     Options = TypeVar("Options", covariant=True)
 
 SHARED_SCRIPT = "train_image_classifier.py"
-# Who gives each rank its GPU; entrypoints/launch_runtime/settings.py reads the same words.
+# Who gives each rank its GPU; entrypoints/launch_runtime/host/settings.py reads the same words.
 GUARD, SCRIPT, NONE = PIN_MODES = ("guard", "script", "none")
 # What a success must show; entrypoints/launch_runtime/evidence says what each means.
 EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")

@@ -160,3 +160,18 @@ def test_every_dotted_name_of_ours_leads_somewhere(folder: str) -> None:
             if not (ENTRYPOINTS / "launch_runtime" / f"{found[1].replace('.', '/')}.py").is_file()
         }
         assert lost == set(), path
+
+
+def test_every_file_of_ours_that_a_text_names_is_there() -> None:
+    tops = "launchers|entrypoints|infra|templates"
+    named = re.compile(rf"(?<![\w/.-])(?:{tops})/[\w./-]+\.(?:py|json|j2|md)\b")
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    files += [path for top in tops.split("|") for path in (ROOT / top).rglob("*.py")]
+    lost = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in files
+        for name in named.findall(path.read_text("utf-8"))
+        if not (ROOT / name).exists()
+    }
+    # What a user calls a file of their own.
+    assert lost == {"docs/sagemaker.md: infra/training-job.json"}
