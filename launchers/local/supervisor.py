@@ -15,7 +15,6 @@ import math
 import os
 import selectors
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,22 +23,18 @@ from typing import IO, Any
 
 from launchers.core.model.jobs import FAILED, LOST, RUNNING, STOPPED, SUCCEEDED, TIMED_OUT
 from launchers.core.output.lines import parse_tagged
-from launchers.core.paths import entrypoints_folder
 from launchers.core.proof import Said, Verdict, expected_of, verdict
 from launchers.core.records.ledger import Ledger
 from launchers.core.records.nonce import masked
 from launchers.core.shipped import runtime
+from launchers.local.agents import start_agents, start_pip
 from launchers.local.job_folder import JobFolder, write_whole
 from launchers.machine import processes
 
 # An agent gives its ranks 2 s between SIGTERM and SIGKILL; after this the supervisor does it.
 _GRACE_SECONDS = 4.0
-_JOIN_SECONDS = "120"
 _KILL_SECONDS = 5.0
 _TREE = runtime("host.processes")  # finds and ends whatever its agents have started
-# What an outer job would leave in the environment, and must not reach this one's ranks.
-_FOREIGN = ("LAUNCH_", "OMPI_", "PMIX_", "SM_", "HOROVOD_GLOO_")
-_FOREIGN_NAMES = frozenset({"TF_CONFIG", "CLUSTER_SPEC", *runtime("horovod_names").ALL})
 
 
 class Supervisor:
@@ -100,94 +95,24 @@ class Supervisor:
             self._selector.register(int(lifeline), selectors.EVENT_READ, self._lifeline)
 
     def _install_requirements(self) -> None:
-        if not self.document["requirements"]:
+        file = self.document["requirements"]
+        if not file:
             return
-        self._own_line(f"installing {self.document['requirements']} for this job")
-        command = [
-            self.document["python"],
-            "-m",
-            "pip",
-            "install",
-            "--disable-pip-version-check",
-            "--no-input",
-            "--target",
-            str(self.folder.packages),
-            "-r",
-            self.document["requirements"],
-        ]
-        pip = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=self._inherited(),
-            cwd=os.path.dirname(self.document["requirements"]),
-        )
+        self._own_line(f"installing {file} for this job")
+        pip = start_pip(self.document, self.folder)
         self.agents.append(pip)
-        self._follow(pip, self._pip_line)
+        self._follow(pip, lambda text: self._own_line(f"pip: {text}"))
         self._loop(finished=False)
         self.agents.remove(pip)
         if pip.returncode and self.ending is None:
-            self.ending = (FAILED, f"pip could not install {self.document['requirements']}")
-
-    def _pip_line(self, text: str) -> None:
-        self._own_line(f"pip: {text}")
+            self.ending = (FAILED, f"pip could not install {file}")
 
     def _start_agents(self) -> None:
         if self.ending is not None:
             return
-        port = self.document["port"] or _free_port()
-        hand_on = os.environ.get("LAUNCH_STDIN") == "inherit"
-        names = [host["name"] for host in self.document["hosts"]]
-        cluster = [{"name": name, "address": "127.0.0.1"} for name in names]
-        agent = str(entrypoints_folder() / "agent.py")
-        for index, host in enumerate(self.document["hosts"]):
-            environment = {
-                **self._inherited(),
-                **self.document["environment"],
-                **host["environment"],
-                "LAUNCH_CLUSTER": json.dumps({"hosts": cluster, "index": index, "port": port}),
-                "LAUNCH_SOURCE_DIR": self.document["source"],
-                "LAUNCH_LOG_DIR": str(self.folder.logs),
-                "LAUNCH_JOIN_TIMEOUT": _JOIN_SECONDS,
-                "LAUNCH_STDIN": "inherit" if hand_on else "",
-            }
-            read_end, write_end = os.pipe()
-            process = subprocess.Popen(
-                [
-                    self.document["python"],
-                    agent,
-                    *_program(self.document),
-                    *self.document["arguments"],
-                ],
-                stdin=None if hand_on else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env={**environment, "LAUNCH_LIFELINE_FD": str(read_end)},
-                pass_fds=(read_end,),
-                cwd=self.document["source"],
-                start_new_session=True,
-            )
-            # The write end stays open here, and closes with this process however it ends.
-            os.close(read_end)
-            os.set_inheritable(write_end, False)
+        for process in start_agents(self.document, self.folder):
             self.agents.append(process)
             self._follow(process, self._agent_line)
-
-    def _inherited(self) -> dict[str, str]:
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(_FOREIGN) and name not in _FOREIGN_NAMES
-        }
-        # PYTHONPATH was set for this process alone; the user's own is behind it.
-        users = kept.pop("PYTHONPATH", "").partition(os.pathsep)[2]
-        paths = [str(self.folder.packages)] if self.document["requirements"] else []
-        paths += [users] if users else []
-        if paths:
-            kept["PYTHONPATH"] = os.pathsep.join(paths)
-        kept["PYTHONUNBUFFERED"] = "1"
-        return kept
 
     # -- while it runs -------------------------------------------------------------------------
 
@@ -322,21 +247,10 @@ class Supervisor:
             ledger.update(entry, state=state, reason=reason, proof=proof, details=details)
 
 
-def _program(document: dict[str, Any]) -> list[str]:
-    """What the agent is given before the script's own arguments."""
-    return ["-m", document["module"]] if "module" in document else [document["script"]]
-
-
 def _ending_of(code: int) -> str:
     if code < 0:
         return f"signal {signal.Signals(-code).name}"
     return f"exit code {code}"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def main() -> None:

@@ -256,8 +256,6 @@ class Collector:
         finally:
             setattr(self._inside, what, getattr(self._inside, what, 1) - 1)
 
-    # -- within --------------------------------------------------------------------------------
-
     def _new_set(self, name: str, owner: Any, steps: Callable[[], int] | None) -> TrainedSet | None:
         if len(self._sets) >= _MOST_SETS:
             return None
