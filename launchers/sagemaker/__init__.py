@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from launchers.core.spec.job import JobSpec
+    from launchers.sagemaker.options import SageMakerJob
 
 
-def job(script: str | None = None, **fields: Any) -> JobSpec:
+def job(script: str | None = None, **fields: Any) -> SageMakerJob:
     """A job from Python values, under the keys that launch.yaml has.
 
     Args:
@@ -34,7 +34,7 @@ def job(script: str | None = None, **fields: Any) -> JobSpec:
     return job_from_values(SAGEMAKER, {"script": script, **fields})
 
 
-def estimator(job: JobSpec, **overrides: Any) -> Any:
+def estimator(job: SageMakerJob, **overrides: Any) -> Any:
     """The SageMaker SDK's estimator of ``job``; ``fit()`` sends the request that
     ``launch sagemaker --dry-run`` prints.
 

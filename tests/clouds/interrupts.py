@@ -58,7 +58,7 @@ class Interrupts:
     def test_while_the_job_is_sent_it_ends_the_job_if_it_was_told_to(self, tried: AnyBench):
         err = interrupted(tried, tried.CREATE, "--cancel-on-interrupt")
         (job,) = tried.jobs
-        assert f"{job.name} had been sent, and is told to stop" in err
+        assert f"{job.name} was sent already, and has been asked to stop" in err
         assert tried.service.received(tried.CANCEL)
 
     def test_a_request_that_did_not_arrive_is_not_called_a_job(self, tried: AnyBench):

@@ -280,8 +280,9 @@ def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:
         if isinstance(error, LaunchError):
             say_problems(error.problems)
         if not told:
-            return goes_on(handle, "not known to have been told to stop")
-        say(f"{handle.name} is told to stop; launch status {_word_for(handle)} says when it has")
+            return goes_on(handle, "the request to stop may be lost")
+        status_line = f"launch status {_word_for(handle)}"
+        say(f"{handle.name} has been asked to stop; {status_line} says when it has")
         return EXIT_INTERRUPTED
     say_end(chosen, handle, status)
     if as_json:

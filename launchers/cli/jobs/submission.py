@@ -53,7 +53,7 @@ def submission_flags(chosen: Provider) -> list[click.Option]:
 
 
 def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, Any]) -> int:
-    """Start the job unless an earlier run stands for it, then follow it.
+    """Start the job unless it runs already or has succeeded, then follow it.
 
     Returns:
         The exit code of the command.
@@ -65,7 +65,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     existing = prepared.run.existing
     if existing is None:
         _look_at_standard_input(chosen, prepared)
-    told: list[int] = []
+    interrupts: list[int] = []
     if existing is not None and existing.final:
         return _show(chosen, existing, values["as_json"])
     if existing is not None:
@@ -75,7 +75,7 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     else:
         try:
             # A job of this machine starts at once, and is then known and can be ended.
-            with held_back(not chosen.charges_money) as told:
+            with held_back(not chosen.charges_money) as interrupts:
                 handle = pipeline.submit(
                     chosen,
                     prepared,
@@ -90,14 +90,14 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
             if not chosen.charges_money:
                 raise
             return _interrupted(chosen, prepared.definition, bool(values["cancel_on_interrupt"]))
-    if values["detach"] and not told:
+    if values["detach"] and not interrupts:
         return _leave(chosen, handle, prepared, existing is None, values["as_json"])
     from launchers.cli.jobs.follow import follow_to_end
 
     # A job on a cloud outlives the command that follows it.
     owner = not chosen.charges_money or bool(values.get("cancel_on_interrupt"))
     return follow_to_end(
-        chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(told)
+        chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(interrupts)
     )
 
 
@@ -130,7 +130,7 @@ def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> i
             say_problems(error.problems)
         there = cancel = False
     if there and cancel:
-        say(f"interrupted: {name} had been sent, and is told to stop")
+        say(f"interrupted: {name} was sent already, and has been asked to stop")
         return EXIT_INTERRUPTED
     if there:
         say(f"interrupted: {name} was sent and goes on, and is paid for until it ends")
@@ -162,7 +162,7 @@ def _leave(
 
 
 def _show(chosen: Provider, entry: Entry, as_json: bool) -> int:
-    """The run that has succeeded already stands for this request."""
+    """The job has succeeded before: shows that, and sends nothing."""
     from launchers.cli.jobs.follow import say_end, summary
 
     status = chosen.service.describe(entry.handle)

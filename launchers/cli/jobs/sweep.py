@@ -120,7 +120,7 @@ def _run_all(chosen: Provider, rows: list[_Row], at_once: int, values: Mapping[s
         return _interrupted(chosen, rows, bool(values.get("cancel_on_interrupt")))
     screen.end()
     if values["as_json"]:
-        answer([dict(zip(("name", "state", "text"), _told(row), strict=True)) for row in rows])
+        answer([dict(zip(("name", "state", "text"), _summary(row), strict=True)) for row in rows])
     else:
         table(_COLUMNS, [row.cells() for row in rows])
     if values["detach"]:
@@ -179,7 +179,7 @@ class _Screen:
             say(f"  {row.prepared.definition.name}  {row.state}  {row.text}".rstrip())
 
     def draw(self) -> None:
-        """Show the table as it stands now."""
+        """Show the table as it is now."""
         if self._live is None:
             return
         from rich.table import Table
@@ -204,10 +204,10 @@ def _interrupted(chosen: Provider, rows: list[_Row], cancel: bool) -> int:
             time.sleep(0.05)
     started = [row.handle for row in rows if row.handle and row.state not in _ENDS]
     if cancel:
-        told = [handle for handle in started if _is_told_to_stop(chosen, handle)]
-        names = " ".join(handle.name for handle in told)
-        say(f"interrupted: {counted(len(told), 'job')} told to stop: {names}")
-        started = [handle for handle in started if handle not in told]
+        stopping = [handle for handle in started if _ask_to_stop(chosen, handle)]
+        names = " ".join(handle.name for handle in stopping)
+        say(f"interrupted: {counted(len(stopping), 'job')} asked to stop: {names}")
+        started = [handle for handle in started if handle not in stopping]
     if started or not cancel:
         go_on = "goes on" if len(started) == 1 else "go on"
         names = " ".join(handle.name for handle in started)
@@ -220,8 +220,8 @@ def _interrupted(chosen: Provider, rows: list[_Row], cancel: bool) -> int:
     return EXIT_INTERRUPTED
 
 
-def _is_told_to_stop(chosen: Provider, handle: JobHandle) -> bool:
-    """One that cannot be told does not keep the others from it."""
+def _ask_to_stop(chosen: Provider, handle: JobHandle) -> bool:
+    """Whether the provider took the request; a failure does not keep the others from it."""
     try:
         chosen.service.cancel(handle)
     except LaunchError as error:
@@ -232,7 +232,7 @@ def _is_told_to_stop(chosen: Provider, handle: JobHandle) -> bool:
     return True
 
 
-def _told(row: _Row) -> tuple[str, str, str]:
+def _summary(row: _Row) -> tuple[str, str, str]:
     return row.prepared.definition.name, row.state, row.text
 
 

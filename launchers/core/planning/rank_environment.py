@@ -28,7 +28,7 @@ def rank_environment(
         "LAUNCH_PIN_GPU": plan.pinning.by,
         "LAUNCH_CHECKPOINT_DIR": checkpoints,
         "LAUNCH_PROOF": plan.job.proof,
-        # The real one stands in what is sent alone.
+        # Only what is sent holds the real one.
         nonce.VARIABLE: nonce.PLACEHOLDER,
     }
     if references:

@@ -17,7 +17,7 @@ from launchers.core.spec.job import JobSpec, base_name
 # Room for `-<digest8>-<n>` within the 63 characters of the strictest provider (SageMaker's
 # TrainingJobName): 63 - 1 - 8 - 1 - 4.
 _LONGEST_BASE = 49
-# What stands for the name of a plan that has no run yet.
+# The name of a plan that has no run yet.
 _UNNAMED = "NAME"
 
 

@@ -19,9 +19,9 @@ from launchers.core.model.problems import LaunchError, Problem, did_you_mean, er
 from launchers.core.pipeline import Prepared, prepare
 from launchers.core.records.nonce import filled, new_nonce
 from launchers.core.sdk import gate as sdk_gate
-from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.launcher import SAGEMAKER
+from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.tables import images
 
@@ -61,7 +61,7 @@ _DECIDED = {"entry_point", "source_dir", "distribution", "hyperparameters", "mod
             "container_log_level", "compiler_config"}  # fmt: skip
 
 
-def make_estimator(job: JobSpec, overrides: Mapping[str, Any]) -> Any:
+def make_estimator(job: SageMakerJob, overrides: Mapping[str, Any]) -> Any:
     """See :func:`launchers.sagemaker.estimator`."""
     sdk_gate.require(_features(job))
     # Past the gate: an SDK that is too new has no such modules.
@@ -89,7 +89,7 @@ def make_estimator(job: JobSpec, overrides: Mapping[str, Any]) -> Any:
     return base(prepared, **{**_arguments(prepared), **overrides, "sagemaker_session": session})
 
 
-def _features(job: JobSpec) -> list[str]:
+def _features(job: SageMakerJob) -> list[str]:
     """What the job needs of the SDK, in the words of minimums.json."""
     asked = {
         "sagemaker.estimator.environment": True,
@@ -99,7 +99,7 @@ def _features(job: JobSpec) -> list[str]:
     return [name for name, wanted in asked.items() if wanted]
 
 
-def _in_region_of(job: JobSpec, session: Any) -> JobSpec:
+def _in_region_of(job: SageMakerJob, session: Any) -> SageMakerJob:
     """``job`` in the session's region where it names none.
 
     Raises:

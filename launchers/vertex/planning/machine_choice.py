@@ -47,7 +47,7 @@ class MachineChoice(core.MachineChoice[machines.Machine]):
 
 @dataclass(frozen=True)
 class _Asked:
-    """``--accelerator`` as it was read, else as it was meant; count 0 where it says none."""
+    """``--accelerator`` as it was read, else its nearest match; count 0 where it says none."""
 
     name: str
     count: int
@@ -99,8 +99,8 @@ def _asked(job: VertexJob) -> _Asked:
 
 
 def _misspelt(job: VertexJob, text: str) -> _Asked:
-    """A type that the service does not name so, with the one that was probably meant."""
-    name, count = _meant(text)
+    """A type that the service does not name so, with its nearest match."""
+    name, count = _nearest(text)
     count = count or job.gpus or 0
     if not name:
         usable = [found.name for found in machines.accelerators().values() if _usable(found)]
@@ -115,8 +115,8 @@ def _misspelt(job: VertexJob, text: str) -> _Asked:
     return _Asked(name, count, tuple(problems))
 
 
-def _meant(text: str) -> tuple[str, int]:
-    """Type and count that were probably meant; empty and 0 where nothing is near."""
+def _nearest(text: str) -> tuple[str, int]:
+    """The nearest type, and the count; empty and 0 where nothing is near."""
     for pattern in _SPELLINGS:
         match = pattern.fullmatch(text.strip())
         name = machines.nearest_accelerator(match["name"]) if match else ""
@@ -232,7 +232,7 @@ def _possible(name: str, count: int = 0) -> str:
     have = machines.taking(name, count) if count else []
     usual = machines.default_having(name, count)
     if usual and usual.attached:
-        return f"{name}:{count} stands beside --machine {usual.name}, among others"
+        return f"{name}:{count} goes with --machine {usual.name}, among others"
     if have:
         return f"machines with {name}:{count}: {', '.join(entry.name for entry in have)}"
     counts = sorted(machines.counts_of(name))

@@ -67,7 +67,7 @@ def hung(tried: Bench, operation: str, interrupts: int, *flags: str) -> str:
 def test_a_second_interrupt_while_the_job_is_told_to_stop_says_that_it_may_go_on(tried: Bench):
     err = hung(tried, "StopTrainingJob", 2, "--cancel-on-interrupt")
     (job,) = tried.aws.jobs
-    assert "not known to have been told to stop" in err
+    assert "the request to stop may be lost" in err
     assert f"launch cancel {job.name}" in err
 
 
@@ -101,7 +101,7 @@ def test_a_sweep_tells_every_job_to_stop_that_can_be_told(tried: Bench):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "2 jobs told to stop" in err
+    assert "2 jobs asked to stop" in err
     assert "1 job goes on" in err
     assert len(tried.aws.received("StopTrainingJob")) == 3
 
