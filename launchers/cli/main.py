@@ -33,7 +33,7 @@ VERBS = {
     "rehearsals": ("rehearsals", "Show what rehearsals have on this machine, remove leftovers."),
     "machines": ("machines", "Show the providers' machine types."),
     "list": ("list", "Show all jobs."),
-    "status": ("status", "Show where a job stands."),
+    "status": ("status", "Show a job's state."),
     "logs": ("logs", "Print a job's lines, of all ranks or of one."),
     "wait": ("wait", "Wait for a job's end; exit with its 0 or 1."),
     "cancel": ("cancel", "End a job."),

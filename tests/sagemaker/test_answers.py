@@ -10,8 +10,6 @@ from launchers.core.records.ledger import Ledger
 from launchers.sagemaker.service.session import (
     AWS_ERRORS,
     Session,
-    is_expired,
-    is_passing,
     message_of,
 )
 from launchers.sagemaker.service.states import reason_of
@@ -57,8 +55,8 @@ def test_an_answer_that_was_cut_is_no_answer(service: SageMakerService, protocol
     service.faults.add(Drop(way), point=HANDLED)
     with pytest.raises(AWS_ERRORS) as raised:
         call(Session("us-east-1").client(name, attempts=1))
-    assert is_passing(raised.value), message_of(raised.value)
-    assert not is_expired(raised.value)
+    assert Session("us-east-1").is_passing(raised.value), message_of(raised.value)
+    assert not Session("us-east-1").is_expired(raised.value)
 
 
 @pytest.mark.parametrize("way", [HALF_BODY, HALF_BODY_RESET])

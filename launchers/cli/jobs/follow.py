@@ -88,7 +88,7 @@ def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Sc
     except LogsUnreadableError as error:
         screen.end()
         say_problems(error.problems)
-        say("the job goes on; its logs cannot be read, so this waits for its end")
+        say("the job goes on; its logs cannot be read, so this command waits for its end")
     finally:
         screen.end()
 
@@ -255,8 +255,8 @@ def _why_it_waits(error: LaunchError) -> str:
     found = error.problems[0].found
     if isinstance(error, CredentialsError):
         why = f"the credentials are no longer valid ({found})"
-        return f"{why}; the job goes on, and this waits: {error.renewal}"
-    return f"no good answer ({found}); the job goes on, and this waits"
+        return f"{why}; the job goes on, and this command waits: {error.renewal}"
+    return f"no usable answer ({found}); the job goes on, and this command waits"
 
 
 def _word_for(handle: JobHandle) -> str:

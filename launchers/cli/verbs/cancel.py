@@ -26,7 +26,7 @@ def command(job: str, region: str | None, as_json: bool) -> int:
     if before.final:
         say(f"{entry.name} had already ended: {before.state}")
     elif before.state == INTENT:
-        say(f"{entry.name} was begun and not sent: there is nothing to stop")
+        say(f"{entry.name} was prepared but not sent: there is nothing to stop")
     else:
         chosen.service.cancel(entry.handle)
         status = wait_for_end(chosen, entry.handle, time.monotonic() + _WAIT_SECONDS)

@@ -10,7 +10,7 @@ from launchers.cli.show.output import answer, tell
 from launchers.core.planning.plan import counted
 
 
-@click.command("status", help="Show where a job stands.")
+@click.command("status", help="Show a job's state.")
 @click.argument("job", metavar="JOB")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 @region_flag

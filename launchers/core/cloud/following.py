@@ -164,10 +164,10 @@ def _unknown_to_service(job: CloudJob, entry: Entry | None) -> JobStatus:
     if entry is None:
         raise LaunchError(job.no_such_job())
     if entry.state == INTENT:
-        begun = "begun and not sent"
+        begun = "prepared but not sent"
         if "sent" in entry.details:
-            begun = f"begun, and {job.service} does not know it"
-        reason = f"{begun}; the same command again sends it"
+            begun = f"prepared, but {job.service} does not know it"
+        reason = f"{begun}; run the same command again to send it"
         return JobStatus(INTENT, reason, "", entry.details)
     reason = f"{job.service} does not know it: {job.where_else()}"
     if entry.proof:

@@ -90,7 +90,7 @@ def send_once(
                 raise _doubt(job, error) from None
             if wait > 4 * budget.first:
                 message = cloud.message_of(error)[:120]
-                tell(f"{job.service} gives no good answer ({message}): asking again")
+                tell(f"{job.service} does not answer properly ({message}): trying again")
         time.sleep(wait)
         wait = min(2 * wait, budget.longest)
 
@@ -148,7 +148,7 @@ def intended(provider: str, name: str, tell: Callable[[str], None]) -> Iterator[
     """
 
     def waits() -> None:
-        tell(f"another launcher sends {name} now: waiting for it")
+        tell(f"another launcher is sending {name}: waiting for it")
 
     with process_lock(f"{provider}-{name}", waits):
         ledger = Ledger()
@@ -197,7 +197,7 @@ def _doubt(job: CloudJob, error: Exception) -> InDoubtError:
     return InDoubtError(
         Problem(
             f"{job.service}, {job.handle.name}",
-            f"no good answer: {job.cloud.message_of(error)}",
+            f"no usable answer: {job.cloud.message_of(error)}",
             "to know whether the job was created",
             "run the same command again: it finds the job, or sends it, and never makes two",
             rule="in-doubt",

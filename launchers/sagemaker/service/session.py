@@ -164,20 +164,23 @@ class Session(Cloud):
         return message_of(error)
 
     def is_expired(self, error: Exception) -> bool:
-        """See :func:`is_expired`."""
-        return is_expired(error)
+        """See :class:`Cloud`."""
+        return isinstance(error, _NO_CREDENTIALS) or code_of(error) in _EXPIRED
 
     def is_denied(self, error: Exception) -> bool:
-        """See :func:`is_denied`."""
-        return is_denied(error)
+        """See :class:`Cloud`."""
+        return code_of(error) in _DENIED
 
     def is_throttled(self, error: Exception) -> bool:
-        """See :func:`is_throttled`."""
-        return is_throttled(error)
+        """See :class:`Cloud`."""
+        return code_of(error) in _THROTTLED
 
     def is_passing(self, error: Exception) -> bool:
-        """See :func:`is_passing`."""
-        return is_passing(error)
+        """See :class:`Cloud`."""
+        if isinstance(error, ClientError):
+            status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+            return status >= 500 or self.is_throttled(error)
+        return isinstance(error, _NO_ANSWER)
 
     def renew(self) -> None:
         """Forget credentials and clients, so that the next call reads the credentials again."""
@@ -231,35 +234,12 @@ def message_of(error: Exception) -> str:
     return str(error).replace("\n", " ")
 
 
-def is_expired(error: Exception) -> bool:
-    """Whether it is the caller's credentials that are missing or no longer good."""
-    return isinstance(error, _NO_CREDENTIALS) or code_of(error) in _EXPIRED
-
-
-def is_denied(error: Exception) -> bool:
-    """Whether the caller may not ask."""
-    return code_of(error) in _DENIED
-
-
-def is_throttled(error: Exception) -> bool:
-    """Whether the service wants fewer requests; the request was not done."""
-    return code_of(error) in _THROTTLED
-
-
 def is_missing(error: Exception) -> bool:
     """Whether a training job does not exist. The service says ValidationException although its
     model has ResourceNotFound (github.com/boto/boto3, issue 2808)."""
     code = code_of(error)
     missing = code == "ValidationException" and "not found" in message_of(error).lower()
     return missing or code in ("ResourceNotFound", "ResourceNotFoundException")
-
-
-def is_passing(error: Exception) -> bool:
-    """Whether the same request may well do later: no answer, a 5xx, or too many requests."""
-    if isinstance(error, ClientError):
-        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        return status >= 500 or is_throttled(error)
-    return isinstance(error, _NO_ANSWER)
 
 
 def _whole(http_response: Any, parsed: dict[str, Any], model: Any, **_: Any) -> None:

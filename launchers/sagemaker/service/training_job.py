@@ -209,7 +209,7 @@ def _creator(session: Session, name: str) -> str:
     for event in events:
         if event.get("EventName") == "CreateTrainingJob" and event.get("Username"):
             return str(event["Username"])
-    return "someone whom SageMaker does not name (CloudTrail would: `aws cloudtrail lookup-events`)"
+    return "someone SageMaker does not name (CloudTrail would: `aws cloudtrail lookup-events`)"
 
 
 def _parsed(raw: RawLine, processes: int, hosts: int) -> Iterator[LogLine]:

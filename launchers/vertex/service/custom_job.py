@@ -201,7 +201,7 @@ def _creator(session: Session, name: str) -> str:
         who = at(entry, "protoPayload", "authenticationInfo", "principalEmail")
         if who:
             return str(who)
-    return "someone whom Vertex AI does not name (the project's audit log would)"
+    return "someone Vertex AI does not name (the project's audit log would)"
 
 
 def _parsed(raw: RawLine) -> LogLine:

@@ -135,7 +135,7 @@ def test_an_intent_that_was_not_sent_is_not_looked_for(here: Here):
     found = here.describe()
     assert (found.state, found.reason) == (
         INTENT,
-        "begun and not sent; the same command again sends it",
+        "prepared but not sent; run the same command again to send it",
     )
     assert here.cloud.calls == []
 

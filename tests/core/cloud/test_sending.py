@@ -111,11 +111,11 @@ def test_a_service_that_never_answers_leaves_a_doubt_within_the_budget(here: Her
     here.cloud.fail("create", *[PASSING] * 100)
     here.cloud.fail("find", *[PASSING] * 100)
     begun = here.clock.now
-    with pytest.raises(InDoubtError, match="no good answer"):
+    with pytest.raises(InDoubtError, match="no usable answer"):
         send(here, budget=RetryBudget(first=1, longest=10, total=60))
     assert here.clock.now - begun <= 60
     assert max(here.clock.slept) == 10
-    assert "Memory Jobs gives no good answer" in here.told[0]
+    assert "Memory Jobs does not answer properly" in here.told[0]
 
 
 def test_an_intent_that_was_given_up_meanwhile_is_not_sent(here: Here):

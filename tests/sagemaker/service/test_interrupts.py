@@ -78,7 +78,7 @@ def test_a_name_that_somebody_else_took_is_not_the_intents(tried: Bench, tmp_pat
     other = Launch(tmp_path / "other", tried.launch.folder)
     assert other(*tried.words("--detach"), **tried.environment()).code == 0
     assert [job.name for job in tried.aws.jobs] == [entry.name]
-    assert "begun and not sent" in tried.ask("list").out
+    assert "prepared but not sent" in tried.ask("list").out
     assert "nothing to stop" in tried.ask("cancel", entry.name).err
     assert not tried.aws.received("StopTrainingJob")
     answer = tried.submit()
