@@ -127,10 +127,6 @@ class CloudBench(ABC, Generic[Service]):
         """Whether the ledger has all that finds the job again."""
 
     @abstractmethod
-    def run_of(self, job: Any) -> str:
-        """The job's run number."""
-
-    @abstractmethod
     def seed_of(self, document: Mapping[str, Any]) -> str:
         """What follows ``--seed`` in a job's arguments."""
 

@@ -35,11 +35,6 @@ class TheSameCommandAgain:
         assert "succeeded" in answer.err
         assert len(tried.jobs) == 1
 
-    def test_takes_the_next_number_with_again(self, tried: AnyBench):
-        assert tried.submit().code == 0
-        assert tried.submit("--again").code == 0
-        assert [tried.run_of(job) for job in tried.jobs] == ["1", "2"]
-
     def test_takes_the_next_number_after_a_failure_and_keeps_its_checkpoints(self, tried: AnyBench):
         tried.fail("it broke")
         assert tried.submit().code == 1

@@ -287,6 +287,8 @@ def test_a_run_that_is_in_progress_or_has_succeeded_makes_another_needless(
     again = prepare(provider, job, again=True)
     assert (again.run.number, again.run.existing) == (2, None)
     assert again.run.why == f"--again; run 1: {state}"
+    submit(provider, again)
+    assert list(service_of(provider).jobs) == [f"{first.run.base}-1", f"{first.run.base}-2"]
 
 
 def test_the_provider_is_asked_for_the_state_of_a_run_only_online(job: JobSpec):

@@ -385,6 +385,7 @@ def test_neither_run_nor_kept_checkpoints_are_part_of_the_digest():
         "train-00000000-3", "vertex", "train-00000000", 3, 8, "{}", checkpoint="gs://b/c"
     )
     named = plan.with_run(Run("train-00000000", 4, inherited=before))
+    assert definer.render(named).document["labels"]["launch-run"] == "4"
     assert definer.identity(definer.render(named)) == definer.identity(definer.render(plan))
 
 

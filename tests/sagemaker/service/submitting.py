@@ -86,9 +86,6 @@ class Bench(CloudBench[SageMakerService]):
     def is_known_as(self, job: Any, entry: Entry) -> bool:
         return bool(entry.name == job.name)
 
-    def run_of(self, job: Any) -> str:
-        return str(job.name.rpartition("-")[2])
-
     def seed_of(self, document: Mapping[str, Any]) -> str:
         return str(document["HyperParameters"]["seed"])
 

@@ -100,9 +100,6 @@ class Bench(CloudBench[VertexService]):
     def is_known_as(self, job: Any, entry: Entry) -> bool:
         return bool(entry.details["resource"].endswith(job.id))
 
-    def run_of(self, job: Any) -> str:
-        return str(job.labels["launch-run"])
-
     def seed_of(self, document: Mapping[str, Any]) -> str:
         pool = document["jobSpec"]["workerPoolSpecs"][0]
         _, flag, seed = json.loads(pool["containerSpec"]["args"][2])
