@@ -15,7 +15,7 @@ SELECTION := -m "not docker"
 WITHOUT_DOCKER := echo "make test: without the tests that start containers; DOCKER=1 runs them too";
 endif
 
-# A worker a core; WORKERS=0 runs one test at a time, in this process.
+# A worker a core and one more, since many tests wait; WORKERS=0 runs one test at a time, in this process.
 WORKERS ?= auto
 PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 FAST := not (docker or horovod or pip_network or processes or storm)

@@ -7,9 +7,11 @@ import hashlib
 import os
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,6 +42,14 @@ def google() -> Iterator[VertexService]:
 @pytest.fixture
 def session(google: VertexService, monkeypatch: pytest.MonkeyPatch) -> Session:
     return session_of(google, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tried again is tried at once."""
+    at_once = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: None)
+    monkeypatch.setattr("google.api_core.retry.retry_unary.time", at_once)
+    monkeypatch.setattr("launchers.core.cloud.errors.time", at_once)
 
 
 @pytest.fixture(autouse=True)
