@@ -176,6 +176,7 @@ def test_a_name_is_taken_for_ever_in_its_region_alone(aws: SageMakerService) -> 
     assert ":eu-west-1:" in answer["TrainingJobArn"]
 
 
+@pytest.mark.processes
 def test_of_fifty_creations_at_once_one_is_accepted(aws: SageMakerService) -> None:
     request = request_for(aws)
 

@@ -192,6 +192,7 @@ hvd.broadcast_variables([v.value for v in model.variables], 0)
 """
 
 
+@pytest.mark.processes
 def test_all_of_horovods_keras_parts_are_refused_on_keras_3(tmp_path: Path):
     script = tmp_path / "everything.py"
     script.write_text(EVERYTHING, encoding="utf-8")

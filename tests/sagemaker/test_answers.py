@@ -21,6 +21,8 @@ from tests.fakes.sagemaker_service import SageMakerService
 from tests.fakes.wire import ServiceError
 from tests.sagemaker.service.submitting import PROOF, Bench, bench, contents
 
+pytestmark = pytest.mark.processes
+
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 
 

@@ -19,6 +19,8 @@ from tests.sagemaker.service import submitting as sagemaker
 from tests.submitting import CloudBench
 from tests.vertex.service import submitting as vertex
 
+pytestmark = pytest.mark.processes
+
 FAILURE = 'launch: failure: {"rank": 5, "host": "host-2", "reason": "KeyError: \'x\'"}'
 # What only one of the clouds can say.
 OWN_KEYS = {
@@ -70,7 +72,7 @@ PROOF = "launch: proof: world size 8: 2 hosts x 4 ranks, {}"
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Iterator[Two]:
+def two(warm_command: None, tmp_path: Path) -> Iterator[Two]:
     launches = {}
     for name in ("vertex", "sagemaker"):
         for folder in ("home", "project"):

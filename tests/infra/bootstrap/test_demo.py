@@ -15,6 +15,8 @@ import pytest
 from infra.bootstrap import demo
 from tests.places import ROOT
 
+pytestmark = pytest.mark.processes
+
 GOOD = {
     "state": "succeeded",
     "proof": "world size 2: 2 hosts x 1 rank, Gloo",

@@ -422,6 +422,7 @@ def test_every_kind_of_shape_in_the_model_is_checked() -> None:
     assert kinds <= set(TYPES)
 
 
+@pytest.mark.processes
 def test_letters_numbers_and_separators_are_those_of_unicode() -> None:
     """The service's patterns name Unicode's categories; `re` has none of these names."""
     pattern = service_model.MODEL.shapes["TagKey"]["pattern"]

@@ -26,6 +26,8 @@ from tests.places import ROOT
 from tests.sagemaker import released
 from tests.sagemaker.documents import rendered
 
+pytestmark = pytest.mark.processes
+
 ROLE = "arn:aws:iam::111122223333:role/SM"
 ACCOUNT = {"role": ROLE, "bucket": "my-bucket", "region": "us-east-1"}
 

@@ -21,6 +21,8 @@ from tests.fakes.sagemaker_service import SageMakerService
 from tests.sagemaker.service.submitting import Bench, bench, proven_job
 from tests.selection import storm
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def tried(launch: Launch) -> Iterator[Bench]:

@@ -367,6 +367,7 @@ def test_no_malformed_document_makes_a_rule_fail(
 
 @settings(max_examples=300, deadline=None, database=None)
 @given(document=documents())
+@pytest.mark.processes
 def test_no_changed_document_makes_a_rule_fail(document: Document):
     as_custom_job(document)
     given = [*check_as_given(document, 8), *check_as_given(in_python_names(document))]

@@ -381,6 +381,7 @@ def test_numbers_of_enumerations_get_their_names():
 
 @settings(max_examples=600, deadline=None, database=None)
 @given(document=documents())
+@pytest.mark.processes
 def test_what_the_client_refuses_is_refused_here(document: Document):
     if not errors(service_model.MODEL.check(document)):
         assert not _refused_by_the_client(document)

@@ -28,6 +28,8 @@ from tests.fakes.vertex_service import LOCATION, VertexService
 from tests.selection import storm
 from tests.vertex.service.submitting import CHIEF, Bench, bench, proven_job, session_of
 
+pytestmark = pytest.mark.processes
+
 ELSEWHERE = ("--region", LOCATION)
 
 
@@ -101,9 +103,11 @@ def test_the_lines_of_20_replicas_come_once_each_in_order_a_replica(service: Ver
     assert set(seen.values()) == {count}
 
 
+@pytest.mark.storm
 def test_lines_are_read_in_memory_that_does_not_grow_with_them(service: VertexService):
     peaks = []
-    for count in (500, 2_000):
+    fewer = storm(500, small=150)
+    for count in (fewer, 4 * fewer):
         handle = twenty_replicas(service, count)
         tracemalloc.start()
         try:

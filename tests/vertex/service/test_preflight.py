@@ -16,6 +16,8 @@ from tests.fakes.vertex_service import LOCATION, VertexService
 from tests.vertex.documents import prepared
 from tests.vertex.service.submitting import GPUS, Bench, bench, session_of
 
+pytestmark = pytest.mark.processes
+
 DIGEST = "sha256:" + "0" * 64
 REGISTRY = f"{LOCATION}-docker.pkg.dev"
 RUNNER = "runner@training-project.iam.gserviceaccount.com"

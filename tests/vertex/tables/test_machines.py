@@ -37,6 +37,7 @@ def test_the_files_are_what_the_scripts_make(script: ModuleType):
     assert not changes, f"{changes}\nrefresh it with: python -m {script.__name__}"
 
 
+@pytest.mark.processes
 def test_every_location_is_one_that_the_installed_client_takes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
