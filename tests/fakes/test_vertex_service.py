@@ -22,6 +22,8 @@ from tests.fakes.google_clients import (
 )
 from tests.fakes.vertex_service import VertexService
 
+pytestmark = pytest.mark.processes
+
 LOGS = {"resourceNames": ["projects/training-project"], "filter": 'resource.type="ml_job"'}
 # Nothing but the variables of the service, and what a user's program would write.
 PROGRAM = """
@@ -29,8 +31,6 @@ import json, os
 import google.auth
 from google.auth.transport.requests import AuthorizedSession
 from google.cloud import aiplatform_v1, storage
-
-pytestmark = pytest.mark.processes
 credentials, project = google.auth.default(
     scopes=["https://www.googleapis.com/auth/cloud-platform"])
 jobs = aiplatform_v1.JobServiceClient(

@@ -21,12 +21,12 @@ import pytest
 from tests.entrypoints.test_older_pythons import find_python
 from tests.places import ROOT
 
+pytestmark = pytest.mark.processes
+
 TEXT = (ROOT / "templates" / "vertex" / "bootstrap.py").read_text("utf-8")
 # Stands for the agent: tells what it was started with.
 AGENT = """\
 import json, os, sys
-
-pytestmark = pytest.mark.processes
 here = os.path.dirname(os.path.abspath(sys.argv[0]))
 files = sorted(os.path.relpath(os.path.join(folder, name), here)
                for folder, _, names in os.walk(here) for name in names)

@@ -12,6 +12,8 @@ import pytest
 from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, run_guard, under_mpirun
 from tests.entrypoints.simulated import STANDIN, clean_environment, write_script
 
+pytestmark = pytest.mark.processes
+
 TWO = {**TWO_HOSTS, **under_mpirun(2)}
 PROOF = "launch: proof: world size 2: 2 hosts x 1 rank, MPI"
 TRAIN = """
@@ -32,8 +34,6 @@ os.wait()
 """,
     "multiprocessing fork": TRAIN + """
 import multiprocessing
-
-pytestmark = pytest.mark.processes
 process = multiprocessing.get_context("fork").Process(target=train)
 process.start()
 process.join()

@@ -19,13 +19,13 @@ from launch_runtime.rank.google_secrets import crc32c
 from tests.entrypoints.simulated import clean_environment, free_port
 from tests.places import ENTRYPOINTS
 
+pytestmark = pytest.mark.processes
+
 VALUE = "the-välue-that-nobody-sees"
 REFERENCE = "projects/my-project/secrets/wandb/versions/latest"
 TOKEN = "a-token-of-the-metadata-server"
 SCRIPT = """\
 import os
-
-pytestmark = pytest.mark.processes
 print("length", len(os.environ["KEY"]))
 print("value", os.environ["KEY"])
 """

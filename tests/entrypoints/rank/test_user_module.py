@@ -15,11 +15,11 @@ from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, under_mpirun
 from tests.entrypoints.simulated import HVD, SimulatedJob, clean_environment, write_script
 from tests.places import ENTRYPOINTS
 
+pytestmark = pytest.mark.processes
+
 LOOK = '''
 """What a module can see of how it was started."""
 import json, os, sys
-
-pytestmark = pytest.mark.processes
 seen = {
     "argv": sys.argv, "path": sys.path, "file": __file__, "name": __name__, "doc": __doc__,
     "package": __package__, "cached": __cached__, "builtins": type(__builtins__).__name__,

@@ -15,11 +15,11 @@ from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, run_guard, un
 from tests.entrypoints.simulated import clean_environment, write_script
 from tests.places import ENTRYPOINTS
 
+pytestmark = pytest.mark.processes
+
 LOOK = '''
 """What a script can see of how it was started."""
 import json, os, signal, sys, threading
-
-pytestmark = pytest.mark.processes
 seen = {
     "argv": sys.argv, "path": sys.path, "file": __file__, "name": __name__, "doc": __doc__,
     "package": __package__, "spec": __spec__, "builtins": type(__builtins__).__name__,

@@ -12,11 +12,11 @@ import pytest
 
 from tests.places import ROOT
 
+pytestmark = pytest.mark.processes
+
 FOLDERS = ("entrypoints", "infra/images", "templates")
 PRINT_FOLDERS = """
 from launchers.core import paths
-
-pytestmark = pytest.mark.processes
 for folder in (paths.entrypoints_folder, paths.images_folder, paths.templates_folder):
     print(folder())
 """

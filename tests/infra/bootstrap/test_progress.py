@@ -13,6 +13,8 @@ import pytest
 
 from infra.bootstrap import progress
 
+pytestmark = pytest.mark.processes
+
 SAYS_AND_WAITS_FOR = """
 import os, sys, time
 print("halfway", flush=True)
@@ -21,8 +23,6 @@ while not os.path.exists(sys.argv[1]):
 """
 STARTS_A_CHILD_AND_WAITS = """
 import pathlib, subprocess, sys, time
-
-pytestmark = pytest.mark.processes
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 partial = pathlib.Path(sys.argv[1] + ".partial")
 partial.write_text(str(child.pid))
