@@ -25,9 +25,9 @@ from launchers.core.model.problems import (
 
 # verb -> (module under launchers.cli, line of help); the order is the help's order
 VERBS = {
-    "local": ("local", "Run a job's ranks on this machine."),
-    "sagemaker": ("sagemaker", "Run a SageMaker training job, or rehearse it."),
-    "vertex": ("vertex", "Run a Vertex AI CustomJob, or rehearse it."),
+    "local": ("run", "Run a job's ranks on this machine."),
+    "sagemaker": ("run", "Run a SageMaker training job, or rehearse it."),
+    "vertex": ("run", "Run a Vertex AI CustomJob, or rehearse it."),
     "check": ("check", "Run every rule on a document that something else made."),
     "rehearse": ("rehearse", "Run such a document in containers on this machine."),
     "rehearsals": ("rehearsals", "Show what rehearsals have on this machine, remove leftovers."),
@@ -56,9 +56,10 @@ class Verbs(click.Group):
         """The verb's command, its module imported now."""
         if name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(
-            f"launchers.cli.verbs.{VERBS[name][0]}"
-        ).command
+        module = importlib.import_module(f"launchers.cli.verbs.{VERBS[name][0]}")
+        command: click.Command = (
+            module.provider_command(name) if VERBS[name][0] == "run" else module.command
+        )
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

@@ -242,6 +242,7 @@ class Provider:
 
     Attributes:
         title: For a person.
+        about: What `launch NAME --help` says first.
         charges_money: Whether its jobs are paid for: the same request again then means the same
             job, until that has failed (see :mod:`launchers.core.pipeline`).
         service_class: Dotted path of its :class:`Service`, imported on use: no dry run needs it.
@@ -257,6 +258,7 @@ class Provider:
     charges_money: bool
     definer: Definer
     service_class: str
+    about: str = ""
     contract: Contract | None = None
     reader: Reader | None = None
     catalogue: Catalogue | None = None

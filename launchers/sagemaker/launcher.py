@@ -137,6 +137,8 @@ class SageMakerContract(Contract):
 SAGEMAKER = Provider(
     name="sagemaker",
     title="Amazon SageMaker",
+    about="Run an Amazon SageMaker training job and follow it: Horovod ranks by SageMaker's "
+    "own MPI distribution.\n\n--dry-run prints the exact CreateTrainingJob request, offline.",
     charges_money=True,
     definer=SageMakerDefiner(),
     service_class="launchers.sagemaker.service.cloud:SageMakerService",

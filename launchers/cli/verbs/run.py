@@ -25,7 +25,7 @@ from launchers.core.registry import provider
 _EPILOG = "What follows `--` reaches the script verbatim and in order."
 
 
-def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - click's word
+def provider_command(name: str) -> click.Command:
     """The click command that starts jobs on the provider ``name``."""
     chosen = provider(name)
     parameters: list[click.Parameter] = [
@@ -54,7 +54,7 @@ def provider_command(name: str, help: str) -> click.Command:  # noqa: A002 - cli
         name,
         callback=callback,
         params=parameters,
-        help=help,
+        help=chosen.about,
         epilog=_EPILOG,
         options_metavar="[OPTIONS]",
         context_settings={"ignore_unknown_options": True, "max_content_width": 100},
