@@ -47,9 +47,10 @@ tools: python
 base-image: environment  ## debian:bookworm-slim from Debian's packages, without a registry (as root)
 	@$(VENV)/python -m infra.base_image $(ARGS)
 
-lint: tools  ## ruff: rules and format
+lint: tools  ## ruff: rules and format; the walls between the rooms (.importlinter)
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
+	@$(VENV)/lint-imports --no-cache --no-logo
 
 format: tools  ## bring all files into the format, mend what ruff can mend
 	@$(VENV)/ruff check --fix .
