@@ -1,4 +1,4 @@
-"""Spot capacity that is taken back: SIGTERM, the service's grace, a second half."""
+"""Spot capacity that is taken back: SIGTERM, the service's grace, the next attempt."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ true
 """
 
 
-def test_the_second_half_goes_on_from_the_checkpoints() -> None:
+def test_the_after_interruption_goes_on_from_the_checkpoints() -> None:
     heard = Heard()
     conduct = Conduct(stop_grace=1.0, unheard="process 1 has no handler")
     result = run(TRAIN, "sleep 1000", heard=heard, conduct=conduct, interrupt_after=1)
     assert result.state == "succeeded"
     first, second = result.restarts
     assert first == (
-        "first half: reached epoch 2/4, step 1/1; no rank saw SIGTERM: process 1 has no handler"
+        "before the interruption: reached epoch 2/4, step 1/1; "
+        "no rank saw SIGTERM: process 1 has no handler"
     )
-    assert second == "second half: went on from epoch 3/4, reached epoch 4/4, step 1/1"
+    assert second == "after the interruption: went on from epoch 3/4, reached epoch 4/4, step 1/1"
     assert first in heard.notes, "told when it happens"
-    assert result.collected == {}, "the first half's model is lost, as on the service"
+    assert result.collected == {}, "the first attempt's model is lost, as on the service"
 
 
 def test_a_container_that_hears_sigterm_is_told() -> None:
@@ -63,4 +64,4 @@ def test_a_job_that_ends_in_the_grace_has_ended_before_the_interruption() -> Non
 def test_a_job_that_begins_anew_is_told_so() -> None:
     forgetful = TRAIN.replace("$(cat /opt/ml/checkpoints/epoch 2>/dev/null || echo 0)", "0")
     result = run(forgetful, "sleep 1000", conduct=Conduct(stop_grace=1.0), interrupt_after=1)
-    assert result.restarts[1].startswith("second half: began anew, reached epoch 4/4")
+    assert result.restarts[1].startswith("after the interruption: started over, reached epoch 4/4")

@@ -308,9 +308,11 @@ def test_an_interrupted_training_goes_on_from_its_checkpoint(
     result = run_rehearsal(ImpatientSageMaker(), definition, None, options, Heard())
     assert (result.state, result.reason) == ("succeeded", "")
     first, second = result.restarts
-    assert first.startswith("first half: reached epoch 3/6, step 1/1; no rank saw SIGTERM: ")
+    assert first.startswith(
+        "before the interruption: reached epoch 3/6, step 1/1; no rank saw SIGTERM: "
+    )
     assert "process 1 of the container, the toolkit" in first
-    assert second == "second half: went on from epoch 4/6, reached epoch 6/6, step 1/1"
+    assert second == "after the interruption: went on from epoch 4/6, reached epoch 6/6, step 1/1"
 
 
 def test_ctrl_c_leaves_nothing(launch: Launch, toolkit_image: str, client: Any) -> None:

@@ -214,7 +214,7 @@ def test_an_interruption_goes_on_from_the_checkpoint_in_the_bucket(
     assert (result.state, result.reason) == (SUCCEEDED, "")
     first, second = result.restarts
     assert "SIGTERM was seen: workerpool" in first
-    assert second == "second half: went on from epoch 4/6, reached epoch 6/6, step 1/1"
+    assert second == "after the interruption: went on from epoch 4/6, reached epoch 6/6, step 1/1"
 
 
 def test_a_crash_that_counts_as_transient_runs_the_whole_job_again(

@@ -14,7 +14,12 @@ from launchers.core.records.nonce import without_secret
 from launchers.rehearsal.course.attempt import ENGINE_LOST, INTERRUPTED, Attempt, AttemptEnd
 from launchers.rehearsal.course.outcome import RehearsalResult, judged
 from launchers.rehearsal.course.outputs import Outputs, carry_over, collect_outputs
-from launchers.rehearsal.course.restarts import first_half, is_tried_again, second_half, tried_again
+from launchers.rehearsal.course.restarts import (
+    after_interruption,
+    before_interruption,
+    is_tried_again,
+    tried_again,
+)
 from launchers.rehearsal.engine.cluster import Cluster, StartError
 from launchers.rehearsal.engine.labels import Labels
 from launchers.rehearsal.staging.stage import Stage
@@ -87,7 +92,7 @@ class Course:
         interrupted, retries = end.kind == INTERRUPTED, 0
         while end.kind == INTERRUPTED or is_tried_again(end, conduct, retries):
             if end.kind == INTERRUPTED:
-                notes.append(first_half(last.seen, end, conduct))
+                notes.append(before_interruption(last.seen, end, conduct))
             else:
                 retries += 1
                 notes.append(tried_again(end, conduct, retries))
@@ -95,7 +100,7 @@ class Course:
             self._begin_again()
             last, end = self._attempt(stop_at, None)
         if interrupted:
-            notes.append(second_half(last.seen))
+            notes.append(after_interruption(last.seen))
         return last, end, tuple(notes)
 
     def _attempt(

@@ -1,4 +1,4 @@
-"""Folders out of the containers: the outcome for the user, checkpoints for a second half."""
+"""Folders out of the containers: the outcome for the user, checkpoints for the next attempt."""
 
 from __future__ import annotations
 

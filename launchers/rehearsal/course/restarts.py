@@ -6,23 +6,23 @@ from launchers.core.model.containers import Conduct
 from launchers.rehearsal.course.attempt import ENDED, AttemptEnd, Seen
 
 
-def first_half(seen: Seen, end: AttemptEnd, conduct: Conduct) -> str:
+def before_interruption(seen: Seen, end: AttemptEnd, conduct: Conduct) -> str:
     """How far it came, and whether anything heard the SIGTERM."""
     if end.heard:
         heard = f"SIGTERM was seen: {end.heard}"
     else:
         heard = f"no rank saw SIGTERM{': ' + conduct.unheard if conduct.unheard else ''}"
-    return f"first half: {_reached(seen)}; {heard}"
+    return f"before the interruption: {_reached(seen)}; {heard}"
 
 
-def second_half(seen: Seen) -> str:
-    """Whether it went on where the first half's checkpoints were."""
-    first = seen.first_progress
+def after_interruption(seen: Seen) -> str:
+    """Whether it went on where the checkpoints were."""
+    first, after = seen.first_progress, "after the interruption"
     if first is None:
-        return "second half: no rank printed its progress, so where it began is not known"
-    anew = first.epoch == 1
-    began = "began anew" if anew else f"went on from epoch {first.epoch}/{first.epochs}"
-    return f"second half: {began}, {_reached(seen)}"
+        return f"{after}: no rank printed its progress, so it is not known where it began"
+    over = first.epoch == 1
+    began = "started over" if over else f"went on from epoch {first.epoch}/{first.epochs}"
+    return f"{after}: {began}, {_reached(seen)}"
 
 
 def is_tried_again(end: AttemptEnd, conduct: Conduct, retries: int) -> bool:
