@@ -19,6 +19,12 @@ CLONE = Path(__file__).parents[2]
 PACKAGE = CLONE / "launchers"
 ROOMS = {room.file.parent.name: room for room in catalogues()}
 ENTRIES = [(name, rule) for name, room in ROOMS.items() for rule in room.own.values()]
+# Rules whose tests look at the message alone. A new rule's test names its id; one that is named
+# leaves this list.
+UNNAMED = """
+"""
+# The one place where a problem is made.
+MAKER = PACKAGE / "core" / "model" / "rules.py"
 
 
 @lru_cache(maxsize=1)
@@ -63,11 +69,40 @@ def test_an_entry_says_what_it_protects_from_in_short_sentences():
         assert rule.severity in ("error", "warning"), rule
 
 
+def test_every_problem_is_made_by_a_rule():
+    made = [
+        f"{file}:{node.lineno}"
+        for file, node in nodes()
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Problem"
+        if file != MAKER
+    ]
+    assert made == []
+
+
 def test_a_room_uses_its_own_rules_and_those_that_all_share():
     for file, line, pattern in used():
         room = file.relative_to(PACKAGE).parts[0]
         seen = [rule for name, rule in matching(pattern) if name in (room, "core")]
         assert seen, f"{file}:{line}: {pattern} is in no catalogue"
+
+
+def test_every_rule_of_the_catalogues_is_used():
+    patterns = {pattern for _, _, pattern in used()}
+    unused = [r.id for _, r in ENTRIES if not any(re.fullmatch(one, r.id) for one in patterns)]
+    assert unused == []
+
+
+def test_every_rule_is_named_by_a_test():
+    """As a text of its own, in a list of ids, or in brackets as a message has it."""
+    ids = {rule.id for _, rule in ENTRIES}
+    named: set[str] = set()
+    for file in (CLONE / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if file != Path(__file__) and isinstance(node, ast.Constant):
+                text = str(node.value)
+                named |= set(re.findall(r"\[([a-z0-9-]+)\]", text))
+                named |= {*text.split()} if {*text.split()} <= ids else set()
+    assert ids - named == {*UNNAMED.split()}
 
 
 def test_a_problem_takes_the_entrys_texts_unless_it_has_its_own():

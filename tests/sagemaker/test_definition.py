@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from launchers.core.model.problems import LaunchError, errors
+from launchers.core.model.problems import LaunchError, Problem, errors
 from launchers.core.records import nonce
 from tests.cli.command import Launch
 from tests.sagemaker.documents import captured, plain, prepared, rendered
@@ -251,19 +251,36 @@ MISUSES = [
 ]
 
 
+def errors_of(**asked: Any) -> list[Problem]:
+    try:
+        return errors(prepared(**asked).problems)
+    except LaunchError as error:
+        return errors(error.problems)
+
+
 @pytest.mark.parametrize(
     ("asked", "path"), [case[1:] for case in MISUSES], ids=[case[0] for case in MISUSES]
 )
 def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str | None):
-    try:
-        problems = errors(prepared(**asked).problems)
-    except LaunchError as error:
-        problems = errors(error.problems)
+    problems = errors_of(**asked)
     if path is None:
         assert problems == []
         return
     assert any(problem.path.startswith(path) for problem in problems), problems
     assert all(problem.found and problem.expected for problem in problems)
+
+
+BROKEN = (
+    "argument-reserved credential env-reserved framework-unknown gpus-missing image-cuda "
+    "image-horovod image-python image-twice isolation machine-accelerator machine-gpus "
+    "machine-unknown model-length model-pattern mpi-option ranks-above-gpus runtime-limit "
+    "script-missing secret-reference source-credential spot-wait tag-reserved "
+    "volume-key-nvme warm-pool-spot"
+)
+
+
+def test_these_rules_are_broken_by_the_misuses():
+    assert sorted({one.rule for case in MISUSES for one in errors_of(**case[1])}) == BROKEN.split()
 
 
 def test_the_same_request_comes_from_another_folder_time_zone_and_hash_seed(launch: Launch):

@@ -214,6 +214,22 @@ def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str, part: str
     assert "hunter2" not in "".join(map(str, found))
 
 
+BROKEN = (
+    "accelerator-machine accelerator-text boot-disk bucket-address bucket-folder credential "
+    "env-reserved flex-start gpus-missing image-address label-reserved label-text location "
+    "machine-gpus machine-unknown max-wait network-twice project-id ranks-above-gpus "
+    "reduction-servers reservation reserved-ip resource-address script-missing "
+    "secret-reference secret-twice source-credential spot-flex-start strategy-machine"
+)
+
+
+def test_these_rules_are_broken_by_the_misuses():
+    assert (
+        sorted({one.rule for case in MISUSES for one in errors(problems_of(**case[1]))})
+        == BROKEN.split()
+    )
+
+
 def test_what_lies_elsewhere_is_told_beside_a_wrong_flag():
     key = "projects/p/locations/europe-west4/keyRings/r/cryptoKeys/k"
     found = errors(problems_of(project="12", encryption_key=key))

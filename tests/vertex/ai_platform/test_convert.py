@@ -739,3 +739,18 @@ def test_a_dry_run_of_the_file_has_the_pools_of_the_old_job(
         env = {item["name"]: item["value"] for item in pool["containerSpec"]["env"]}
         assert env["LAUNCH_WORLD_SIZE"] == str(world_size)
         assert json.loads(pool["containerSpec"]["args"][2])[-2:] == ["--epochs", "3"]
+
+
+BROKEN = (
+    "import-accelerator import-changed import-key import-machine import-packages "
+    "import-refused import-scale-tier import-script import-value"
+)
+
+
+def test_these_rules_are_broken_by_the_tables():
+    found = set()
+    for case in (*REFUSED, *CHANGED):
+        old = config(CONTAINER)
+        case[1](old)
+        found |= {problem.rule for problem in convert(old)[1]}
+    assert sorted(found) == BROKEN.split()
