@@ -68,9 +68,13 @@ def used() -> Iterator[tuple[Path, int, str]]:
             and node.value.id == "RULES"
         ):
             yield file, node.lineno, id_of(node.slice)
-        if isinstance(node, ast.keyword) and node.arg == "rule" and file != MAKER:
-            if id_of(node.value):
-                yield file, node.value.lineno, id_of(node.value)
+        if (
+            isinstance(node, ast.keyword)
+            and node.arg == "rule"
+            and file != MAKER
+            and id_of(node.value)
+        ):
+            yield file, node.value.lineno, id_of(node.value)
 
 
 def id_of(node: ast.expr) -> str:
