@@ -32,6 +32,7 @@ from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import SILENT, Service
 from launchers.core.records.ledger import Ledger, data_folder
 from launchers.core.source.bundle import SourceBundle
+from launchers.local.catalogue import RULES
 from launchers.local.job_folder import JobFolder, read_json, write_private
 from launchers.local.plan import output_root
 from launchers.local.preflight import ELSEWHERE, preflight
@@ -157,9 +158,7 @@ class LocalService(Service):
         ledger = Ledger()
         entry = ledger.get("local", handle.name)
         if entry is None:
-            raise LaunchError(
-                Problem("JOB", handle.name, "a job of `launch list`", rule="job-unknown")
-            )
+            raise LaunchError(RULES["job-unknown"].at("JOB", handle.name, "a job of `launch list`"))
         if entry.final:
             return JobStatus(entry.state, entry.reason, entry.proof, self._details(entry.details))
         supervisor = entry.details.get("supervisor", "")
@@ -221,11 +220,8 @@ class LocalService(Service):
         host = next((item["name"] for item in document["hosts"] if rank in item["ranks"]), None)
         if host is None:
             raise LaunchError(
-                Problem(
-                    "--rank",
-                    str(rank),
-                    f"0 to {document.get('world_size', 1) - 1}",
-                    rule="rank-unknown",
+                RULES["rank-unknown"].at(
+                    "--rank", str(rank), f"0 to {document.get('world_size', 1) - 1}"
                 )
             )
         for text in self._lines(folder.rank_log(rank), handle, follow):

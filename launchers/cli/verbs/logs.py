@@ -9,11 +9,12 @@ from dataclasses import asdict
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.jobs.follow import Screen, goes_on
 from launchers.cli.jobs.lookup import found_job, region_flag
 from launchers.cli.show.output import say
 from launchers.core.model.jobs import LogLine
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
 from launchers.core.output.lines import JobWatch, shown, tag
 from launchers.core.printable import printable_json
 
@@ -35,7 +36,7 @@ def command(
 ) -> int:
     """Print to stdout; 0 when the lines could be read."""
     if rank is not None and not rank.isdecimal():
-        raise LaunchError(Problem("--rank", rank, "a rank's number, from 0", rule="flag-value"))
+        raise LaunchError(RULES["flag-value"].at("--rank", rank, "a rank's number, from 0"))
     chosen, entry = found_job(job, region)
     number = int(rank) if rank is not None else None
     watch = JobWatch(without_gpus=chosen.service.without_gpus(entry.handle))

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import (
     EXIT_PREFLIGHT,
     EXIT_PROVIDER,
@@ -29,13 +30,11 @@ class Cloud(ABC):
 
     Attributes:
         title: ``AWS``, ``Google Cloud``.
-        rule: Stands in the identifiers of its problems: ``aws``.
         errors: Everything that a call may raise: an answer that is an error, or no answer.
         sign_in: How to get credentials where there are none.
     """
 
     title: ClassVar[str]
-    rule: ClassVar[str]
     sign_in: ClassVar[str]
     errors: ClassVar[tuple[type[Exception], ...]]
 
@@ -69,13 +68,8 @@ class Cloud(ABC):
 
     def credentials_problem(self, error: Exception) -> Problem:
         """The caller has no good credentials."""
-        return Problem(
-            f"{self.title} credentials",
-            self.message_of(error),
-            "credentials that are valid now",
-            self.sign_in,
-            rule=f"{self.rule}-credentials",
-        )
+        where = f"{self.title} credentials"
+        return RULES["cloud-credentials"].at(where, self.message_of(error), fix=self.sign_in)
 
     def refused(self, error: Exception, what: str, fix: str = "") -> LaunchError:
         """The error for a person: the provider answered with one (exit code 5), or the caller has
@@ -83,11 +77,8 @@ class Cloud(ABC):
         if self.is_expired(error):
             return CredentialsError(self.credentials_problem(error), EXIT_PREFLIGHT)
         kind = PassingError if self.is_passing(error) else LaunchError
-        expected = "an answer without an error"
-        return kind(
-            Problem(what, self.message_of(error), expected, fix, rule=f"{self.rule}-refused"),
-            EXIT_PROVIDER,
-        )
+        problem = RULES["cloud-refused"].at(what, self.message_of(error), fix=fix)
+        return kind(problem, EXIT_PROVIDER)
 
 
 class RetryingCaller:

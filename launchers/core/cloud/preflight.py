@@ -78,5 +78,5 @@ def _guarded(cloud: Cloud, check: Check) -> list[Problem]:
 
 def _told_once(answers: list[Problem]) -> list[Problem]:
     """Bad credentials spoil every call; they are one problem."""
-    bad = [one for one in answers if one.rule.endswith("-credentials")]
+    bad = [one for one in answers if one.rule == "cloud-credentials"]
     return bad[:1] or answers

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.cloud.job import CloudJob, Request
 from launchers.core.model.problems import (
     EXIT_PROVIDER,
@@ -166,13 +167,11 @@ def name_conflict(service: str, name: str, origin: str, word: str, region: str) 
         word: What `launch logs` finds it by.
     """
     return NameTakenError(
-        Problem(
+        RULES["name-taken"].at(
             f"{service}, {name}",
             f"the name is taken: {origin}",
-            "a name that is free",
-            f"to follow that job: launch logs {word} --region {region} --follow; to run another: "
-            "the same command with --again",
-            rule="name-taken",
+            fix=f"to follow that job: launch logs {word} --region {region} --follow; to run "
+            "another: the same command with --again",
         ),
         EXIT_PROVIDER,
     )
@@ -195,12 +194,8 @@ def is_subset(found: Any, wanted: Any) -> bool:
 
 def _doubt(job: CloudJob, error: Exception) -> InDoubtError:
     return InDoubtError(
-        Problem(
-            f"{job.service}, {job.handle.name}",
-            f"no usable answer: {job.cloud.message_of(error)}",
-            "to know whether the job was created",
-            "run the same command again: it finds the job, or sends it, and never makes two",
-            rule="in-doubt",
+        RULES["in-doubt"].at(
+            f"{job.service}, {job.handle.name}", f"no usable answer: {job.cloud.message_of(error)}"
         ),
         EXIT_PROVIDER,
     )
@@ -208,10 +203,6 @@ def _doubt(job: CloudJob, error: Exception) -> InDoubtError:
 
 def _ended_meanwhile(name: str, entry: Entry | None) -> Problem:
     found = f"it {entry.state}: {entry.reason}" if entry else "it was given up"
-    return Problem(
-        name,
-        f"another launcher has tried to send it meanwhile; {found}",
-        "one launcher a job",
-        "run the same command again",
-        rule="intent-ended",
+    return RULES["intent-ended"].at(
+        name, f"another launcher has tried to send it meanwhile; {found}"
     )

@@ -10,6 +10,7 @@ from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import SILENT
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import JobSpec
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import code_place, hyperparameter
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.planning.account import account_of
@@ -64,12 +65,11 @@ class SageMakerService(CloudService):
         where = account_of(JobSpec(options=SageMakerOptions(), region=region))
         if where.region_origin == "assumed":
             raise LaunchError(
-                Problem(
+                RULES["region-missing"].at(
                     "--region",
                     "none",
                     "the region that the job runs in",
                     f"launch ... sagemaker:{name} --region REGION, or set AWS_REGION",
-                    rule="region-missing",
                 )
             )
         return JobHandle("sagemaker", name, {"region": where.region})

@@ -16,6 +16,7 @@ from launchers.core.cloud.preflight import Check, answer, answers_of, good, unkn
 from launchers.core.model.document import at, entries, mapping, whole_number
 from launchers.core.model.problems import Problem, Severity, did_you_mean
 from launchers.core.planning.plan import counted
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import instance_types
 from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of, message_of
 from launchers.sagemaker.tables.images import load
@@ -85,12 +86,8 @@ class _Checks:
             if code_of(error) != "NoSuchEntity":
                 raise
             return [
-                Problem(
-                    "role",
-                    f"{self.role_arn} does not exist",
-                    f"a role that trusts {_SERVICE}",
-                    "see `aws iam list-roles`, then --role",
-                    rule="role-unknown",
+                RULES["role-unknown"].at(
+                    "role", f"{self.role_arn} does not exist", f"a role that trusts {_SERVICE}"
                 )
             ]
         if found["Arn"] != self.role_arn:

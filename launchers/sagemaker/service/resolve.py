@@ -9,6 +9,7 @@ from typing import Any
 
 from launchers.core.cloud.errors import with_retries
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.service.session import AWS_ERRORS, Session, session_for
 
@@ -63,12 +64,8 @@ def _role_of(session: Session, caller: dict[str, Any]) -> str:
     match = _ASSUMED_ROLE.fullmatch(caller["Arn"])
     if match is None or match[3].startswith("AWSReservedSSO_"):
         raise LaunchError(
-            Problem(
-                "--role",
-                f"none; the caller is {caller['Arn']}, which no job can run as",
-                "the ARN of a role that trusts sagemaker.amazonaws.com",
-                "give --role, `role:` under `sagemaker:` in launch.yaml, or LAUNCH_SAGEMAKER_ROLE",
-                rule="role-missing",
+            RULES["role-missing"].at(
+                "--role", f"none; the caller is {caller['Arn']}, which no job can run as"
             )
         )
     try:
@@ -80,10 +77,9 @@ def _role_of(session: Session, caller: dict[str, Any]) -> str:
 
 
 def _no_region() -> Problem:
-    return Problem(
+    return RULES["region-missing"].at(
         "--region",
         "none",
         "where the job runs",
         "give --region, set AWS_REGION, or `region` in the profile file",
-        rule="region-missing",
     )

@@ -125,7 +125,6 @@ class Session(Cloud):
     """Clients of one region, each made once. Safe to use from several threads."""
 
     title = "AWS"
-    rule = "aws"
     sign_in = "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`"
     errors = AWS_ERRORS
 

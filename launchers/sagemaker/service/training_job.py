@@ -18,6 +18,7 @@ from launchers.core.model.problems import NameTakenError, Problem
 from launchers.core.output.mpirun import untangled
 from launchers.core.proof import expected_of
 from launchers.core.provider import SILENT
+from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.service.log_streams import GROUP, LogStreams, RawLine
 from launchers.sagemaker.service.session import (
     ATTEMPTS,
@@ -144,12 +145,11 @@ class TrainingJob(CloudJob):
 
     def no_such_job(self) -> Problem:
         """See :class:`CloudJob`."""
-        return Problem(
+        return RULES["job-unknown"].at(
             f"sagemaker:{self.handle.name}",
             "no such training job in this account and region",
             "a job's name",
             "check --region and the credentials, see `aws sagemaker list-training-jobs`",
-            rule="job-unknown",
         )
 
     def _conflict(self, found: Mapping[str, Any]) -> NameTakenError:

@@ -17,6 +17,7 @@ from launchers.core.model.jobs import JobHandle
 from launchers.core.model.problems import Problem
 from launchers.core.records.ledger import Ledger
 from launchers.core.records.nonce import filled_text
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import DIGEST_LABEL, RUN_LABEL
 from launchers.vertex.service.session import (
     GOOGLE_ERRORS,
@@ -91,13 +92,12 @@ def resources_of(session: Session, name: str) -> list[str]:
 
 def no_such_job(session: Session, name: str) -> Problem:
     """There is none of that name in the project and location."""
-    return Problem(
+    return RULES["job-unknown"].at(
         f"vertex:{name}",
         f"no such custom job in project {session.project}, {session.location}",
         "a job's number or name",
         "check --region and the project, see `gcloud ai custom-jobs list --project "
         f"{session.project} --region {session.location}`",
-        rule="job-unknown",
     )
 
 

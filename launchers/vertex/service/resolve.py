@@ -9,6 +9,7 @@ from dataclasses import replace
 from launchers.core.model.jobs import JobHandle
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.spec.job import JobSpec
+from launchers.vertex.catalogue import RULES
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.planning.account import Account, account_of, default_bucket
 from launchers.vertex.service.custom_jobs import no_such_job, resources_of
@@ -72,12 +73,11 @@ def _named(session: Session, name: str) -> str:
         raise LaunchError(no_such_job(session, name))
     numbers = ", ".join(resource.rpartition("/")[2] for resource in found[:6])
     raise LaunchError(
-        Problem(
+        RULES["job-ambiguous"].at(
             f"vertex:{name}",
             f"{len(found)} jobs of that display name ({numbers})",
             "one job",
             "give its number, vertex:ID",
-            rule="job-ambiguous",
         )
     )
 
@@ -97,23 +97,12 @@ def _project(known: Account) -> tuple[str, str]:
         raise session.refused(error, "the project") from None
     if project:
         return project, "the credentials' own project"
-    raise LaunchError(
-        Problem(
-            "--project",
-            "none",
-            "the Google Cloud project that the job runs in",
-            "give --project, `project:` under `vertex:` in launch.yaml, GOOGLE_CLOUD_PROJECT, or "
-            "run `gcloud config set project ID`",
-            rule="project-missing",
-        )
-    )
+    raise LaunchError(RULES["project-missing"].at("--project", "none"))
 
 
 def _no_location(line: str = "give --location") -> Problem:
-    return Problem(
+    return RULES["location-missing"].at(
         "--location",
         "none",
-        "where the job runs",
-        f"{line}, set GOOGLE_CLOUD_REGION, or run `gcloud config set ai/region REGION`",
-        rule="location-missing",
+        fix=f"{line}, set GOOGLE_CLOUD_REGION, or run `gcloud config set ai/region REGION`",
     )

@@ -62,7 +62,6 @@ class Session(Cloud):
     """
 
     title = "Google Cloud"
-    rule = "google"
     sign_in = (
         "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a "
         "service account's key file"
