@@ -48,6 +48,16 @@ def test_it_is_the_image_that_a_build_begins_with() -> None:
     assert IMAGE == CPU_BASE
 
 
+@pytest.mark.docker
+def test_an_image_that_is_there_is_not_made_again() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "infra.base_image"], cwd=ROOT, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert f"{IMAGE} is there" in done.stdout + done.stderr
+
+
 def test_a_machine_with_everything_lacks_nothing() -> None:
     assert missing(0, ALL, ROOM_BYTES) == []
 

@@ -19,6 +19,10 @@ from launchers.rehearsal.engine.workplace import left_folders
 
 ENGINE_SECONDS = 30.0
 
+# What the engine answers while a container is being removed, and its network with it.
+_IN_PROGRESS, _IN_USE = "already in progress", "has active endpoints"
+_BUSY_SECONDS = 10.0
+
 
 @dataclass
 class Rehearsal:
@@ -81,17 +85,33 @@ def clean(client: Any, chosen: Iterable[Rehearsal]) -> list[str]:
     for item in chosen:
         for what, remove in _removals(client, item):
             try:
-                remove()
+                _removed(remove)
             except NotFound:
                 continue
             except APIError as error:
-                if "already in progress" not in str(error):
+                if _IN_PROGRESS not in str(error):
                     failed.append(f"{what}: {error.explanation}")
         for folder in item.folders:
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 failed.append(f"folder {folder}")
     return failed
+
+
+def _removed(remove: Callable[[], Any]) -> None:
+    """Call ``remove``; wait while another launcher removes the same, or what is in it."""
+    from docker.errors import APIError
+
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            remove()
+            return
+        except APIError as error:
+            busy = any(words in str(error) for words in (_IN_PROGRESS, _IN_USE))
+            if not busy or time.monotonic() > until:
+                raise
+        time.sleep(0.2)
 
 
 def _removals(client: Any, item: Rehearsal) -> Iterator[tuple[str, Callable[[], Any]]]:
