@@ -76,7 +76,8 @@ def test_a_bar_is_never_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch)
     assert all(len(_without_escapes(bar.splitlines()[-1])) < 40 for bar in bars)
 
 
-def _narrow() -> object:
+def _narrow(fallback: tuple[int, int] = (80, 24)) -> object:
+    # The test runner asks for it too, with its own fallback.
     import os
 
     return os.terminal_size((40, 20))
