@@ -78,16 +78,15 @@ def follow(
         time.sleep(poll_seconds())
 
 
-def status(job: CloudJob) -> JobStatus:
-    """Where the job stands. A final state is kept in the ledger, once nothing can change it.
+def status(job: CloudJob, entry: Entry | None) -> JobStatus:
+    """The job's state. A final one is kept in the ledger, once nothing can change it.
+
+    Args:
+        entry: The ledger's entry of the job, which is not final there.
 
     Raises:
         LaunchError: There is no such job, or the service does not answer.
     """
-    ledger = Ledger()
-    entry = ledger.get(job.handle.provider, job.handle.name)
-    if entry is not None and entry.final:
-        return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
     if entry is not None and entry.state == INTENT and "sent" not in entry.details:
         # Whatever has its name now is somebody else's.
         return _unknown_to_service(job, entry)
@@ -99,7 +98,7 @@ def status(job: CloudJob) -> JobStatus:
     except job.cloud.errors as error:
         raise _refused(job, error) from None
     if entry is not None:
-        _keep(ledger, entry, result, observed)
+        _keep(Ledger(), entry, result, observed)
     return result
 
 

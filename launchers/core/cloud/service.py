@@ -112,7 +112,7 @@ class CloudService(Service):
         entry = Ledger().get(self.name, handle.name)
         if entry is not None and entry.final:
             return JobStatus(entry.state, entry.reason, entry.proof, entry.details)
-        return status(self.job(handle))
+        return status(self.job(handle), entry)
 
     def logs(
         self,

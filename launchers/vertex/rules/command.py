@@ -14,7 +14,6 @@ from dataclasses import dataclass
 _LAUNCHERS = ("horovodrun", "mpirun", "mpiexec", "orterun")
 _SHELLS = ("sh", "bash", "dash", "zsh", "ash")
 # They start processes of their own, in ways that this module does not read.
-_OTHER_LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 _OTHER_MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch")
 _HOROVODRUN_MODULES = ("horovod.runner", "horovod.runner.launch", "horovod.run")
 # Word before a program that it then becomes.
