@@ -83,20 +83,23 @@ class SageMakerReader(Reader):
 
     def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
         """See :mod:`launchers.sagemaker.rules.document`."""
-        from launchers.sagemaker.rules.world_size import started_world_size
+        from launchers.sagemaker.rules.world_size import start_of
 
-        started = started_world_size(document)
+        start = start_of(document)
         carried = whole_number(at(document, "Environment", "LAUNCH_WORLD_SIZE"))
         script = hyperparameter(document, LAUNCH_SCRIPT)
         definition = JobDefinition(
             provider="sagemaker",
             name=str(document.get("TrainingJobName", "job")),
-            world_size=carried or world_size or started or 0,
+            world_size=carried or world_size or start.ranks or 0,
             text=document_text(document),
             document=document,
         )
         problems = tuple(check(document, world_size))
-        return Examined(definition, problems, started, carried, script, program(document))
+        runs = program(document)
+        return Examined(
+            definition, problems, start.ranks, carried, script, runs, because=start.because
+        )
 
 
 class SageMakerCatalogue(Catalogue):

@@ -97,7 +97,8 @@ class VertexReader(Reader):
         )
         problems = tuple(rules.check_as_given(document, world_size))
         program = rules.program_of(job)
-        return Examined(definition, problems, started, carried, script_of(job), program)
+        script, why = script_of(job), rules.because(job)
+        return Examined(definition, problems, started, carried, script, program, because=why)
 
 
 class VertexCatalogue(Catalogue):

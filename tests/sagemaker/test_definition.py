@@ -313,6 +313,16 @@ def test_check_says_2_for_a_document_that_starts_fewer_ranks_than_meant(launch: 
     assert {problem["rule"] for problem in answer.json["problems"]} >= {"world-size"}
 
 
+def test_check_says_how_many_ranks_start_and_why(launch: Launch):
+    launch.write("job.json", json.dumps(plain()))
+    answer = launch("check", "job.json")
+    assert "it starts a world size of 8: MPI over 2 hosts x 4 processes" in " ".join(
+        answer.err.split()
+    )
+    as_json = launch("check", "job.json", "--json").json
+    assert (as_json["world_size"], as_json["because"]) == (8, "MPI over 2 hosts x 4 processes")
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [

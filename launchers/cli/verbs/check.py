@@ -35,14 +35,14 @@ def command(
     chosen, reader, document = read_document(file)
     found = reader.examine(document, world_size)
     problems = [*found.problems, *problems_of_source(found, source, strategy)]
-    started = found.started
     failed = errors(problems)
     if as_json:
         answer(
             {
                 "file": file,
                 "provider": chosen.name,
-                "world_size": started,
+                "world_size": found.started,
+                "because": found.because,
                 "ok": not failed,
                 "problems": [problem.as_dict() for problem in problems],
             }
@@ -50,8 +50,5 @@ def command(
     else:
         say_problems(problems)
         verdict = f"{len(failed)} errors" if failed else "no errors"
-        say(
-            f"{file}: {verdict}, {len(problems) - len(failed)} warnings; "
-            f"it starts a world size of {started if started is not None else 'unknown'}"
-        )
+        say(f"{file}: {verdict}, {len(problems) - len(failed)} warnings; {found.answer}")
     return EXIT_BAD_REQUEST if failed else EXIT_OK

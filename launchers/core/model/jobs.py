@@ -114,6 +114,8 @@ class Examined:
         program: What each rank runs, as far as the document says: a Python file in its code (or
             ``-m`` and a module), then its arguments. Empty where it does not say, or starts ranks
             in a way in which they need no Horovod.
+        because: Why it starts so many, in a short clause (``MPI over 2 hosts x 4 processes``);
+            where ``started`` is None, why it cannot be told.
     """
 
     definition: JobDefinition
@@ -122,6 +124,16 @@ class Examined:
     carried: int | None = None
     script: str | None = None
     program: tuple[str, ...] = ()
+    because: str = ""
+
+    @property
+    def answer(self) -> str:
+        """What it starts and why, in one clause for a person."""
+        if self.started is None:
+            why = self.because or "the document does not say"
+            return f"cannot tell what it starts: {why}"
+        why = f": {self.because}" if self.because else ""
+        return f"it starts a world size of {self.started}{why}"
 
 
 class Listener:

@@ -118,8 +118,14 @@ class Plan(ABC):
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 host``, ``2 hosts``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """``1 host``, ``2 hosts``, ``2 processes``."""
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
+
+
+def spread(hosts: int, processes: int) -> str:
+    """``2 hosts x 4 processes``: what starts processes of one job, and where."""
+    return f"{counted(hosts, 'host')} x {counted(processes, 'process')}"
 
 
 def layout(instances: int, processes: int) -> str:

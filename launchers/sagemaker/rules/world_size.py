@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from launchers.core.model.document import at, mapping, whole_number
 from launchers.core.model.problems import Problem
-from launchers.core.planning.plan import counted
+from launchers.core.planning.plan import counted, spread
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     MPI_ENABLED,
@@ -21,16 +23,31 @@ _HYPER = "$.HyperParameters"
 _LAUNCH = "$.Environment.LAUNCH_WORLD_SIZE"
 
 
-def started_world_size(document: object) -> int | None:
+@dataclass(frozen=True)
+class Started:
+    """What a request starts: ranks of one job, None where it cannot be told; and why."""
+
+    ranks: int | None
+    because: str
+
+
+def start_of(document: object) -> Started:
     """Ranks that the toolkit starts in one MPI job: instances x processes per host; 1 without
     MPI, since every host then runs a job of its own. None where the document doesn't say, as with
     a ContainerEntrypoint that takes the toolkit's place."""
     if not starts_toolkit(document):
-        return None
+        return Started(None, "a command of its own takes the place of the toolkit")
     if not uses_mpi(document):
-        return 1
+        return Started(1, "no MPI, so each host runs the program by itself")
     hosts, ranks = instances(document), processes_per_host(document)
-    return hosts * ranks if hosts is not None and ranks is not None else None
+    if hosts is None or ranks is None:
+        return Started(None, "the number of hosts or of processes on each is not said")
+    return Started(hosts * ranks, f"MPI over {spread(hosts, ranks)}")
+
+
+def started_world_size(document: object) -> int | None:
+    """The ranks of :func:`start_of`."""
+    return start_of(document).ranks
 
 
 def check_world_size(document: object, expected: int | None) -> list[Problem]:

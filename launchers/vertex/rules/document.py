@@ -21,6 +21,7 @@ from launchers.vertex.rules.machines import check_machines
 from launchers.vertex.rules.pools import carries_world_size, pools
 from launchers.vertex.rules.scheduling import check_reservation_location, check_scheduling
 from launchers.vertex.rules.start import check_start
+from launchers.vertex.rules.world_size import because as because
 from launchers.vertex.rules.world_size import carried_world_size as carried_world_size
 from launchers.vertex.rules.world_size import check_world_size, start_of
 from launchers.vertex.rules.world_size import program_of as program_of

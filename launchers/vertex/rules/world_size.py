@@ -43,6 +43,24 @@ def started_world_size(document: object) -> int | None:
     return ranks_of_each.pop() if len(ranks_of_each) == 1 else None
 
 
+def because(document: object) -> str:
+    """Why :func:`started_world_size` says what it says, in a short clause."""
+    found = rank_pools(document)
+    if not found:
+        return "there is no pool that runs anything"
+    if all(starts_agent(pool) for pool in found):
+        replicas, ranks = rank_replicas(document), _number(found[0], PROCESSES)
+        if replicas is None or ranks is None:
+            return "the number of replicas or of processes on each is not said"
+        return f"our agent on {counted(replicas, 'replica')} x {counted(ranks, 'process')}"
+    start = start_of(found[0])
+    if start is None:
+        return "the command may start anything"
+    if start.ranks is None:
+        return f"{start.text or 'the command'} does not say how many ranks it starts"
+    return start.text or "each replica runs the program by itself"
+
+
 def carried_world_size(document: object) -> int | None:
     """LAUNCH_WORLD_SIZE of the first pool; None where it is missing or no number."""
     found = rank_pools(document)

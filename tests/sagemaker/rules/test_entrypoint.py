@@ -49,7 +49,7 @@ def test_check_of_what_sdk_3_sends_for_mpi_on_two_hosts_names_the_cause(launch: 
     told = " ".join(answer.err.split())
     assert "-np <ranks per host> instead of 2 times that" in told
     assert "all ranks land on the first host" in told
-    assert "unknown" in told  # the world size
+    assert "cannot tell what it starts: " in told
     as_json = launch("check", str(MODEL_TRAINER), "--world-size", "8", "--json")
     assert as_json.code == 2
     failed = [one for one in as_json.json["problems"] if one["severity"] == "error"]
