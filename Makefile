@@ -21,7 +21,7 @@ PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope
 FAST := not (docker or horovod or pip_network or processes or storm)
 
 .DEFAULT_GOAL := help
-.PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat clean python
+.PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat mutants clean python
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ benchmark: tools  ## the table of measurements that the README quotes
 
 compat: tools  ## public Horovod scripts as they are and without their care; SCRIPTS=DIR of copies, TORCH=PYTHON
 	@$(VENV)/python -m tests.compat $(if $(SCRIPTS),--scripts $(SCRIPTS)) $(if $(TORCH),--torch $(TORCH)) $(ARGS)
+
+mutants: tools  ## put 60 faults into the code, one at a time, and see whether a test notices; ARGS="--seed 7"
+	@$(VENV)/python -m tests.mutants $(ARGS)
 
 clean:  ## remove .venv and what builds leave; compiled wheels stay in the user's cache folder
 	@rm -rf .venv .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache

@@ -91,6 +91,13 @@ def test_a_script_at_world_size_1_without_horovod_is_proven_at_its_end(tmp_path:
     ]  # fmt: skip
 
 
+def test_a_forked_child_that_leaves_by_its_own_end_proves_nothing(tmp_path: Path) -> None:
+    text = "import os, sys\nif os.fork() == 0: sys.exit(0)\nos.wait()\n"
+    assert run_guard(tmp_path, text, **ONE_HOST).ours == [
+        "launch: proof: world size 1: 1 host x 1 rank, Horovod not used"
+    ]
+
+
 def test_a_script_at_world_size_1_with_horovod_is_proven_once(tmp_path: Path) -> None:
     ended = run_guard(tmp_path, INIT, **ONE_HOST)
     assert ended.ours == ["launch: proof: world size 1: 1 host x 1 rank, Gloo"]

@@ -1,0 +1,88 @@
+"""The code whose faults cost most, and the tests that stand beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Modules of one promise, and the tests that must notice a fault in them.
+
+    Attributes:
+        modules: Paths from the repository's root.
+        tests: Paths from there; they are run in this order until one fails.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def _in(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}.py" for name in names)
+
+
+_RUNTIME = "entrypoints/launch_runtime"
+_CORE = "launchers/core"
+
+SUBJECTS = (
+    Subject(
+        "guard",
+        _in(f"{_RUNTIME}/rank", "guard", "identity", "init_check", "reporter", "child"),
+        (
+            "tests/entrypoints/rank/test_guard_world_size.py",
+            "tests/entrypoints/rank/test_child_processes.py",
+            "tests/entrypoints/rank/test_guard_evidence.py",
+        ),
+    ),
+    Subject(
+        "agent",
+        _in(
+            f"{_RUNTIME}/host",
+            *("coordinator", "membership", "cluster", "rendezvous", "local_ranks", "judgement"),
+        ),
+        (
+            "tests/entrypoints/host",
+            "tests/entrypoints/test_agent_hosts.py",
+            "tests/entrypoints/test_agent_outcomes.py",
+            "tests/entrypoints/test_agent_replicas.py",
+        ),
+    ),
+    Subject(
+        "world size",
+        (
+            *_in("launchers/sagemaker/rules", "world_size", "start"),
+            *_in("launchers/vertex/rules", "world_size", "command", "pools", "start"),
+        ),
+        (
+            "tests/corpus",
+            "tests/sagemaker/rules",
+            "tests/vertex/rules",
+            "tests/vertex/test_command.py",
+        ),
+    ),
+    Subject(
+        "verdict",
+        (
+            f"{_CORE}/proof.py",
+            f"{_CORE}/cloud/judging.py",
+            *_in(f"{_RUNTIME}/evidence", "judge", "weights", "records"),
+        ),
+        (
+            "tests/core/test_proof.py",
+            "tests/entrypoints/evidence",
+            "tests/core/cloud/test_judging.py",
+        ),
+    ),
+    Subject(
+        "ledger",
+        _in(f"{_CORE}/records", "ledger", "naming", "nonce", "lock"),
+        ("tests/core/records",),
+    ),
+    Subject(
+        "sending",
+        _in(f"{_CORE}/cloud", "sending", "service", "following", "upload", "preflight"),
+        ("tests/core/cloud", "tests/core/test_pipeline.py"),
+    ),
+)

@@ -1,0 +1,61 @@
+"""The faults that `make mutants` puts in, and how it tells whether a test noticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutants.generate import Mutant, mutant_at, places_of
+from tests.mutants.subjects import SUBJECTS
+from tests.mutants.trial import KILLED, SURVIVED, outcome
+from tests.places import ROOT
+
+_CODE = """
+def above(found: int | None, shown: str) -> bool:
+    print(shown[:40])
+    return found is not None and found > 3
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "subject.py").write_text(_CODE)
+    return tmp_path
+
+
+def _mutants(tree):
+    found = [mutant_at(tree, place) for place in places_of(tree, "subject.py")]
+    return [mutant for mutant in found if mutant is not None]
+
+
+def test_a_mutant_changes_what_the_code_does_and_neither_types_nor_where_a_text_is_cut(tree):
+    sources = [mutant.source for mutant in _mutants(tree)]
+
+    assert len(sources) == len(set(sources)) >= 6
+    assert all("int | None" in source and "[:40]" in source for source in sources)
+    assert any("found >= 3" in source for source in sources)
+    assert any("or found > 3" in source for source in sources)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("asserted", "expected"), [("not above(3, '')", KILLED), ("1", SURVIVED)])
+def test_a_mutant_is_killed_by_a_test_that_fails_with_it_and_leaves_the_file_as_it_was(
+    tree, asserted, expected
+):
+    (tree / "test_it.py").write_text(
+        f"from subject import above\n\ndef test_it():\n    assert {asserted}\n"
+    )
+    (tree / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n" + "".join(f"  {m}\n" for m in ("docker", "horovod", "storm"))
+    )
+    fault = Mutant("subject.py", "", 0, _CODE.replace("> 3", ">= 3"))
+
+    assert outcome(tree, fault, ["test_it.py"]) == expected
+    assert (tree / "subject.py").read_text() == _CODE
+
+
+def test_there_are_at_least_300_places_and_every_named_file_exists():
+    modules = [path for subject in SUBJECTS for path in subject.modules]
+    tests = [path for subject in SUBJECTS for path in subject.tests]
+
+    assert [path for path in [*modules, *tests] if not (ROOT / path).exists()] == []
+    assert sum(len(list(places_of(ROOT, path))) for path in modules[:6]) >= 300
