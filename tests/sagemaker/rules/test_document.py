@@ -184,6 +184,12 @@ BROKEN: list[tuple[str, Callable[[Document], None], str, str]] = [
         "mpi-processes",
     ),
     (
+        "no rank at all",
+        hyper("sagemaker_mpi_num_of_processes_per_host", "0"),
+        "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+        "mpi-processes",
+    ),
+    (
         "another world size",
         put("Environment.LAUNCH_WORLD_SIZE", "4"),
         "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",

@@ -777,6 +777,15 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         "pool-primary",
         "error",
     ),
+    (
+        "one primary replica and no second",
+        "foreign",
+        NOTHING,
+        put(f"{POOL}.replicaCount", "2"),
+        f"{POOL}.replicaCount",
+        "pool-primary",
+        "error",
+    ),
     ("a first pool", "foreign", NOTHING, put(POOL, {}), POOL, "pool-primary", "error"),
     (
         "workers, or no pool of them",
