@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from launchers.cli.catalogue import RULES
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.paths import entrypoints_folder
-from launchers.core.provider import Provider, Reader
-from launchers.core.reading.text_file import read_json_or_yaml
-from launchers.core.registry import provider, providers_with
+from launchers.core.provider import Provider
+from launchers.core.reading.documents import Spec, read_specs
+from launchers.core.registry import provider
 from launchers.core.spec.job import SHARED_SCRIPT, STRATEGIES
 
 
@@ -46,29 +44,29 @@ def problems_of_source(found: Examined, source: str | None, strategy: str | None
     return source_problems(found, where, strategy)
 
 
-def read_document(file: str) -> tuple[Provider, Reader, dict[str, Any]]:
-    """The document in ``file``, JSON or else YAML, the provider whose it is and what reads it.
+def read_document(file: str, job: str = "") -> tuple[Provider, Spec]:
+    """The one job's spec in ``file``, JSON or else YAML, and the provider whose it is.
 
     Args:
         file: A path, or ``-`` for standard input.
+        job: The place of the one that is meant, where there are several (``--job``).
 
     Raises:
-        LaunchError: It cannot be read, or is no object of a provider that we know.
+        LaunchError: It cannot be read, holds none that we know, or several.
     """
-    document = read_json_or_yaml(file)
-    if not isinstance(document, dict) or not document:
-        found = "nothing" if document in (None, {}) else type(document).__name__
-        raise LaunchError(RULES["file-shape"].at(file, found, f"an object: {_known()}"))
-    for name, reader in _readers().items():
-        if reader.recognises(document):
-            return provider(name), reader, document
-    keys = ", ".join(str(key) for key in list(document)[:4])
-    raise LaunchError(RULES["file-shape"].at(file, f"the keys {keys}", _known()))
+    found = read_specs(file, job)
+    if len(found) > 1:
+        places = ", ".join(spec.place for spec in found[:8])
+        fix = f"--job '{found[0].place}' takes the first of {places}"
+        raise LaunchError(RULES["job-place"].at(file, f"{len(found)} jobs", "one job", fix))
+    return provider(found[0].provider), found[0]
 
 
-def _known() -> str:
-    return " or ".join(f"a {reader.document_title}" for reader in _readers().values())
-
-
-def _readers() -> dict[str, Reader]:
-    return providers_with(lambda one: one.reader)
+def job_option() -> click.Option:
+    """`--job`, for a file with several."""
+    return click.Option(
+        ["--job"],
+        default="",
+        metavar="PATH",
+        help="Where the job lies in the file ($.States.Train), of several.",
+    )

@@ -29,8 +29,11 @@ from launchers.core.planning.plan import Account, Plan
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec, ProviderOptions
+from launchers.core.wrappings.spec import Wrapping
 
 SILENT = Listener()
+# In Reader.depends_on: what the world size that a document starts follows from.
+SIZE = "the size"
 
 
 class Definer(ABC):
@@ -189,6 +192,15 @@ class Reader(ABC):
 
     # What such a document is called.
     document_title: ClassVar[str]
+    # Rule -> the places in a document that it depends on besides the one that it names, as
+    # ``$.ResourceConfig.InstanceCount`` with ``[*]`` for any index; under :data:`SIZE` those that
+    # the world size follows from. Where one of them is not known here, the rule says nothing.
+    depends_on: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    @property
+    def wrappings(self) -> Sequence[Wrapping]:
+        """The documents of other tools in which such a one may lie."""
+        return ()
 
     @abstractmethod
     def recognises(self, document: Mapping[str, Any]) -> bool:

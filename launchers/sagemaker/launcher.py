@@ -25,6 +25,7 @@ from launchers.sagemaker.document import (
 )
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.planning.decide import make_plan
+from launchers.sagemaker.rules.dependencies import DEPENDS_ON
 from launchers.sagemaker.rules.document import KNOCK_ON_ERRORS, check
 
 # Keys that no other service's documents have.
@@ -76,6 +77,7 @@ class SageMakerReader(Reader):
     """Reads CreateTrainingJob requests that another tool made."""
 
     document_title = "CreateTrainingJob request"
+    depends_on = DEPENDS_ON
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether it has one of the keys that only a CreateTrainingJob request has."""

@@ -19,6 +19,7 @@ from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, 
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.planning.decide import make_plan
 from launchers.vertex.planning.flags import KNOCK_ON_ERRORS
+from launchers.vertex.rules.dependencies import DEPENDS_ON
 
 
 class VertexDefiner(Definer):
@@ -74,6 +75,7 @@ class VertexReader(Reader):
     """Reads CustomJobs that another tool made."""
 
     document_title = "CustomJob"
+    depends_on = DEPENDS_ON
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """See :func:`launchers.vertex.rules.document.recognises`."""

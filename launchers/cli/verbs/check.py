@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import click
 
-from launchers.cli.document_file import problems_of_source, read_document, strategy_option
+from launchers.cli.document_file import (
+    job_option,
+    problems_of_source,
+    read_document,
+    strategy_option,
+)
 from launchers.cli.show.output import answer, say, say_problems
 from launchers.cli.values import FlagType, Verb
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, errors
+from launchers.core.reading.documents import examine
 from launchers.core.spec.value_types import Count
 
 
 @click.command(
     "check",
     cls=Verb,
-    params=[strategy_option()],
+    params=[job_option(), strategy_option()],
     help="Run every rule on a document (JSON or YAML) that something else made: a SageMaker "
     "CreateTrainingJob request, a Vertex AI CustomJob. Exit 2 when one fails. FILE may be - for "
     "standard input.",
@@ -29,11 +35,16 @@ from launchers.core.spec.value_types import Count
 @click.option("--source", metavar="DIR|TAR", help="Read the document's code there as well.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(
-    file: str, world_size: int | None, source: str | None, strategy: str | None, as_json: bool
+    file: str,
+    world_size: int | None,
+    source: str | None,
+    strategy: str | None,
+    job: str,
+    as_json: bool,
 ) -> int:
     """Check one file; nothing is sent anywhere."""
-    chosen, reader, document = read_document(file)
-    found = reader.examine(document, world_size)
+    chosen, spec = read_document(file, job)
+    found = examine(spec, world_size)
     problems = [*found.problems, *problems_of_source(found, source, strategy)]
     failed = errors(problems)
     if as_json:

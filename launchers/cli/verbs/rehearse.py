@@ -9,6 +9,7 @@ import click
 
 from launchers.cli.catalogue import RULES
 from launchers.cli.document_file import (
+    job_option,
     problems_of_source,
     read_document,
     source_of,
@@ -18,13 +19,17 @@ from launchers.cli.jobs.rehearse import given_options, rehearsal_flags, rehearse
 from launchers.cli.show.output import say, say_problems
 from launchers.cli.values import FlagType, Verb
 from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, Problem, errors
+from launchers.core.model.unknown import as_text, unknowns_in
+from launchers.core.reading.documents import examine, open_size
 from launchers.core.spec.value_types import Count
 
 
 def _command(**values: Any) -> int:
-    chosen, reader, document = read_document(values["file"])
+    chosen, spec = read_document(values["file"], values["job"])
     options = given_options(values)
-    found = reader.examine(document, options.world_size)
+    found = examine(spec, options.world_size)
+    if open_size(spec):
+        raise LaunchError(_open_size(values["file"], open_size(spec)))
     if not found.definition.world_size:
         raise LaunchError(_no_world_size())
     options = replace(options, source=source_of(found, options.source))
@@ -37,7 +42,10 @@ def _command(**values: Any) -> int:
     if failed and not values["despite_problems"]:
         say(f"{len(failed)} rules fail; --despite-problems rehearses it all the same")
         return EXIT_BAD_REQUEST
-    return rehearse_and_say(chosen, found.definition, None, options, values["as_json"])
+    for steps, unknown in unknowns_in(spec.document):
+        say(f"{spec.places.of_steps(steps)}: {unknown} is rehearsed as the text that stands there")
+    definition = replace(found.definition, document=as_text(found.definition.document))
+    return rehearse_and_say(chosen, definition, None, options, values["as_json"])
 
 
 command = Verb(
@@ -54,6 +62,7 @@ command = Verb(
             metavar="N",
             help="The world size that it should start, where the document does not say.",
         ),
+        job_option(),
         strategy_option(),
         click.Option(["--despite-problems"], is_flag=True, help="Rehearse although rules fail."),
         *rehearsal_flags(),
@@ -72,4 +81,10 @@ def _no_world_size() -> Problem:
         "missing",
         "the world size that the document should start",
         "the document does not say how many ranks it starts",
+    )
+
+
+def _open_size(file: str, why: str) -> Problem:
+    return RULES["world-size"].at(
+        file, why, "hosts and ranks that are known", "write the values there, and rehearse that"
     )

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from launchers.core.model.unknown import as_text
+
 
 def at(document: object, *keys: str) -> Any:
     """The value behind ``keys``, or None where any of them is missing or no object holds it."""
@@ -38,5 +40,6 @@ def whole_number(value: object) -> int | None:
 
 
 def document_text(document: Any) -> str:
-    """``document`` as the JSON text that is printed and sent."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    """``document`` as the JSON text that is printed and sent; a value that is not known here is
+    the text that stands for it."""
+    return json.dumps(as_text(document), indent=2, ensure_ascii=False) + "\n"

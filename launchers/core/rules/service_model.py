@@ -25,6 +25,7 @@ from typing import Any
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.model.rules import Rule
+from launchers.core.model.unknown import Unknown
 from launchers.core.rules.model_check import (
     not_one_of,
     place,
@@ -121,6 +122,8 @@ class ServiceModel:
 
     def _problems(self, name: str, value: object, path: str) -> Iterator[Problem]:
         """What is wrong with ``value`` as the shape ``name``, which stands at ``path``."""
+        if isinstance(value, Unknown):
+            return
         shape = self.shapes[name]
         if shape["type"] in self._readings:
             yield from self._readings[shape["type"]](shape, value, path)

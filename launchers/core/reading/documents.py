@@ -1,0 +1,106 @@
+"""The specs of jobs in a file that another tool made, and what each of them says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from launchers.core.catalogue import RULES
+from launchers.core.model.jobs import Examined
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.provider import SIZE, Reader
+from launchers.core.reading.text_file import read_json_or_yaml
+from launchers.core.registry import providers_with
+from launchers.core.wrappings import settling
+from launchers.core.wrappings.finding import Finder, nested
+from launchers.core.wrappings.places import joined, steps_of
+from launchers.core.wrappings.spec import Spec as Spec
+
+
+def read_specs(file: str, job: str = "") -> list[Spec]:
+    """Every spec in ``file``, in the order in which they stand there; at least one.
+
+    Args:
+        file: A path, or ``-`` for standard input.
+        job: The place of the one that is meant (``--job``), or of what holds it.
+
+    Raises:
+        LaunchError: It cannot be read, or holds no spec that we know; says where one would lie.
+    """
+    return specs_in([read_json_or_yaml(file)], file, job)
+
+
+def specs_in(trees: Sequence[Any], file: str, job: str = "") -> list[Spec]:
+    """The same of a file's parsed documents: a YAML stream may have several, whose places begin
+    with ``$[0]``, ``$[1]``."""
+    finder = Finder(_readers())
+    trees = [tree for tree in trees if tree is not None] or [None]
+    root: Any = trees[0] if len(trees) == 1 else list(trees)
+    if not isinstance(root, (dict, list)) or not root:
+        found = "nothing" if root in (None, {}, []) else type(root).__name__
+        raise LaunchError(RULES["file-shape"].at(file, found, f"an object: {_known()}"))
+    if job:
+        return _chosen(finder, root, file, job)
+    found_specs = finder.specs(root)
+    if not found_specs:
+        raise LaunchError(_nothing(finder, root, file))
+    return found_specs
+
+
+def examine(spec: Spec, world_size: int | None = None) -> Examined:
+    """Every rule that a spec breaks, with its places in the file, and what it starts.
+
+    What depends on a value that is not known here is not told.
+
+    Args:
+        world_size: What the caller expects, where it says so.
+    """
+    reader = _readers()[spec.provider]
+    found = reader.examine(spec.document, world_size)
+    return settling.settled(spec, found, reader.depends_on, SIZE)
+
+
+def open_size(spec: Spec) -> str:
+    """Which unknown value keeps anybody from saying how many hosts and ranks a spec starts; empty
+    where none does."""
+    return settling.open_size(spec, _readers()[spec.provider].depends_on.get(SIZE, ()))
+
+
+def _chosen(finder: Finder, root: Any, file: str, job: str) -> list[Spec]:
+    """Those at the place ``job``, or in what lies there."""
+    place = job if job.startswith("$") else f"$.{job}"
+    steps, rest = steps_of(place)
+    every = finder.specs(root) or []
+    wanted = [spec for spec in every if steps_of(spec.place)[0][: len(steps)] == steps]
+    if wanted and not rest:
+        return wanted
+    part: Any = root
+    for step in steps:
+        inside = isinstance(part, dict) if isinstance(step, str) else isinstance(part, list)
+        known = inside and (step in part if isinstance(part, dict) else int(step) < len(part))
+        part = part[step] if known else None
+    found = finder.specs(part, joined("$", *steps)) if part and not rest else None
+    if not found:
+        places = ", ".join(spec.place for spec in every[:8])
+        expected = f"the place of a job in {file}"
+        fix = f"it has {places}" if places else ""
+        raise LaunchError(RULES["job-place"].at("--job", job, expected, fix))
+    return found
+
+
+def _nothing(finder: Finder, root: Any, file: str) -> Problem:
+    """What is said of a file in which nothing is known."""
+    keys = ", ".join(str(key) for key in list(root)[:4]) if isinstance(root, dict) else ""
+    found = f"the keys {keys}" if keys else "a list of something else"
+    where = nested(finder, root)
+    fix = f"what lies at {where} looks like one: --job '{where}' takes it" if where else ""
+    return RULES["file-shape"].at(file, found, _known(), fix)
+
+
+def _known() -> str:
+    titles = " or ".join(f"a {reader.document_title}" for reader in _readers().values())
+    return f"{titles}, or a document of another tool with one in it"
+
+
+def _readers() -> dict[str, Reader]:
+    return providers_with(lambda one: one.reader)

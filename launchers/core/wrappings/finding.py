@@ -1,0 +1,89 @@
+"""Finds the specs in what was read: in a document itself, in a list of them, in their wrappings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from launchers.core.wrappings.places import Places, joined
+from launchers.core.wrappings.spec import Spec, Wrapping
+
+# A definition in a template in a plan: no document of a tool goes deeper.
+_DEEPEST = 12
+
+
+class Recogniser(Protocol):
+    """The part of a provider's Reader that is asked here."""
+
+    @property
+    def wrappings(self) -> Sequence[Wrapping]:
+        """See :class:`launchers.core.provider.Reader`."""
+
+    def recognises(self, document: Mapping[str, Any]) -> bool:
+        """See :class:`launchers.core.provider.Reader`."""
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Looks for specs.
+
+    Attributes:
+        readers: By the name of their provider.
+    """
+
+    readers: Mapping[str, Recogniser]
+
+    def specs(self, node: Any, place: str = "$", depth: int = 0) -> list[Spec] | None:
+        """The specs in ``node``, which lies at ``place``; None where it is nothing that is known.
+
+        Raises:
+            LaunchError: It is a tool's document that holds nothing that can be checked.
+        """
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, list):
+            return self._in_list(node, place, depth)
+        if not isinstance(node, Mapping) or not node:
+            return None
+
+        def look(part: Any, where: str) -> list[Spec] | None:
+            return self.specs(part, where, depth + 1)
+
+        for reader in self.readers.values():
+            for wrapping in reader.wrappings:
+                found = wrapping.specs(node, place, look)
+                if found is not None:
+                    return list(found)
+        for name, reader in self.readers.items():
+            if reader.recognises(node):
+                return [Spec(name, node, Places(place))]
+        return None
+
+    def _in_list(self, items: list[Any], place: str, depth: int) -> list[Spec] | None:
+        """Those of the entries, where there are any: a list of requests, or of resources of which
+        some are of interest."""
+        found: list[Spec] = []
+        for index, item in enumerate(items):
+            found += self.specs(item, joined(place, index), depth + 1) or []
+        return found or None
+
+
+def nested(finder: Finder, node: Any, place: str = "$", depth: int = 0) -> str:
+    """The place of the first spec somewhere in a document that nothing knows; empty for none."""
+    if depth > _DEEPEST:
+        return ""
+    if isinstance(node, Mapping):
+        parts = [(joined(place, str(key)), part) for key, part in node.items()]
+    elif isinstance(node, list):
+        parts = [(joined(place, index), part) for index, part in enumerate(node)]
+    else:
+        return ""
+    for where, part in parts:
+        recognised = isinstance(part, Mapping) and any(
+            reader.recognises(part) for reader in finder.readers.values()
+        )
+        found = where if recognised else nested(finder, part, where, depth + 1)
+        if found:
+            return found
+    return ""

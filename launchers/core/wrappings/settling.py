@@ -1,0 +1,89 @@
+"""What is true of a spec in which some values are not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from launchers.core.model.jobs import Examined
+from launchers.core.model.problems import Problem
+from launchers.core.model.unknown import Unknown, unknowns_in
+from launchers.core.wrappings.places import Steps, steps_of
+from launchers.core.wrappings.spec import Spec
+
+Unknowns = Mapping[Steps, Unknown]
+
+
+def settled(
+    spec: Spec, found: Examined, depends_on: Mapping[str, Sequence[str]], size: str
+) -> Examined:
+    """What was found in a spec, without what depends on a value that is not known here, and with
+    the places as they are in what was read.
+
+    Args:
+        depends_on: See :class:`launchers.core.provider.Reader`.
+        size: The key in it for what the world size follows from.
+    """
+    unknowns = dict(unknowns_in(spec.document))
+    kept = [one for one in found.problems if not _open(one, unknowns, depends_on)]
+    problems = (*spec.problems, *(_placed(one, spec) for one in kept))
+    started, because = found.started, spec.places.in_text(found.because)
+    why = open_size(spec, depends_on.get(size, ()))
+    if why:
+        started, because = None, why
+    return replace(found, problems=problems, started=started, because=because)
+
+
+def open_size(spec: Spec, places: Sequence[str]) -> str:
+    """Why nobody can tell here what a spec starts; empty where no unknown stands in the way.
+
+    Args:
+        places: What the world size follows from.
+    """
+    unknowns = dict(unknowns_in(spec.document))
+    at = _reached(unknowns, places)
+    if at is None:
+        return ""
+    return f"{spec.places.of_steps(at)} is {unknowns[at].text}, which is not known here"
+
+
+def _open(problem: Problem, unknowns: Unknowns, depends_on: Mapping[str, Sequence[str]]) -> bool:
+    """Whether another value of an unknown could make the problem go away."""
+    if not unknowns:
+        return False
+    steps, _ = steps_of(problem.path)
+    if problem.path.startswith("$") and any(steps[: len(at)] == at for at in unknowns):
+        return True
+    return _reached(unknowns, depends_on.get(problem.rule, ())) is not None
+
+
+def _reached(unknowns: Unknowns, places: Iterable[str]) -> Steps | None:
+    """The first unknown that stands at one of ``places`` or above it."""
+    wanted = [steps_of(one.replace("[*]", "[0]"))[0] for one in places]
+    for at in unknowns:
+        # Any index, any spelling of a key: the clients' own differ from the services'.
+        folded = tuple(0 if isinstance(step, int) else _folded(step) for step in at)
+        for steps in wanted:
+            if (
+                tuple(step if isinstance(step, int) else _folded(step) for step in steps)[
+                    : len(folded)
+                ]
+                == folded
+            ):
+                return at
+    return None
+
+
+def _folded(key: object) -> str:
+    return str(key).replace("_", "").lower()
+
+
+def _placed(problem: Problem, spec: Spec) -> Problem:
+    places = spec.places
+    return replace(
+        problem,
+        path=places.of(problem.path),
+        found=places.in_text(problem.found),
+        expected=places.in_text(problem.expected),
+        fix=places.in_text(problem.fix),
+    )

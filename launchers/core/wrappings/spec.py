@@ -1,0 +1,59 @@
+"""What is found inside another tool's document."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from launchers.core.model.problems import Problem
+from launchers.core.wrappings.places import Places
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A job's spec, as its service would get it.
+
+    Attributes:
+        provider: Whose it is, ``sagemaker``.
+        document: The request; what is not known here is :class:`launchers.core.model.unknown.
+            Unknown`.
+        places: Where its parts lie in what was read.
+        kind: What it lies in, ``an ACK TrainingJob``; empty where it is the document itself.
+        problems: What is wrong with the wrapping itself; their paths are those of what was read.
+    """
+
+    provider: str
+    document: Mapping[str, Any]
+    places: Places = field(default_factory=Places)
+    kind: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it lies: ``$``, or ``$.States.Train.Parameters``."""
+        return self.places.root
+
+
+# Looks for specs in a part of a document (the part, its place); None where nothing knows the part.
+Look = Callable[[Any, str], "list[Spec] | None"]
+
+
+class Wrapping(ABC):
+    """One form of another tool in which a spec lies. Pure."""
+
+    # What such a document is called: "a Step Functions state machine".
+    title: ClassVar[str]
+
+    @abstractmethod
+    def specs(self, node: Mapping[str, Any], place: str, look: Look) -> Sequence[Spec] | None:
+        """The specs in ``node``, which lies at ``place``; None where it is no such document.
+
+        Args:
+            look: Looks in a part of it for what other wrappings know.
+
+        Raises:
+            LaunchError: It is one, and holds nothing that can be checked; says where a spec would
+                lie.
+        """

@@ -1,0 +1,44 @@
+"""What the rules look at besides the place that they name: where such a value is not known here,
+as with another tool's parameter, a rule says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from launchers.core.provider import SIZE
+
+_SPOT = ("$.EnableManagedSpotTraining",)
+_STOPPING = (
+    "$.StoppingCondition.MaxRuntimeInSeconds",
+    "$.StoppingCondition.MaxWaitTimeInSeconds",
+)
+_TYPES = ("$.ResourceConfig.InstanceType", "$.ResourceConfig.InstanceGroups[*].InstanceType")
+_RANKS = (
+    "$.HyperParameters.sagemaker_mpi_enabled",
+    "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+)
+_COMMAND = (
+    "$.AlgorithmSpecification.ContainerEntrypoint[*]",
+    "$.AlgorithmSpecification.ContainerArguments[*]",
+)
+_SIZE = (
+    "$.ResourceConfig.InstanceCount",
+    "$.ResourceConfig.InstanceGroups[*].InstanceCount",
+    "$.ResourceConfig.InstanceGroups[*].InstanceGroupName",
+    *_RANKS,
+    *_COMMAND,
+)
+DEPENDS_ON: Mapping[str, Sequence[str]] = {
+    SIZE: _SIZE,
+    "world-size": _SIZE,
+    "spot-wait": (*_SPOT, *_STOPPING),
+    "warm-pool-spot": _SPOT,
+    "ranks-above-gpus": (*_TYPES, *_RANKS),
+    "ranks-below-gpus": (*_TYPES, *_RANKS),
+    "volume-key-nvme": _TYPES,
+    "image-cuda": _TYPES,
+    "image-horovod": _RANKS,
+    "start-environment": (*_RANKS, "$.HyperParameters.sagemaker_mpi_custom_mpi_options"),
+    "start-guard": ("$.HyperParameters.sagemaker_program",),
+    "program-missing": ("$.HyperParameters.sagemaker_program",),
+}

@@ -1,0 +1,46 @@
+"""What the rules look at besides the place that they name: where such a value is not known here,
+as with another tool's parameter, a rule says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from launchers.core.provider import SIZE
+
+_POOL = "$.jobSpec.workerPoolSpecs[*]"
+_MACHINE = (
+    f"{_POOL}.machineSpec.machineType",
+    f"{_POOL}.machineSpec.acceleratorType",
+    f"{_POOL}.machineSpec.acceleratorCount",
+)
+_COMMAND = (f"{_POOL}.containerSpec.command[*]", f"{_POOL}.containerSpec.args[*]")
+_SIZE = (f"{_POOL}.replicaCount", *_COMMAND)
+_STRATEGY = ("$.jobSpec.scheduling.strategy", "$.jobSpec.persistentResourceId")
+DEPENDS_ON: Mapping[str, Sequence[str]] = {
+    SIZE: _SIZE,
+    "world-size": _SIZE,
+    "ranks-above-gpus": (*_MACHINE, *_COMMAND),
+    "ranks-below-gpus": (*_MACHINE, *_COMMAND),
+    "accelerator-type": _MACHINE,
+    "accelerator-count": _MACHINE,
+    "accelerator-pair": _MACHINE,
+    "disk-machine": _MACHINE,
+    "pools-unlike": _MACHINE,
+    "flex-start": (*_STRATEGY, *_MACHINE, "$.jobSpec.scheduling.timeout"),
+    "max-wait": _STRATEGY,
+    "strategy-machine": (*_STRATEGY, *_MACHINE),
+    "reservation": (*_MACHINE, f"{_POOL}.machineSpec.reservationAffinity.reservationAffinityType"),
+    "reservation-strategy": _STRATEGY,
+    "persistent-strategy": _STRATEGY,
+    "restart-job": (
+        f"{_POOL}.replicaCount",
+        "$.jobSpec.scheduling.restartJobOnWorkerRestart",
+        "$.jobSpec.scheduling.disableRetries",
+    ),
+    "spot-retries": _STRATEGY,
+    "image-horovod": _COMMAND,
+    "exit-code": _COMMAND,
+    "network-twice": ("$.jobSpec.network", "$.jobSpec.pscInterfaceConfig"),
+    "reserved-ip": ("$.jobSpec.network",),
+    "tensorboard": ("$.jobSpec.serviceAccount", "$.jobSpec.baseOutputDirectory"),
+}
