@@ -23,7 +23,7 @@ ENTRIES = [(name, rule) for name, room in ROOMS.items() for rule in room.own.val
 # leaves this list.
 UNNAMED = """
 arguments-without-separator channel-data cloud-credentials cloud-refused docker-engine
-estimator-hyperparameters estimator-name estimator-region file-key-text file-key-unknown
+estimator-hyperparameters estimator-name estimator-region file-key-unknown
 file-value flag-alone flag-sweep flag-twice host-name image-absent image-architecture
 image-base-missing image-build-failed image-build-refused image-code image-disk image-framework
 image-horovod-gloo image-horovod-mpi image-host-keys image-index-password image-missing

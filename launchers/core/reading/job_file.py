@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from launchers.core.bounded import read_text
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.reading.job_values import VERBATIM, fields_of, key_named
 from launchers.core.reading.sweep import KEY, expand
-from launchers.core.reading.text_file import as_mapping, read_text, yaml_errors_of
+from launchers.core.reading.text_file import as_mapping
+from launchers.core.reading.yaml_nodes import compose
+from launchers.core.reading.yaml_values import YamlValues
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.spec.job import JobSpec, ProviderOptions, key_of, option_fields
 from launchers.core.spec.value_types import ValueType
@@ -157,18 +160,9 @@ def _shown(value: Any) -> str:
 
 def _load(path: Path) -> tuple[Any, dict[tuple[Any, ...], int]]:
     """The file's tree, and the line of every key in it."""
-    import yaml
-
     text = read_text(str(path), "name another with -f, or none with --no-file")
-    lines: dict[tuple[Any, ...], int] = {}
-    problems: list[Problem] = []
-    with yaml_errors_of(path.name):
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        builder = _Builder(yaml.SafeLoader(""), lines, problems, path)
-        tree = builder.build(node, ()) if node is not None else None
-    if problems:
-        raise LaunchError(problems)
-    return tree, lines
+    values = YamlValues(path.name, text_keys=True, verbatim=_is_verbatim)
+    return values.of(compose(text, path.name)), values.lines
 
 
 def _is_verbatim(location: tuple[Any, ...]) -> bool:
@@ -176,51 +170,3 @@ def _is_verbatim(location: tuple[Any, ...]) -> bool:
     if location[:1] == (KEY,):
         location = location[3:] if location[1:2] == ("jobs",) else location[2:]
     return bool(location) and str(location[0]).partition(".")[0] in VERBATIM
-
-
-class _Builder:
-    """Turns YAML nodes into plain values; keeps lines, refuses a key that stands twice."""
-
-    def __init__(
-        self,
-        constructor: Any,
-        lines: dict[tuple[Any, ...], int],
-        problems: list[Problem],
-        path: Path,
-    ):
-        self.constructor = constructor
-        self.lines = lines
-        self.problems = problems
-        self.path = path
-
-    def build(self, node: Any, location: tuple[Any, ...]) -> Any:
-        if node.id == "mapping":
-            return self._mapping(node, location)
-        if node.id == "sequence":
-            return [self.build(item, (*location, index)) for index, item in enumerate(node.value)]
-        if _is_verbatim(location) and not node.tag.endswith(":null"):
-            return node.value
-        return self.constructor.construct_object(node)
-
-    def _mapping(self, node: Any, location: tuple[Any, ...]) -> dict[Any, Any]:
-        result: dict[Any, Any] = {}
-        for key_node, value_node in node.value:
-            key = self.constructor.construct_object(key_node, deep=True)
-            line = key_node.start_mark.line + 1
-            if not isinstance(key, str):
-                self.problems.append(
-                    RULES["file-key-text"].at(f"{self.path.name}:{line}", repr(key))
-                )
-                continue
-            if key in result:
-                self.problems.append(
-                    RULES["file-key-twice"].at(
-                        f"{self.path.name}:{line}: {key}",
-                        "the same key twice",
-                        fix="remove one of the two",
-                    )
-                )
-            place = (*location, key)
-            self.lines[place] = line
-            result[key] = self.build(value_node, place)
-        return result

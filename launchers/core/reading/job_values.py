@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field
 from typing import Any
 
@@ -76,7 +76,11 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
             return RULES["file-key-unknown"].at(key, "unknown key", expected, fix)
         return RULES["file-value"].at(key, repr(values[key])[:60], value_type.expected)
 
-    problems: list[Problem] = []
+    problems = [
+        RULES["file-text"].at(key, "a NUL character")
+        for key, value in values.items()
+        if any("\0" in text for text in _texts(value))
+    ]
     given = {
         key: _plain(key, value)
         for key, value in values.items()
@@ -88,6 +92,17 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
     names = {item.name for item, _ in own}
     options = provider.definer.options(**{name: fields.pop(name) for name in names & fields.keys()})
     return JobSpec(provider=provider.name, options=options, **fields)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in ``value``, keys too."""
+    if isinstance(value, Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value
 
 
 def _plain(key: str, value: Any) -> Any:

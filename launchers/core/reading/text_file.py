@@ -2,61 +2,73 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from launchers.core.bounded import LARGEST_BYTES, read_text
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError
-
-
-def read_text(file: str, fix: str = "") -> str:
-    """The text of ``file``, UTF-8; ``-`` is standard input.
-
-    Raises:
-        LaunchError: It cannot be read; ``fix`` says what to do instead.
-    """
-    try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        expected = "a file that can be read"
-        raise LaunchError(RULES["file-unreadable"].at(file, reason, expected, fix)) from None
-
-
-@contextmanager
-def yaml_errors_of(file: str) -> Iterator[None]:
-    """Turns what PyYAML raises inside into a LaunchError with the line in ``file``."""
-    import yaml
-
-    try:
-        yield
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{file}:{mark.line + 1}" if mark else file
-        reason = getattr(error, "problem", None) or str(error)
-        raise LaunchError(RULES["file-yaml"].at(place, reason)) from None
+from launchers.core.reading.json_values import NotJsonError, parse_json
 
 
 def read_json_or_yaml(file: str) -> Any:
     """What ``file`` holds: JSON where it is JSON, else YAML.
 
     Raises:
-        LaunchError: It cannot be read, is neither, or has a JSON object with a key twice.
+        LaunchError: As :func:`read_text` and :func:`parse` have it.
     """
-    text = read_text(file)
-    try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, file))
-    except json.JSONDecodeError as error:
-        if text.lstrip().startswith("{"):
-            raise LaunchError(RULES["file-json"].at(f"{file}:{error.lineno}", error.msg)) from None
-    import yaml
+    return parse(read_text(file), file)
 
-    with yaml_errors_of(file):
-        return yaml.safe_load(text)
+
+def parse(text: str, file: str) -> Any:
+    """What ``text`` holds: JSON where it is JSON, else YAML with its anchors and merges written
+    out, dates as text, and CloudFormation's short functions (``!Ref x``) as their long form.
+
+    Raises:
+        LaunchError: It is neither, too large or too deep, holds a second document, or has a key
+            twice in one object.
+    """
+    trees = parse_all(text, file)
+    if len(trees) > 1:
+        raise LaunchError(RULES["file-yaml"].at(file, f"{len(trees)} documents", "one document"))
+    return trees[0] if trees else None
+
+
+def read_trees(file: str) -> list[Any]:
+    """As :func:`read_json_or_yaml`, with every document of a YAML stream."""
+    return parse_all(read_text(file), file)
+
+
+def parse_all(text: str, file: str) -> list[Any]:
+    """As :func:`parse`, with every document of a YAML stream."""
+    try:
+        return [parse_json(text, file)]
+    except NotJsonError as error:
+        if text.lstrip().startswith("{"):
+            place = f"{file}:{error.line}"
+            raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
+    from launchers.core.reading.yaml_nodes import compose_all
+    from launchers.core.reading.yaml_values import YamlValues
+
+    return [YamlValues(file, functions=True).of(node) for node in compose_all(text, file)]
+
+
+def json_within(text: str, label: str) -> Any:
+    """What ``text`` holds, a JSON text that is a value of another document, in the same bounds.
+
+    Args:
+        label: Where it lies, for problems.
+
+    Raises:
+        LaunchError: It is no JSON, or too much of it.
+    """
+    if len(text) > LARGEST_BYTES:
+        size = LARGEST_BYTES >> 20
+        raise LaunchError(RULES["file-too-large"].at(label, "more", f"at most {size} MiB"))
+    try:
+        return parse_json(text, label)
+    except NotJsonError as error:
+        place = f"{label}, line {error.line}"
+        raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
 
 
 def read_verbatim_mapping(file: str) -> dict[str, Any]:
@@ -66,12 +78,18 @@ def read_verbatim_mapping(file: str) -> dict[str, Any]:
     Raises:
         LaunchError: It cannot be read, is no YAML, or no mapping.
     """
-    import yaml
+    return verbatim_mapping(read_text(file), file)
 
-    text = read_text(file)
-    with yaml_errors_of(file):
-        tree = yaml.load(text, Loader=yaml.BaseLoader)
-    return as_mapping({} if tree == "" else tree, file)
+
+def verbatim_mapping(text: str, file: str) -> dict[str, Any]:
+    """The same of a text that was read before."""
+    from launchers.core.reading.yaml_nodes import compose
+    from launchers.core.reading.yaml_values import YamlValues
+
+    tree = YamlValues(file, verbatim=lambda location: True, verbatim_null=True).of(
+        compose(text, file)
+    )
+    return as_mapping(tree, file)
 
 
 def as_mapping(tree: Any, file: str) -> dict[str, Any]:
@@ -86,14 +104,3 @@ def as_mapping(tree: Any, file: str) -> dict[str, Any]:
         found = type(tree).__name__
         raise LaunchError(RULES["file-shape"].at(file, found, "a mapping of keys"))
     return tree
-
-
-def _object(pairs: list[tuple[str, Any]], file: str) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in document:
-            fix = "JSON readers keep the last one and say nothing"
-            place, found = f"{file}: {key}", "the same key twice"
-            raise LaunchError(RULES["file-key-twice"].at(place, found, fix=fix))
-        document[key] = value
-    return document

@@ -20,6 +20,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from launchers.core.catalogue import RULES
+from launchers.core.model.problems import LaunchError
+
+# Each line is an expression that every path is held against.
+_LARGEST_BYTES = 1 << 20
 LAUNCHIGNORE = ".launchignore"
 GITIGNORE = ".gitignore"
 
@@ -174,7 +179,12 @@ def _is_plain_file(path: Path) -> bool:
 
 
 def _read(path: Path, origin: str, *, above: str = "", below: int = 0) -> _RuleFile:
-    text = path.read_bytes().decode("utf-8-sig", "replace")
+    with path.open("rb") as stream:
+        data = stream.read(_LARGEST_BYTES + 1)
+    if len(data) > _LARGEST_BYTES:
+        found, expected = "more than 1 MiB", "an ignore file of at most 1 MiB"
+        raise LaunchError(RULES["file-too-large"].at(origin, found, expected))
+    text = data.decode("utf-8-sig", "replace")
     lines = [line.rstrip("\r") for line in text.split("\n")]
     named = tuple(
         tuple(line[1:].strip().strip("/").split("/"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from launchers.core.bounded import read_text
 from launchers.core.catalogue import RULES
-from launchers.core.model.problems import Problem
+from launchers.core.model.problems import LaunchError, Problem
 
 _OTHER_FILE = re.compile(
     r"""
@@ -29,9 +30,9 @@ def problems_in_requirements(path: Path) -> list[Problem]:
         found = "is not a file" if path.exists() else "does not exist"
         return [RULES["requirements-unreadable"].at("--requirements", f"{path} {found}")]
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (UnicodeDecodeError, PermissionError) as error:
-        found = f"{path} cannot be read: {type(error).__name__}"
+        lines = read_text(str(path)).splitlines()
+    except LaunchError as error:
+        found = f"{path} cannot be read: {error.problems[0].found}"
         return [RULES["requirements-unreadable"].at("--requirements", found)]
     problems = []
     for number, line in enumerate(lines, start=1):

@@ -33,7 +33,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch):
         (b'{"a": 1,\n}', "file-json", ["document:2", "valid JSON"]),
         (b'{"a": {"b": 1, "b": 2}}', "file-key-twice", ["document: b", "each key once"]),
         (b"a: 1\nb: [", "file-yaml", ["document:2", "valid YAML"]),
-        (b"\xff\xfe\x00", "file-unreadable", ["not UTF-8 text", "a file that can be read"]),
+        (b"\xff\xfe\x00", "file-unreadable", ["not UTF-8 text", "save it as UTF-8"]),
         (None, "file-unreadable", ["No such file or directory"]),
     ],
 )

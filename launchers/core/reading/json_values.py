@@ -1,0 +1,103 @@
+"""A JSON text as values, bounded, with every key once."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from launchers.core.catalogue import RULES
+from launchers.core.model.problems import LaunchError
+from launchers.core.reading.yaml_nodes import DEEPEST
+from launchers.core.reading.yaml_values import check_text
+
+MOST_VALUES = 400_000
+_LONGEST_NUMBER = 64
+
+
+class NotJsonError(Exception):
+    """The text is no JSON; ``line`` and ``reason`` say where and why."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line, self.reason = line, reason
+
+
+def parse_json(text: str, file: str) -> Any:
+    """The value of ``text``.
+
+    Raises:
+        NotJsonError: It is no JSON.
+        LaunchError: It is, but too deep or too long, with a key twice in one object, a number
+            that JSON cannot hold, or a text that nothing can take.
+    """
+    # Counted first, also inside strings: an empty list is 3 characters, but 60 bytes of memory.
+    if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
+        found, expected = "too many values", f"at most {MOST_VALUES:,}"
+        raise LaunchError(RULES["file-too-large"].at(file, found, expected))
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=lambda pairs: _object(pairs, file),
+            parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else math.inf,
+            parse_constant=lambda name: math.inf,
+        )
+    except json.JSONDecodeError as error:
+        raise NotJsonError(error.lineno, error.msg) from None
+    except RecursionError:
+        raise LaunchError(_too_deep(file)) from None
+    _check(value, file)
+    return value
+
+
+def _check(root: Any, file: str) -> None:
+    """Look at every value, without a call for each level."""
+    # A list or object, how deep it lies, and where: (where its parent lies, its key there).
+    left: list[tuple[Any, int, Any]] = []
+
+    def look(value: Any, depth: int, parent: Any, key: Any) -> None:
+        if isinstance(value, dict | list):
+            if depth >= DEEPEST:
+                raise LaunchError(_too_deep(file))
+            left.append((value, depth, (parent, key)))
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                place = _place(file, (parent, key))
+                raise LaunchError(RULES["file-number"].at(place, "NaN, or too large a number"))
+        elif "\0" in value or not value.isascii():
+            check_text(value, _place(file, (parent, key)))
+
+    look([root], 0, None, "")
+    while left:
+        container, depth, where = left.pop()
+        is_object = isinstance(container, dict)
+        for key, value in container.items() if is_object else enumerate(container):
+            if is_object:
+                look(key, depth, where, key)
+            if not isinstance(value, int) and value is not None:
+                look(value, depth + 1, where, key)
+
+
+def _place(file: str, where: Any) -> str:
+    parts: list[str] = []
+    while where and where[0] is not None:
+        where, key = where
+        parts.append(f"[{key}]" if isinstance(key, int) else f".{key}")
+    return f"{file}: ${''.join(reversed(parts[:-1]))[:200]}"
+
+
+def _too_deep(file: str) -> Any:
+    found, expected = f"more than {DEEPEST} levels", f"at most {DEEPEST} levels"
+    return RULES["file-too-large"].at(file, found, expected)
+
+
+def _object(pairs: list[tuple[str, Any]], file: str) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        fix = "JSON readers keep the last one and say nothing"
+        raise LaunchError(
+            RULES["file-key-twice"].at(f"{file}: {twice}", "the same key twice", fix=fix)
+        )
+    return document

@@ -1,0 +1,85 @@
+"""Where each value of a JSON or YAML text stands: line and column."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Any
+
+from launchers.core.model.problems import LaunchError
+from launchers.core.reading.json_values import NotJsonError, parse_json
+from launchers.core.reading.yaml_nodes import Node, compose
+
+Place = tuple[int, int]
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+
+
+def places_of(text: str, file: str) -> dict[tuple[Any, ...], Place]:
+    """Line and column, from 1, of each key (of a list's item: of its value) in ``text``.
+
+    By the keys and indexes that lead there: ``("HyperParameters", "epochs")``; ``()`` is the whole.
+    The text is one that was read before (:func:`launchers.core.reading.text_file.parse`); empty
+    where it cannot be.
+    """
+    try:
+        parse_json(text, file)
+        return _of_json(text)
+    except NotJsonError:
+        pass
+    except LaunchError:
+        return {}
+    places: dict[tuple[Any, ...], Place] = {}
+    try:
+        node = compose(text, file)
+    except LaunchError:
+        return {}
+    if node is not None:
+        _of_node(node, (), places)
+    return places
+
+
+def _of_node(node: Node, location: tuple[Any, ...], places: dict[tuple[Any, ...], Place]) -> None:
+    places.setdefault(location, (node.line, node.column))
+    if node.kind == "sequence":
+        for at, one in enumerate(node.content):
+            _of_node(one, (*location, at), places)
+    elif node.kind == "mapping":
+        merged: list[Node] = []
+        for key, value in node.pairs:
+            if key.content == "<<" and key.plain:
+                merged += [value] if value.kind == "mapping" else value.content
+            elif key.kind == "scalar":
+                places.setdefault((*location, key.content), (key.line, key.column))
+                _of_node(value, (*location, key.content), places)
+        for one in merged:
+            _of_node(one, location, places)
+
+
+def _of_json(text: str) -> dict[tuple[Any, ...], Place]:
+    """The same of a text that is valid JSON."""
+    import json
+
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    places: dict[tuple[Any, ...], Place] = {}
+    # Of each open list or object: the index or key that its next value has.
+    path: list[Any] = []
+    is_key = False
+    for token in _TOKENS.finditer(text):
+        word = token.group()
+        if word in "]}":
+            path.pop()
+            is_key = False
+        elif word == ",":
+            is_key = not isinstance(path[-1], int)
+            if not is_key:
+                path[-1] += 1
+        elif word != ":":
+            if is_key:
+                path[-1] = json.loads(word)
+                is_key = False
+            row = bisect_right(starts, token.start())
+            places.setdefault(tuple(path), (row, token.start() - starts[row - 1] + 1))
+            if word in "[{":
+                path.append(0 if word == "[" else "")
+                is_key = word == "{"
+    return places
