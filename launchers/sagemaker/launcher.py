@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
@@ -15,6 +15,7 @@ from launchers.core.planning.render import render
 from launchers.core.provider import Catalogue, Contract, Definer, Provider, Reader
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
+from launchers.core.wrappings.spec import Wrapping
 from launchers.sagemaker.document import (
     GUARD,
     LAUNCH_SCRIPT,
@@ -78,6 +79,13 @@ class SageMakerReader(Reader):
 
     document_title = "CreateTrainingJob request"
     depends_on = DEPENDS_ON
+
+    @property
+    def wrappings(self) -> Sequence[Wrapping]:
+        """See :mod:`launchers.sagemaker.wrappings`."""
+        from launchers.sagemaker.wrappings.catalogue import WRAPPINGS
+
+        return WRAPPINGS
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether it has one of the keys that only a CreateTrainingJob request has."""

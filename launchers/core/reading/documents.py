@@ -90,6 +90,9 @@ def _chosen(finder: Finder, root: Any, file: str, job: str) -> list[Spec]:
 
 def _nothing(finder: Finder, root: Any, file: str) -> Problem:
     """What is said of a file in which nothing is known."""
+    lacking = finder.lacking(root)
+    if lacking:
+        return RULES["file-shape"].at(file, lacking, _known())
     keys = ", ".join(str(key) for key in list(root)[:4]) if isinstance(root, dict) else ""
     found = f"the keys {keys}" if keys else "a list of something else"
     where = nested(finder, root)

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from launchers.core.model.unknown import Unknown
 from launchers.core.wrappings.places import Places, joined
 from launchers.core.wrappings.spec import Spec, Wrapping
+from launchers.core.wrappings.texts import short, with_unknowns
 
 # A definition in a template in a plan: no document of a tool goes deeper.
 _DEEPEST = 12
@@ -38,7 +40,7 @@ class Finder:
         """The specs in ``node``, which lies at ``place``; None where it is nothing that is known.
 
         Raises:
-            LaunchError: It is a tool's document that holds nothing that can be checked.
+            LaunchError: A text in a tool's document cannot be parsed.
         """
         if depth > _DEEPEST:
             return None
@@ -53,12 +55,19 @@ class Finder:
         for reader in self.readers.values():
             for wrapping in reader.wrappings:
                 found = wrapping.specs(node, place, look)
-                if found is not None:
+                if found:
                     return list(found)
         for name, reader in self.readers.items():
             if reader.recognises(node):
-                return [Spec(name, node, Places(place))]
+                return [Spec(name, with_unknowns(node, _tagged), Places(place))]
         return None
+
+    def lacking(self, node: Any) -> str:
+        """What a document is that some wrapping knows and in which no spec is; empty for none."""
+        if not isinstance(node, Mapping):
+            return next(filter(None, map(self.lacking, node)), "") if isinstance(node, list) else ""
+        wrappings = [one for reader in self.readers.values() for one in reader.wrappings]
+        return next(filter(None, (one.lacking(node) for one in wrappings)), "")
 
     def _in_list(self, items: list[Any], place: str, depth: int) -> list[Spec] | None:
         """Those of the entries, where there are any: a list of requests, or of resources of which
@@ -67,6 +76,14 @@ class Finder:
         for index, item in enumerate(items):
             found += self.specs(item, joined(place, index), depth + 1) or []
         return found or None
+
+
+def _tagged(value: Any) -> Unknown | None:
+    """A value that a tool of templates fills in: ``!Sub`` in YAML, ``Fn::Sub`` in JSON."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return None
+    [(key, inner)] = value.items()
+    return Unknown(short(f"{key} {inner}")) if str(key).startswith("Fn::") else None
 
 
 def nested(finder: Finder, node: Any, place: str = "$", depth: int = 0) -> str:

@@ -102,3 +102,8 @@ class Places:
     def with_moved(self, moved: Mapping[Steps, str]) -> Places:
         """With other places for some."""
         return replace(self, moved={**self.moved, **moved})
+
+    def renamed(self, theirs: str, ours: str) -> Places:
+        """With ``ours`` for a key that is ``theirs`` in what was read, and all that lies in it."""
+        inner = {(ours, *at[1:]): where for at, where in self.moved.items() if at[:1] == (theirs,)}
+        return self.with_moved({(ours,): self.of_steps((theirs,)), **inner})

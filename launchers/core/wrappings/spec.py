@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from launchers.core.model.problems import Problem
 from launchers.core.wrappings.places import Places
@@ -43,17 +43,19 @@ Look = Callable[[Any, str], "list[Spec] | None"]
 class Wrapping(ABC):
     """One form of another tool in which a spec lies. Pure."""
 
-    # What such a document is called: "a Step Functions state machine".
-    title: ClassVar[str]
-
     @abstractmethod
     def specs(self, node: Mapping[str, Any], place: str, look: Look) -> Sequence[Spec] | None:
-        """The specs in ``node``, which lies at ``place``; None where it is no such document.
+        """The specs in ``node``, which lies at ``place``; None where it is no such document, or
+        holds none.
 
         Args:
             look: Looks in a part of it for what other wrappings know.
 
         Raises:
-            LaunchError: It is one, and holds nothing that can be checked; says where a spec would
-                lie.
+            LaunchError: A text in it cannot be parsed.
         """
+
+    def lacking(self, node: Mapping[str, Any]) -> str:
+        """Of such a document that holds no spec: what it is, and where a spec would lie; empty for
+        any other."""
+        return ""
