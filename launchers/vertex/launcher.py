@@ -15,6 +15,7 @@ from launchers.core.planning.render import render
 from launchers.core.provider import Catalogue, Contract, Definer, Importer, Provider, Reader
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
+from launchers.core.wrappings.spec import Wrapping
 from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, mounted, script_of
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.planning.decide import make_plan
@@ -76,6 +77,13 @@ class VertexReader(Reader):
 
     document_title = "CustomJob"
     depends_on = DEPENDS_ON
+
+    @property
+    def wrappings(self) -> Sequence[Wrapping]:
+        """See :mod:`launchers.vertex.wrappings`."""
+        from launchers.vertex.wrappings.catalogue import WRAPPINGS
+
+        return WRAPPINGS
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """See :func:`launchers.vertex.rules.document.recognises`."""

@@ -8,13 +8,16 @@ from typing import Any
 from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.unknown import Unknown
 from launchers.core.provider import SIZE, Reader
-from launchers.core.reading.text_file import read_json_or_yaml
+from launchers.core.reading.text_file import read_trees
+from launchers.core.reading.yaml_values import Intrinsic
 from launchers.core.registry import providers_with
 from launchers.core.wrappings import settling
 from launchers.core.wrappings.finding import Finder, nested
 from launchers.core.wrappings.places import joined, steps_of
 from launchers.core.wrappings.spec import Spec as Spec
+from launchers.core.wrappings.texts import short
 
 
 def read_specs(file: str, job: str = "") -> list[Spec]:
@@ -27,13 +30,13 @@ def read_specs(file: str, job: str = "") -> list[Spec]:
     Raises:
         LaunchError: It cannot be read, or holds no spec that we know; says where one would lie.
     """
-    return specs_in([read_json_or_yaml(file)], file, job)
+    return specs_in(read_trees(file), file, job)
 
 
 def specs_in(trees: Sequence[Any], file: str, job: str = "") -> list[Spec]:
     """The same of a file's parsed documents: a YAML stream may have several, whose places begin
     with ``$[0]``, ``$[1]``."""
-    finder = Finder(_readers())
+    finder = Finder(_readers(), _unknown)
     trees = [tree for tree in trees if tree is not None] or [None]
     root: Any = trees[0] if len(trees) == 1 else list(trees)
     if not isinstance(root, (dict, list)) or not root:
@@ -93,6 +96,11 @@ def _nothing(finder: Finder, root: Any, file: str) -> Problem:
     lacking = finder.lacking(root)
     if lacking:
         return RULES["file-shape"].at(file, lacking, _known())
+    if isinstance(root, dict) and "nbformat" in root:
+        fix = "save the request that its cells send, and check that"
+        return RULES["file-shape"].at(
+            file, "a notebook, which makes its request as it runs", _known(), fix
+        )
     keys = ", ".join(str(key) for key in list(root)[:4]) if isinstance(root, dict) else ""
     found = f"the keys {keys}" if keys else "a list of something else"
     where = nested(finder, root)
@@ -107,3 +115,14 @@ def _known() -> str:
 
 def _readers() -> dict[str, Reader]:
     return providers_with(lambda one: one.reader)
+
+
+def _unknown(value: Any) -> Unknown | None:
+    """A value that CloudFormation fills in: ``!Ref`` and its like in YAML, ``Fn::`` in JSON."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    [(key, inner)] = value.items()
+    if isinstance(value, Intrinsic) or str(key).startswith("Fn::"):
+        words = inner if isinstance(inner, str) else "..."
+        return Unknown(short(f"!{str(key).removeprefix('Fn::')} {words}"))
+    return None

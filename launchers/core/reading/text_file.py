@@ -46,10 +46,26 @@ def parse_all(text: str, file: str) -> list[Any]:
         if text.lstrip().startswith("{"):
             place = f"{file}:{error.line}"
             raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
+    from launchers.core.reading.unreadable import reason_of
     from launchers.core.reading.yaml_nodes import compose_all
     from launchers.core.reading.yaml_values import YamlValues
 
-    return [YamlValues(file, functions=True).of(node) for node in compose_all(text, file)]
+    try:
+        trees = [YamlValues(file, functions=True).of(node) for node in compose_all(text, file)]
+    except LaunchError as error:
+        reason = None if _is_bound(error) else reason_of(text, file)
+        raise (LaunchError(reason) if reason else error) from None
+    # A program may be YAML as well: a text of many lines.
+    reason = (
+        None if any(isinstance(tree, (dict, list)) for tree in trees) else reason_of(text, file)
+    )
+    if reason:
+        raise LaunchError(reason)
+    return trees
+
+
+def _is_bound(error: LaunchError) -> bool:
+    return any(problem.rule.startswith("file-too") for problem in error.problems)
 
 
 def json_within(text: str, label: str) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from launchers.core.model.unknown import Unknown
 from launchers.core.wrappings.places import Places, joined
 from launchers.core.wrappings.spec import Spec, Wrapping
-from launchers.core.wrappings.texts import short, with_unknowns
+from launchers.core.wrappings.texts import with_unknowns
 
 # A definition in a template in a plan: no document of a tool goes deeper.
 _DEEPEST = 12
@@ -32,9 +32,11 @@ class Finder:
 
     Attributes:
         readers: By the name of their provider.
+        unknown: Takes a value of a plain document for one that is not known here.
     """
 
     readers: Mapping[str, Recogniser]
+    unknown: Callable[[Any], Unknown | None] = lambda value: None
 
     def specs(self, node: Any, place: str = "$", depth: int = 0) -> list[Spec] | None:
         """The specs in ``node``, which lies at ``place``; None where it is nothing that is known.
@@ -59,7 +61,7 @@ class Finder:
                     return list(found)
         for name, reader in self.readers.items():
             if reader.recognises(node):
-                return [Spec(name, with_unknowns(node, _tagged), Places(place))]
+                return [Spec(name, with_unknowns(node, self.unknown), Places(place))]
         return None
 
     def lacking(self, node: Any) -> str:
@@ -76,14 +78,6 @@ class Finder:
         for index, item in enumerate(items):
             found += self.specs(item, joined(place, index), depth + 1) or []
         return found or None
-
-
-def _tagged(value: Any) -> Unknown | None:
-    """A value that a tool of templates fills in: ``!Sub`` in YAML, ``Fn::Sub`` in JSON."""
-    if not isinstance(value, Mapping) or len(value) != 1:
-        return None
-    [(key, inner)] = value.items()
-    return Unknown(short(f"{key} {inner}")) if str(key).startswith("Fn::") else None
 
 
 def nested(finder: Finder, node: Any, place: str = "$", depth: int = 0) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from launchers.core.catalogue import RULES
@@ -16,7 +16,8 @@ from launchers.core.model.unknown import Unknown
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _MARK = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _STRING_OR_MARK = re.compile(rf'"(?:[^"\\]|\\.)*"|{_OPEN}\d+{_CLOSE}', re.DOTALL)
-_LONGEST_SHOWN = 60
+_LONGEST_SHOWN = 120
+_DEEPEST = 100
 
 
 def with_unknowns(value: Any, unknown: Callable[[Any], Unknown | None]) -> Any:
@@ -92,10 +93,27 @@ def json_of(text: str, place: str) -> Any:
         LaunchError: It is none.
     """
     try:
-        return json.loads(text)
+        tree = json.loads(text)
+        _refuse_deep(tree)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep or too large"
         raise LaunchError(RULES["file-json"].at(place, reason)) from None
+    return tree
+
+
+def _refuse_deep(tree: Any) -> None:
+    """Raises ValueError where a value lies deeper than any tool's document has it."""
+    level, depth = [tree], 0
+    while level:
+        if depth > _DEEPEST:
+            raise ValueError
+        inner = [one.values() if isinstance(one, dict) else one for one in level]
+        parts = [part for one in inner if not isinstance(one, str) for part in _parts(one)]
+        level, depth = [part for part in parts if isinstance(part, (dict, list))], depth + 1
+
+
+def _parts(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, Iterable) else []
 
 
 def merged(value: Any, unknown: Any, text: str) -> Any:

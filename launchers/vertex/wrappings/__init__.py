@@ -1,0 +1,1 @@
+"""The documents of other tools in which a CustomJob lies."""
