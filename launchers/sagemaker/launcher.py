@@ -93,7 +93,7 @@ class SageMakerReader(Reader):
 
     def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
         """See :mod:`launchers.sagemaker.rules.document`."""
-        from launchers.sagemaker.rules.world_size import start_of
+        from launchers.sagemaker.starts.read import start_of
 
         start = start_of(document)
         carried = whole_number(at(document, "Environment", "LAUNCH_WORLD_SIZE"))
@@ -101,7 +101,7 @@ class SageMakerReader(Reader):
         definition = JobDefinition(
             provider="sagemaker",
             name=str(document.get("TrainingJobName", "job")),
-            world_size=carried or world_size or start.ranks or 0,
+            world_size=carried or world_size or start.ranks or int(bool(start.once)),
             text=document_text(document),
             document=document,
         )

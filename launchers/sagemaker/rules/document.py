@@ -17,6 +17,7 @@ from launchers.sagemaker.rules.fields import check_fields
 from launchers.sagemaker.rules.machines import check_machines
 from launchers.sagemaker.rules.start import check_start
 from launchers.sagemaker.rules.world_size import check_world_size
+from launchers.sagemaker.starts.read import start_of
 
 _HARDWARE = (
     r"ResourceConfig\.(InstanceType|VolumeKmsKeyId)|processes_per_host|TrainingImage"
@@ -59,9 +60,10 @@ def check(
     """
     problems = service_model.MODEL.check(document)
     problems += check_fields(document)
-    problems += check_machines(document)
-    problems += check_world_size(document, world_size)
-    problems += check_start(document, ours=is_ours(document))
+    start, ours = start_of(document), is_ours(document)
+    problems += check_machines(document, start, ours)
+    problems += check_world_size(document, start, world_size, ours)
+    problems += check_start(document, ours)
     for section in ("Environment", "HyperParameters", "Tags"):
         values = {
             str(name): value

@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
-from launchers.core.model.document import at
+from launchers.core.model.document import at, mapping
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
 from launchers.sagemaker.catalogue import RULES
-from launchers.sagemaker.document import instance_types, processes_per_host, uses_mpi
+from launchers.sagemaker.document import instance_types, uses_mpi
+from launchers.sagemaker.starts.start import Start
 from launchers.sagemaker.tables import images, machines
 
 _IMAGE = "$.AlgorithmSpecification.TrainingImage"
 
 
-def check_machines(document: object) -> list[Problem]:
+def check_machines(document: object, start: Start, ours: bool) -> list[Problem]:
     """Rules over machine type, image and rank count. A type that no table knows is left to the
-    model's own check."""
-    found = [machines.machine(name) for name in instance_types(document)]
+    model's own check.
+
+    Args:
+        start: What the document starts.
+        ours: Whether our guard is to run in it.
+    """
+    found = [machines.machine(name) for name in dict.fromkeys(instance_types(document))]
     known = [machine for machine in found if machine is not None]
-    problems = []
+    problems = [] if start.way in ("plain", *_ONE_A_HOST) else _ranks(start)
     for machine in known:
-        problems += _ranks(document, machine) + _volume_key(document, machine)
-    return problems + _image(document, known)
+        problems += _volume_key(document, machine)
+    return problems + _image(document, known, ours)
 
 
-def _ranks(document: object, machine: machines.Machine) -> list[Problem]:
-    ranks = processes_per_host(document) if uses_mpi(document) else None
+# Ways in which one process has all GPUs of its host.
+_ONE_A_HOST = ("multi_worker_mirrored", "parameter_server")
+
+
+def _ranks(start: Start) -> list[Problem]:
+    problems = []
     path = "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host"
-    if ranks is None or machine.gpus == 0 or ranks == machine.gpus:
-        return []
-    found = f"{ranks} on {machine.name}, which has {counted(machine.gpus, 'GPU')}"
-    if ranks > machine.gpus:
-        return [
-            RULES["ranks-above-gpus"].at(path, found, f"at most {machine.gpus}: one rank a GPU")
-        ]
-    idle = counted(machine.gpus - ranks, "GPU")
-    return [
-        RULES["ranks-below-gpus"].at(
-            path, found, f"{machine.gpus}", f"{idle} of each host stay idle, and are paid for"
-        )
-    ]
+    for group, ranks in start.placed:
+        if not group.gpus or ranks == group.gpus:
+            continue
+        gpus, name = group.gpus, group.instance_type
+        found = f"{ranks} on {name}, which has {counted(gpus, 'GPU')}"
+        if ranks > gpus:
+            expected = f"at most {gpus}: one rank a GPU"
+            problems.append(RULES["ranks-above-gpus"].at(path, found, expected))
+        else:
+            fix = f"{counted(gpus - ranks, 'GPU')} of each host stay idle, and are paid for"
+            problems.append(RULES["ranks-below-gpus"].at(path, found, f"{gpus}", fix))
+    return problems
 
 
 def _volume_key(document: object, machine: machines.Machine) -> list[Problem]:
@@ -53,20 +62,29 @@ def _volume_key(document: object, machine: machines.Machine) -> list[Problem]:
     ]
 
 
-def _image(document: object, known: list[machines.Machine]) -> list[Problem]:
+def _image(document: object, known: list[machines.Machine], ours: bool) -> list[Problem]:
     uri = at(document, "AlgorithmSpecification", "TrainingImage")
     if not isinstance(uri, str):
         return []
     image = images.parse(uri)
     if image is None:
         return []
-    return image_problems(image, known, uses_mpi(document))
+    # The model-parallel library of AWS starts its ranks by MPI, and needs no Horovod.
+    horovod = uses_mpi(document) and "mp_parameters" not in mapping(document, "HyperParameters")
+    return image_problems(image, known, horovod, guarded=ours)
 
 
 def image_problems(
-    image: images.Image, known: list[machines.Machine], horovod_is_meant: bool = True
+    image: images.Image,
+    known: list[machines.Machine],
+    horovod_is_meant: bool = True,
+    guarded: bool = True,
 ) -> list[Problem]:
-    """What a known AWS image lacks for a Horovod job on those machines."""
+    """What a known AWS image lacks for a Horovod job on those machines.
+
+    Args:
+        guarded: Whether our guard, which needs a Python of its own, runs in it.
+    """
     problems = []
     if horovod_is_meant and image.horovod is None:
         have = ", ".join(f"{item.framework}-{item.version}" for item in images.with_horovod())
@@ -79,7 +97,7 @@ def image_problems(
         )
     if image.unfit:
         problems.append(RULES["image-unfit"].at(_IMAGE, image.unfit))
-    if image.refused:
+    if image.refused and guarded:
         problems.append(
             RULES["image-python"].at(
                 _IMAGE,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from launchers.core.model.document import at, mapping, whole_number
 from launchers.core.model.problems import Problem
-from launchers.core.planning.plan import counted, spread
+from launchers.core.planning.plan import counted
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     MPI_ENABLED,
@@ -17,47 +15,28 @@ from launchers.sagemaker.document import (
     processes_per_host,
     uses_mpi,
 )
-from launchers.sagemaker.rules.entrypoint import check_entrypoint, starts_toolkit
+from launchers.sagemaker.starts.alone import advice
+from launchers.sagemaker.starts.command import starts_toolkit
+from launchers.sagemaker.starts.start import Start
+from launchers.sagemaker.starts.ways import ways
 
 _HYPER = "$.HyperParameters"
 _LAUNCH = "$.Environment.LAUNCH_WORLD_SIZE"
+# Texts that a person who wrote them meant as no, and that Python takes as true.
+_MEANT_AS_NO = ("false", "no", "off", "0", "none", "null", "disabled")
 
 
-@dataclass(frozen=True)
-class Started:
-    """What a request starts: ranks of one job, None where it cannot be told; and why."""
-
-    ranks: int | None
-    because: str
-
-
-def start_of(document: object) -> Started:
-    """Ranks that the toolkit starts in one MPI job: instances x processes per host; 1 without
-    MPI, since every host then runs a job of its own. None where the document doesn't say, as with
-    a ContainerEntrypoint that takes the toolkit's place."""
-    if not starts_toolkit(document):
-        return Started(None, "a command of its own takes the place of the toolkit")
-    if not uses_mpi(document):
-        return Started(1, "no MPI, so each host runs the program by itself")
-    hosts, ranks = instances(document), processes_per_host(document)
-    if hosts is None or ranks is None:
-        return Started(None, "the number of hosts or of processes on each is not said")
-    return Started(hosts * ranks, f"MPI over {spread(hosts, ranks)}")
-
-
-def started_world_size(document: object) -> int | None:
-    """The ranks of :func:`start_of`."""
-    return start_of(document).ranks
-
-
-def check_world_size(document: object, expected: int | None) -> list[Problem]:
+def check_world_size(
+    document: object, start: Start, expected: int | None, ours: bool
+) -> list[Problem]:
     """Everything that makes the job's world size another than the one that was meant.
 
     Args:
+        start: What the document starts.
         expected: ``--world-size``, or None.
+        ours: Whether the document carries LAUNCH_WORLD_SIZE.
     """
-    problems = _mpi_switch(document) + _mpi_counts(document)
-    started = started_world_size(document)
+    problems = _switches(document, ours) + _mpi_counts(document, start, ours)
     carried_text = at(document, "Environment", "LAUNCH_WORLD_SIZE")
     carried = whole_number(carried_text)
     if carried_text is not None and carried is None:
@@ -66,57 +45,89 @@ def check_world_size(document: object, expected: int | None) -> list[Problem]:
         problems.append(
             RULES["world-size"].at("--world-size", str(expected), f"{carried}, as {_LAUNCH} says")
         )
+    problems += start.problems
     meant = carried if carried is not None else expected
-    if meant is not None and started is not None and started != meant:
-        problems.append(_mismatch(document, started, meant))
-    elif meant is None and started == 1 and (instances(document) or 1) > 1:
-        problems.append(_mismatch(document, 1, instances(document) or 1))
-    return problems + check_entrypoint(document, meant)
+    if meant is not None and start.ranks != meant and not start.problems:
+        problems += _mismatch(document, start, meant)
+    return problems
 
 
-def _mismatch(document: object, started: int, meant: int) -> Problem:
-    hosts = instances(document) or 0
-    if not uses_mpi(document):
-        alone = (
-            "one job" if hosts == 1 else f"{counted(hosts, 'job')} that know nothing of each other"
-        )
-        return RULES["world-size"].at(
-            f"{_HYPER}.{MPI_ENABLED}",
-            f"no MPI: {alone}, each of world size 1, and status Completed",
-            f"one job of world size {meant}",
-            f'set {MPI_ENABLED} to "true" and {MPI_PROCESSES_PER_HOST} to the ranks of each host',
-        )
-    ranks = processes_per_host(document)
-    return RULES["world-size"].at(
-        f"{_HYPER}.{MPI_PROCESSES_PER_HOST}",
-        f"{counted(hosts, 'host')} x {counted(ranks or 0, 'rank')} = world size {started}",
-        f"world size {meant}",
-        f"InstanceCount x {MPI_PROCESSES_PER_HOST} must give it",
-    )
+def _mismatch(document: object, start: Start, meant: int) -> list[Problem]:
+    if start.ranks is None and not start.once:
+        if meant == 1:
+            return []
+        path = f"{_HYPER}.{MPI_PROCESSES_PER_HOST}"
+        if not starts_toolkit(document):
+            path = "$.AlgorithmSpecification.ContainerEntrypoint"
+        cause = f"cannot tell what it starts: {start.because}"
+        return [RULES["world-size"].at(path, cause, f"world size {meant}", severity="unknown")]
+    if start.ranks is None:
+        if meant == 1:
+            return []
+        cause = f"{start.because}, and nothing in the request does"
+        return [_without_distribution(document, cause, meant)]
+    if start.way == "plain":
+        return [_without_distribution(document, start.because, meant)]
+    if start.way == "mpi":
+        hosts, ranks = instances(document) or 0, processes_per_host(document)
+        found = f"{counted(hosts, 'host')} x {counted(ranks or 0, 'rank')}"
+        if hosts * (ranks or 0) != start.ranks:
+            found = start.because
+        path, fix = MPI_PROCESSES_PER_HOST, f"InstanceCount x {MPI_PROCESSES_PER_HOST} must give it"
+        found = f"{found} = world size {start.ranks}"
+        return [RULES["world-size"].at(f"{_HYPER}.{path}", found, f"world size {meant}", fix)]
+    way = ways().get(start.way)
+    path = f"{_HYPER}.{way.flag}" if way is not None else _HYPER
+    found = f"{start.because} = world size {start.ranks}"
+    return [RULES["world-size"].at(path, found, f"world size {meant}")]
 
 
-def _mpi_switch(document: object) -> list[Problem]:
-    text = at(document, "HyperParameters", MPI_ENABLED)
-    if text is None or text == "true":
-        return []
-    return [RULES["mpi-enabled"].at(f"{_HYPER}.{MPI_ENABLED}", str(text)[:40])]
+def _without_distribution(document: object, cause: str, meant: int) -> Problem:
+    expected, fix = f"one job of world size {meant}", advice(document)
+    return RULES["world-size"].at(f"{_HYPER}.{MPI_ENABLED}", cause, expected, fix)
 
 
-def _mpi_counts(document: object) -> list[Problem]:
+def _switches(document: object, ours: bool) -> list[Problem]:
+    """Flags whose text is another than "true" and means more, or less, than it seems."""
     problems = []
-    if MPI_PROCESSES in mapping(document, "HyperParameters"):
+    for way in ways().values():
+        text = at(document, "HyperParameters", way.flag)
+        if not isinstance(text, str) or text == "true":
+            continue
+        is_on = bool(hyperparameter(document, way.flag))
+        rule = RULES["mpi-enabled" if way.flag == MPI_ENABLED else "distribution-flag"]
+        path, found = f"{_HYPER}.{way.flag}", text[:40]
+        if is_on and str(hyperparameter(document, way.flag)).lower() in _MEANT_AS_NO:
+            problems.append(rule.at(path, f"{found}, which the toolkit takes as true"))
+        elif ours:
+            problems.append(rule.at(path, found))
+        elif is_on:
+            problems.append(rule.at(path, found, severity="warning"))
+    return problems
+
+
+def _mpi_counts(document: object, start: Start, ours: bool) -> list[Problem]:
+    problems = []
+    said = hyperparameter(document, MPI_PROCESSES)
+    placed = sum((group.hosts or 0) * processes for group, processes in start.placed)
+    if MPI_PROCESSES in mapping(document, "HyperParameters") and (ours or said != placed):
         problems.append(
             RULES["mpi-processes"].at(
                 f"{_HYPER}.{MPI_PROCESSES}",
-                str(hyperparameter(document, MPI_PROCESSES))[:40],
+                str(said)[:40],
                 "the key left out",
                 "it overrides hosts x processes: with 1, mpirun starts a single rank",
             )
         )
-    if not uses_mpi(document):
+    if not uses_mpi(document) or not starts_toolkit(document):
         return problems
     ranks = hyperparameter(document, MPI_PROCESSES_PER_HOST)
-    if whole_number(ranks) is None or int(whole_number(ranks) or 0) < 1:
+    absent = MPI_PROCESSES_PER_HOST not in mapping(document, "HyperParameters")
+    # A JSON text of a number cannot be multiplied by several hosts.
+    repeated = isinstance(ranks, str) and start.ranks is None
+    if (absent and not ours) or start.way == "unknown":
+        return problems  # the toolkit starts one a GPU; the value is not known yet
+    if repeated or (whole_number(ranks) or 0) < 1:
         problems.append(
             RULES["mpi-processes"].at(
                 f"{_HYPER}.{MPI_PROCESSES_PER_HOST}",

@@ -10,7 +10,7 @@ import pytest
 
 from launchers.core.model.problems import errors
 from launchers.sagemaker.rules.document import check
-from launchers.sagemaker.rules.world_size import started_world_size
+from launchers.sagemaker.starts.read import start_of
 from tests.sagemaker.documents import captured, plain
 
 Document = dict[str, Any]
@@ -310,12 +310,13 @@ def test_the_world_size_that_is_meant_must_be_the_one_that_is_started(
     assert (errors(check(document, world_size)) == []) == ok
 
 
-def test_one_instance_without_mpi_is_a_job_of_world_size_1():
+def test_one_instance_without_mpi_starts_the_program_once_and_it_may_start_more():
     document = captured(MINIMAL)
     hyper("sagemaker_mpi_enabled", None)(document)
     document["ResourceConfig"]["InstanceCount"] = 1
-    assert started_world_size(document) == 1
-    assert errors(check(document)) == []
+    assert start_of(document).ranks is None
+    assert "the toolkit runs train.py once" in start_of(document).because
+    assert errors(check(document)) == errors(check(document, 1)) == []
     assert errors(check(document, 4)) != []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from launchers.core.model.problems import errors
 from launchers.sagemaker.rules.document import check
-from launchers.sagemaker.rules.world_size import started_world_size
+from launchers.sagemaker.starts.read import start_of
 from tests.cli.command import Launch
 from tests.sagemaker import released, toolkit
 from tests.sagemaker.documents import captured, plain
@@ -85,9 +85,9 @@ def test_the_world_size_of_a_command_of_ones_own_is_told(
 
 
 def test_the_world_size_that_a_command_of_ones_own_starts_is_not_guessed():
-    assert started_world_size(model_trainer()) is None
-    assert started_world_size(starting(plain(), "python", "x.py")) is None
-    assert started_world_size(starting(plain(), "train")) == 8
+    assert start_of(model_trainer()).ranks is None
+    assert start_of(starting(plain(), "bash", "x.sh")).ranks is None
+    assert start_of(starting(plain(), "train")).ranks == 8
 
 
 @pytest.mark.parametrize("value", [None, 1, "bash", [], [1, None], {"a": "b"}])
