@@ -13,10 +13,24 @@ _STOPPING = (
     "$.StoppingCondition.MaxWaitTimeInSeconds",
 )
 _TYPES = ("$.ResourceConfig.InstanceType", "$.ResourceConfig.InstanceGroups[*].InstanceType")
-_RANKS = (
+# The flags of starts/ways.json, which is not read before it is needed.
+FLAGS = (
     "$.HyperParameters.sagemaker_mpi_enabled",
-    "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+    "$.HyperParameters.sagemaker_torch_distributed_enabled",
+    "$.HyperParameters.sagemaker_distributed_dataparallel_enabled",
+    "$.HyperParameters.sagemaker_pytorch_ddp_enabled",
+    "$.HyperParameters.sagemaker_pytorch_xla_multi_worker_enabled",
+    "$.HyperParameters.sagemaker_multi_worker_mirrored_strategy_enabled",
+    "$.HyperParameters.sagemaker_parameter_server_enabled",
 )
+_GROUPS = "$.HyperParameters.sagemaker_distribution_instance_groups"
+_RANKS = (
+    *FLAGS,
+    _GROUPS,
+    "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host",
+    "$.HyperParameters.sagemaker_mpi_num_processes",
+)
+_IMAGE = ("$.AlgorithmSpecification.TrainingImage",)
 _COMMAND = (
     "$.AlgorithmSpecification.ContainerEntrypoint[*]",
     "$.AlgorithmSpecification.ContainerArguments[*]",
@@ -30,7 +44,10 @@ _SIZE = (
 )
 DEPENDS_ON: Mapping[str, Sequence[str]] = {
     SIZE: _SIZE,
-    "world-size": _SIZE,
+    "world-size": (*_SIZE, *_IMAGE, "$.HyperParameters.sagemaker_program"),
+    "distribution-ignored": _IMAGE,
+    "distribution-groups": ("$.ResourceConfig.InstanceGroups[*].InstanceGroupName",),
+    "mpi-processes": _SIZE,
     "spot-wait": (*_SPOT, *_STOPPING),
     "warm-pool-spot": _SPOT,
     "ranks-above-gpus": (*_TYPES, *_RANKS),

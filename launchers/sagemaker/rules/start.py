@@ -3,9 +3,10 @@ nothing among the MPI options that would end the container without training."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from launchers.core.model.document import entries, mapping
+from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
@@ -27,11 +28,23 @@ _HYPER = "$.HyperParameters"
 
 
 def check_start(document: object, ours: bool) -> list[Problem]:
-    """Rules about the start. Those about our own way are errors where the document is ours."""
-    own_way = _program(document) + _carried(document) + _model_dir(document)
-    if not ours:
-        own_way = [replace(problem, severity="warning") for problem in own_way]
-    return own_way + _options(document, ours)
+    """Rules about the start. Those about our own way hold where the document is ours; another is
+    told of the values that its ranks would get changed."""
+    if ours:
+        own_way = _program(document) + _carried(document) + _model_dir(document)
+        return own_way + _options(document, ours)
+    changed = [
+        replace(problem, severity="warning")
+        for problem in _carried(document)
+        if _is_changed(at(document, *problem.path.removeprefix("$.").split(".", 1)))
+    ]
+    return changed + _options(document, ours)
+
+
+def _is_changed(value: object) -> bool:
+    """Whether /etc/environment, PAM's and sshd's, gives other hosts another value: cut at a #, at
+    the end of the first line, or without its quotes."""
+    return isinstance(value, str) and bool(re.search(r"[#\n\r\"']", value))
 
 
 def _options(document: object, ours: bool) -> list[Problem]:
@@ -42,7 +55,7 @@ def _options(document: object, ours: bool) -> list[Problem]:
     if not isinstance(text, str):
         return [RULES["mpi-option"].at(path, repr(text)[:40], "a text")]
     carried = mapping(document, "Environment")
-    return mpi_options.problems_in(text, path, carried)
+    return mpi_options.problems_in(text, path, carried, ours)
 
 
 def _program(document: object) -> list[Problem]:

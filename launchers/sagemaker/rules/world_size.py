@@ -64,7 +64,7 @@ def _mismatch(document: object, start: Start, meant: int) -> list[Problem]:
     if start.ranks is None:
         if meant == 1:
             return []
-        cause = f"{start.because}, and nothing in the request does"
+        cause = f"{start.because}; nothing in the request starts more"
         return [_without_distribution(document, cause, meant)]
     if start.way == "plain":
         return [_without_distribution(document, start.because, meant)]

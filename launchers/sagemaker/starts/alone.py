@@ -31,7 +31,11 @@ def start(document: object, groups: Sequence[Group]) -> Start:
         # The toolkit runs anything else by a shell, and such scripts call torchrun and mpirun.
         return Start("plain", None, f"{name} runs on {counted(hosts, 'host')} and may start more")
     if hosts == 1:
-        why = f"the toolkit runs {name} once, which may itself start more"
+        gpus = groups[0].gpus
+        if gpus is not None and gpus < 2:
+            return Start("plain", 1, f"the toolkit runs {name} once", once=name)
+        many = f"with {gpus} GPUs" if gpus else "on a machine whose GPUs are not known"
+        why = f"the toolkit runs {name} once, {many}: only the script says the rest"
         return Start("plain", None, why, once=name)
     why = f"no distribution is switched on: each of {counted(hosts, 'host')} runs {name} by itself"
     problem = RULES["world-size"].at(

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from launchers.core.model.document import at, entries
+from launchers.core.analysis.plain_start.start import read_start
+from launchers.core.analysis.plain_start.world import Hosts, world_of
+from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
-from launchers.core.planning.plan import counted, spread
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.starts.groups import Group, groups_of, hosts_of
-from launchers.sagemaker.starts.launcher_words import Launched, read_words
 from launchers.sagemaker.starts.start import Start, spread_text
 from launchers.sagemaker.starts.ways import module_of, switched_on
 
@@ -35,7 +35,6 @@ def start_by_command(document: object) -> Start:
     """What such a request starts, as far as it says so itself."""
     groups = groups_of(document)
     words = _command(document)
-    hosts = hosts_of(groups)
     found = " ".join(words)[:60]
     if _is_sdk_3(document, words):
         return _by_drivers(document, groups)
@@ -43,25 +42,17 @@ def start_by_command(document: object) -> Start:
     if on:
         cause = f"{found}: it takes the place of the toolkit, so {on[0].flag} does nothing"
         return Start("command", None, cause, problems=(_problem(cause),))
-    launched = read_words(words, groups[0].gpus)
-    if launched is not None and hosts is not None:
-        return _by_launcher(launched, hosts)
-    where = f" on each of {counted(hosts, 'host')}" if hosts is not None and hosts > 1 else ""
-    return Start("command", None, f"{found}{where} may start anything")
-
-
-def _by_launcher(launched: Launched, hosts: int) -> Start:
-    found, processes = launched.text, launched.processes
-    if launched.hosts == 1 and hosts > 1:
-        cause = f"{found}: it runs on each of {counted(hosts, 'host')}, and nothing joins them"
-        return Start("command", processes, cause, problems=(_problem(cause),))
-    if launched.hosts is not None and launched.hosts > hosts:
-        cause = f"{found}: it waits for {counted(launched.hosts, 'host')}, and there are {hosts}"
-        return Start("command", None, cause, problems=(_problem(cause),))
-    is_plain = launched.hosts == processes == 1
-    if launched.hosts != hosts or processes is None or is_plain:
-        return Start("command", None, f"{found} may start anything")
-    return Start("command", hosts * processes, f"{found} over {spread(hosts, processes)}")
+    environment = mapping(document, "Environment")
+    variables = {name: value for name, value in environment.items() if isinstance(value, str)}
+    world = world_of(
+        [
+            Hosts(read_start(words, group.gpus or 0, variables), group.hosts, group.gpus or 0)
+            for group in groups
+        ]
+    )
+    apart = world.because if world.copies > 1 else world.never
+    problems = (_problem(apart),) if apart else ()
+    return Start("command", world.started, world.because, problems=problems)
 
 
 def _by_drivers(document: object, groups: Sequence[Group]) -> Start:

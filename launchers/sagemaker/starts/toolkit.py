@@ -12,10 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.document import at, whole_number
-from launchers.core.model.problems import Problem
+from launchers.core.model.problems import Problem, errors
+from launchers.core.model.unknown import Unknown
 from launchers.core.planning.plan import counted
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
+    MPI_OPTIONS,
     MPI_PROCESSES,
     MPI_PROCESSES_PER_HOST,
     PROGRAM,
@@ -74,7 +76,7 @@ def _unread(document: object) -> str:
 
 
 def _is_open(value: object) -> bool:
-    return isinstance(value, Mapping | list) and bool(value)
+    return isinstance(value, Unknown) or (isinstance(value, Mapping | list) and bool(value))
 
 
 def _applies(way: Way, groups: Sequence[Group]) -> bool:
@@ -165,12 +167,24 @@ def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
         kind = next(group.instance_type for group, count in paired if count is None)
         why = f"{way.title} starts a process for each accelerator of {kind or 'its machine'}"
         return Start(way.name, None, f"{why}, and their number is not known")
+    deciding = _deciding_option(document) if way.name == "mpi" else ""
+    if deciding:
+        return Start(way.name, None, f"{deciding} among the MPI options decides what mpirun starts")
     ranks = sum((group.hosts or 0) * count for group, count in known)
     because = f"{way.title} over {spread_text(known)}"
     said = whole_number(hyperparameter(document, MPI_PROCESSES)) if way.name == "mpi" else None
     if said and said != ranks:
         return Start(way.name, said, f"{MPI_PROCESSES} is {said}", tuple(known))
     return Start(way.name, ranks, because, tuple(known))
+
+
+def _deciding_option(document: object) -> str:
+    """The first of the MPI options that changes which ranks start; empty where none does."""
+    from launchers.sagemaker.rules.mpi_options import problems_in
+
+    text = hyperparameter(document, MPI_OPTIONS)
+    problems = problems_in(text, "", own=False) if isinstance(text, str) else []
+    return next((one.found for one in errors(problems)), "")
 
 
 def _default(group: Group) -> int | None:

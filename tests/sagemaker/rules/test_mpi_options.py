@@ -14,6 +14,12 @@ ALLOWED = [
     "-mca btl ^openib",
     "-x URL=http://x/y#frag?a=b",
     "-x A=",
+    "-x OMPI_MCA_btl_vader_single_copy_mechanism=none",
+    "--NCCL_DEBUG=INFO",
+    "--NCCL_DEBUG WARN",
+    "--tag-output --report-bindings --oversubscribe",
+    "-bind-to none -map-by slot",
+    "--verbose --output-filename /opt/ml/output/ranks",
 ]
 REFUSED = [
     "--mca a -h",
@@ -36,15 +42,20 @@ REFUSED = [
     "-np 1",
     "--np 1",
     "-c 1",
-    "--NCCL_DEBUG=INFO",
     "--N x",
     "-x",
     "--mca a",
     "-x A=b c",
     "-x 1A",
     "-x =b",
-    "--tag-output",
-    "--oversubscribe",
+    "--no-such-option",
+    "--output-filename",
+    "--output-filename -h",
+    "-N 4",
+    "--version",
+    "-map-by ppr:2:node",
+    "--mca btl tcp,self",
+    "-x OMPI_MCA_mca_base_env_list=A=1",
     "stray",
     "; rm -rf /",
     "-x A\n-x B",
@@ -75,6 +86,34 @@ def test_what_is_not_on_the_list_is_refused(text: str):
     problems = problems_in(text, "p")
     assert problems
     assert {problem.severity for problem in problems} == {"error"}
+
+
+# What AWS's own examples say, and what differs from it in the ranks that start.
+ELSEWHERE = [
+    (
+        "-verbose -x HOROVOD_TIMELINE=./t.json -x OMPI_MCA_btl_vader_single_copy_mechanism=none",
+        [],
+    ),
+    ("--NCCL_DEBUG=INFO", []),
+    ("-x SM_HOSTS=a -x LAUNCH_WORLD_SIZE=1 -x PATH=/x", ["warning"]),
+    ("-x HOROVOD_SIZE=1", ["warning"]),
+    ("--no-such-option 3 -x A=1", ["warning"]),
+    ("--map-by ppr:4:node", ["warning"]),
+    ("-np 2", ["error"]),
+    ("-npernode 2", ["error"]),
+    ("--host a:4", ["error"]),
+    ("-hostfile x", ["error"]),
+    ("-h", ["error"]),
+    ("--version", ["error"]),
+    ("--mca btl tcp,self", ["error"]),
+]
+
+
+@pytest.mark.parametrize(("text", "severities"), ELSEWHERE)
+def test_in_a_document_from_elsewhere_only_what_does_harm_is_an_error(
+    text: str, severities: list[str]
+):
+    assert [problem.severity for problem in problems_in(text, "p", own=False)] == severities
 
 
 @pytest.mark.parametrize("text", ["-h", "-host a", "--hostfile x", "-n 1"])
