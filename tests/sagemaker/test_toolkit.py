@@ -15,7 +15,7 @@ import pytest
 
 from launchers.core.pipeline import Prepared
 from launchers.sagemaker.document import MPI_OPTIONS
-from launchers.sagemaker.rules.mpi_options import problems_in
+from launchers.sagemaker.starts.mpi_options import problems_in
 from launchers.sagemaker.tables import machines
 from tests.sagemaker import toolkit
 from tests.sagemaker.documents import prepared

@@ -22,7 +22,7 @@ from launchers.sagemaker.document import (
     hyperparameter,
     uses_mpi,
 )
-from launchers.sagemaker.rules import mpi_options
+from launchers.sagemaker.starts import mpi_options
 
 _HYPER = "$.HyperParameters"
 

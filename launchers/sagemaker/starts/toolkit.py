@@ -180,7 +180,7 @@ def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
 
 def _deciding_option(document: object) -> str:
     """The first of the MPI options that changes which ranks start; empty where none does."""
-    from launchers.sagemaker.rules.mpi_options import problems_in
+    from launchers.sagemaker.starts.mpi_options import problems_in
 
     text = hyperparameter(document, MPI_OPTIONS)
     problems = problems_in(text, "", own=False) if isinstance(text, str) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from launchers.sagemaker.rules.mpi_options import exported, problems_in
+from launchers.sagemaker.starts.mpi_options import exported, problems_in
 
 ALLOWED = [
     "",
