@@ -87,7 +87,7 @@ def mutant_at(root: Path, place: Place) -> Mutant | None:
     code = (root / place.path).read_text("utf-8")
     operator = get_operator(f"core/{place.operator}")()
     source = mutate_code(code, operator, place.occurrence)
-    if source is None or _meaning(source) in (None, _meaning(code)):
+    if source is None or _meaning(source) in (None, _meaning(code)) or _orders_words(code, source):
         return None
     return Mutant(place.path, place.operator, place.occurrence, source)
 
@@ -100,6 +100,24 @@ def _meaning(source: str) -> str | None:
     except SyntaxError:
         return None
     return ast.dump(_Bare().visit(tree))
+
+
+def _orders_words(code: str, source: str) -> bool:
+    """Whether `==` of two words became `<` or the like, which depends on the alphabet alone."""
+    for before, after in zip(ast.walk(ast.parse(code)), ast.walk(ast.parse(source)), strict=False):
+        if isinstance(before, ast.Compare) and isinstance(after, ast.Compare):
+            changed = type(before.ops[0]) is not type(after.ops[0])
+            if changed and isinstance(before.ops[0], (ast.Eq, ast.NotEq)):
+                ordered = not isinstance(after.ops[0], (ast.Eq, ast.NotEq))
+                return ordered and any(map(_is_word, (before.left, *before.comparators)))
+    return False
+
+
+def _is_word(node: ast.expr) -> bool:
+    """A text, or a constant's name: in what is drawn from, those that are compared are texts."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    return isinstance(node, ast.Name) and node.id.isupper()
 
 
 class _Bare(ast.NodeTransformer):

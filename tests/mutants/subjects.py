@@ -31,6 +31,8 @@ SUBJECTS = (
         "guard",
         _in(f"{_RUNTIME}/rank", "guard", "identity", "init_check", "reporter", "child"),
         (
+            "tests/entrypoints/rank/test_identity.py",
+            "tests/entrypoints/rank/test_init_check.py",
             "tests/entrypoints/rank/test_guard_world_size.py",
             "tests/entrypoints/rank/test_child_processes.py",
             "tests/entrypoints/rank/test_guard_evidence.py",

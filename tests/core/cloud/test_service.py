@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from launchers.core.model.jobs import STOPPED, SUCCEEDED
+from launchers.core.model.jobs import RUNNING, STOPPED, SUCCEEDED, LogLine
 from launchers.core.model.problems import InDoubtError, LaunchError
 from tests.core.cloud.conftest import NAME, Here
-from tests.core.cloud.memory import PASSING, REFUSED
+from tests.core.cloud.memory import PASSING, REFUSED, StoredJob
 
 
 def test_the_code_is_there_before_the_job(here: Here):
@@ -54,6 +54,26 @@ def test_a_final_state_of_the_ledger_answers_without_a_question(here: Here):
         "there",
     )
     assert here.cloud.calls == []
+
+
+def test_a_job_that_this_ledger_does_not_know_is_asked_for_all_the_same(here: Here):
+    here.cloud.jobs[NAME] = StoredJob("{}", here.clock.now)
+    assert here.describe().state == RUNNING
+    del here.cloud.jobs[NAME]
+    with pytest.raises(LaunchError, match="no such job"):
+        here.describe()
+
+
+def test_the_lines_of_one_rank_are_its_own_alone(here: Here):
+    job = here.running("of rank 0")
+    job.lines.append(LogLine(here.clock.now, "host-2", 1, "of rank 1"))
+    job.lines.append(LogLine(here.clock.now, "host-2", None, "of the host"))
+
+    def texts(rank: int | None) -> list[str]:
+        return [line.text for line in here.service.logs(here.handle, rank=rank)]
+
+    assert texts(None) == ["of rank 0", "of rank 1", "of the host"]
+    assert (texts(0), texts(1)) == (["of rank 0"], ["of rank 1"])
 
 
 def test_a_job_that_runs_is_stopped_and_a_lost_answer_is_asked_for_again(here: Here):

@@ -62,6 +62,7 @@ def test_a_wrong_world_size_ends_the_rank_before_the_first_line_of_the_script(
     assert ended.code == 1
     assert "the script ran" not in ended.stdout
     assert "Traceback" not in ended.stderr
+    assert ended.stdout.startswith("launch: ")
     for word in words:
         assert word in ended.stdout
     assert ended.failure()["phase"] == "starting"

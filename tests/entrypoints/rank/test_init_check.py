@@ -61,8 +61,8 @@ def reporter(monkeypatch: pytest.MonkeyPatch) -> Reporter:
     return Reporter()
 
 
-def _check(reporter: Reporter, place: Place = PLACE) -> InitCheck:
-    given = Given(Promise(8, 2, 4), place, {}, os.getpid())
+def _check(reporter: Reporter, place: Place = PLACE, hosts: int = 2) -> InitCheck:
+    given = Given(Promise(8, hosts, 4), place, {}, os.getpid())
     return InitCheck(given, reporter)  # type: ignore[arg-type]
 
 
@@ -92,6 +92,13 @@ def test_the_given_place_passes_and_only_rank_0_proves_it_once(reporter: Reporte
     for _ in range(2):
         _check(reporter, first).after(horovod, (), {})
     assert reporter.proofs == ["world size 8: 2 hosts x 4 ranks, MPI"]
+
+
+def test_hosts_that_were_not_promised_are_counted_by_the_ranks_of_each(reporter: Reporter) -> None:
+    first = PLACE._replace(rank=0, local_rank=0)
+    horovod = Horovod(rank=0, local_rank=0, nccl_built=False, mpi_enabled=False)
+    _check(reporter, first, hosts=0).after(horovod, (), {})
+    assert reporter.proofs == ["world size 8: 2 hosts x 4 ranks, Gloo"]
 
 
 def test_an_init_during_a_shutdown_counts_for_nothing(reporter: Reporter) -> None:
