@@ -22,7 +22,7 @@ from launchers.core.planning.plan import counted
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import MOUNT, is_ours, mounted, seconds_of
 from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
-from launchers.vertex.rules.world_size import start_of
+from launchers.vertex.rules.starts import start_of, world
 from launchers.vertex.sidecars.declared import ACCESS
 
 # The service makes up an id for each job; one that stays the same makes rehearsals comparable.
@@ -127,10 +127,10 @@ def _ranks(
     if is_ours(document):
         each = ranks_per_host or whole_number(dict(first.environment).get(PROCESSES))
     else:
-        start = start_of(first)
-        whole = start.ranks if start and start.launcher and ranks_per_host is None else None
-        one_job = start is not None and (hosts == 1 or start.names_hosts)
-        each = whole // hosts if whole and one_job and whole % hosts == 0 else None
+        found = world(document)
+        launched = start_of(first).launcher and ranks_per_host is None
+        whole = found.started if launched and (found.spans or hosts == 1) else None
+        each = whole // hosts if whole and whole % hosts == 0 else None
     return (
         [tuple(range(host * each, (host + 1) * each)) for host in range(hosts)] if each else nothing
     )

@@ -97,18 +97,20 @@ class VertexReader(Reader):
         from launchers.vertex.rules import document as rules
 
         job = rules.as_custom_job(document)
-        started, carried = rules.started_world_size(job), rules.carried_world_size(job)
+        world, carried = rules.world(job), rules.carried_world_size(job)
         definition = JobDefinition(
             provider="vertex",
             name=str(job.get("displayName") or "job"),
-            world_size=carried or world_size or started or 0,
+            world_size=carried or world_size or world.started or 0,
             text=document_text(job),
             document=job,
         )
         problems = tuple(rules.check_as_given(document, world_size))
         program = rules.program_of(job)
-        script, why = script_of(job), rules.because(job)
-        return Examined(definition, problems, started, carried, script, program, because=why)
+        script, started = script_of(job), world.started
+        return Examined(
+            definition, problems, started, carried, script, program, because=world.because
+        )
 
 
 class VertexCatalogue(Catalogue):

@@ -76,7 +76,7 @@ class VertexOptions(ProviderOptions):
     boot_disk: Annotated[str | None, Text()] = option(
         "--boot-disk",
         metavar="TYPE:GB",
-        help="The disk of each replica, such as pd-ssd:200, or 200. Default: the service's.",
+        help="The disk of each rank's replica, such as pd-ssd:200, or 200. Default: the service's.",
     )
     web_access: Annotated[bool, Switch()] = option(
         "--web-access", default=False, help="Shells in the replicas, from the console."

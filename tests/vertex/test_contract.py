@@ -170,6 +170,10 @@ def test_fewer_ranks_change_what_is_seen_and_not_the_document() -> None:
     assert document == before
 
 
+MEETING = (
+    *("--nnodes=2", "--nproc_per_node=2", "--rdzv_backend=c10d"),
+    "--rdzv_endpoint=cmle-training-workerpool0-0123456789-0:2222",
+)
 # document of somebody else; entry point, command, ranks of the replicas
 FOREIGN = {
     "the image's own": (foreign(), (), (), [()]),
@@ -180,8 +184,12 @@ FOREIGN = {
     ),
     "copies": (foreign("python", "train.py", replicas=2), ("python",), ("train.py",), [(), ()]),
     "a launcher over hosts": (
+        foreign("torchrun", *MEETING, "train.py", replicas=2),
+        ("torchrun",), (*MEETING, "train.py"), [(0, 1), (2, 3)],
+    ),
+    "hosts that nobody knows": (
         foreign("horovodrun", "-np", "4", "-H", "a:2,b:2", "python", "train.py", replicas=2),
-        ("horovodrun",), ("-np", "4", "-H", "a:2,b:2", "python", "train.py"), [(0, 1), (2, 3)],
+        ("horovodrun",), ("-np", "4", "-H", "a:2,b:2", "python", "train.py"), [(), ()],
     ),
 }  # fmt: skip
 

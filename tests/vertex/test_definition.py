@@ -111,6 +111,12 @@ def test_a_machine_has_the_gpus_that_were_asked_for(
     assert tuple(spec.get(key) for key in keys) == machine
 
 
+def test_the_ranks_disk_is_not_forced_upon_reduction_servers():
+    *ranks, servers = pools(boot_disk="pd-ssd:200", reduction_servers=2)
+    assert [pool["diskSpec"]["bootDiskSizeGb"] for pool in ranks] == [200, 200]
+    assert "diskSpec" not in servers
+
+
 @pytest.mark.parametrize(
     ("text", "disk"),
     [

@@ -186,6 +186,30 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
     ("checkpoints on S3", {"checkpoint": "s3://b/c"}, "--checkpoint", "gs://BUCKET/FOLDER"),
     ("output in a folder here", {"output_path": "./out"}, "--output-path", "gs://BUCKET/FOLDER"),
     ("a variable of ours", {"environment": {"LAUNCH_JOB": "x"}}, "--env LAUNCH_JOB", "your own"),
+    (
+        "the service's own variable",
+        {"environment": {"CLUSTER_SPEC": "{}"}},
+        "$.jobSpec.workerPoolSpecs[0].containerSpec.env.CLUSTER_SPEC",
+        "the service sets",
+    ),
+    (
+        "a reservation with spot",
+        {"reservation": "any", "spot": True},
+        "$.jobSpec.workerPoolSpecs[0].machineSpec.reservationAffinity",
+        "one of the two",
+    ),
+    (
+        "a persistent resource with spot",
+        {"persistent_resource": "mine", "spot": True},
+        "$.jobSpec.scheduling.strategy",
+        "already",
+    ),
+    (
+        "a persistent resource with a reservation",
+        {"persistent_resource": "mine", "reservation": "any"},
+        "$.jobSpec.workerPoolSpecs[0].machineSpec.reservationAffinity",
+        "--persistent-resource or --reservation",
+    ),
     ("a password", {"arguments": ("--password", "hunter2hunter2")}, "--", "--secret PASSWORD"),
     ("no such script", {"script": "nosuch.py"}, "SCRIPT", "Python file"),
     (
@@ -217,9 +241,11 @@ def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str, part: str
 BROKEN = (
     "accelerator-machine accelerator-text boot-disk bucket-address bucket-folder credential "
     "env-reserved flex-start gpus-missing image-address label-reserved label-text location "
-    "machine-gpus machine-unknown max-wait network-twice project-id ranks-above-gpus "
-    "reduction-servers reservation reserved-ip resource-address script-missing "
-    "secret-reference secret-twice source-credential spot-flex-start strategy-machine"
+    "machine-gpus machine-unknown max-wait network-twice persistent-reservation "
+    "persistent-strategy project-id ranks-above-gpus "
+    "reduction-servers reservation reservation-strategy reserved-ip resource-address "
+    "script-missing secret-reference secret-twice source-credential spot-flex-start "
+    "strategy-machine"
 )
 
 

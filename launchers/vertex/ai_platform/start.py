@@ -7,10 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from launchers.core.analysis.plain_start.shell import CommandLine, command_line
+from launchers.core.analysis.plain_start.start import launched_words, read_start
 from launchers.core.model.problems import Problem, Severity
 from launchers.vertex.ai_platform.input import Given
 from launchers.vertex.catalogue import RULES
-from launchers.vertex.rules.command import behind_shell, python_words, read_start
+from launchers.vertex.rules.starts import HOROVODS
 
 _INPUT = "trainingInput"
 _MASTER = f"{_INPUT}.masterConfig"
@@ -73,16 +75,19 @@ def _container(given: Given, own: list[str], problems: list[Problem]) -> Trainin
         return (
             found if script else _no_script(path, "no command: the image's entry point", problems)
         )
-    program = python_words(words)
+    program = launched_words(words)
     start = read_start(words)
-    ranks = start.ranks if start is not None and start.launcher else None
-    every = start is not None and not start.names_hosts
+    ranks, every = start.ranks, start.closed
+    if start.launcher and start.launcher not in HOROVODS:
+        expected = "ranks of Horovod, or a script alone"
+        problems.append(RULES["import-refused"].at(path, start.text, expected))
+        return Training(None, None, ())
     inner = _script_and_arguments(program)
     if inner is None and script is None:
         return _no_script(path, " ".join(words[:4])[:60], problems)
     in_image, rest, is_module = inner or ("", [], False)
-    rest = _shells_arguments(rest, behind_shell(words), path, problems)
-    if start is not None and start.launcher:
+    rest = _shells_arguments(rest, command_line(words), path, problems)
+    if start.launcher:
         fix = "the agent starts the ranks of all replicas, without ssh"
         problems.append(RULES["import-changed"].at(path, start.text, "the script alone", fix))
     module = in_image if is_module and script is None else None
@@ -94,16 +99,17 @@ def _container(given: Given, own: list[str], problems: list[Problem]) -> Trainin
 
 
 def _shells_arguments(
-    rest: list[str], behind: list[str], path: str, problems: list[Problem]
+    rest: list[str], line: CommandLine, path: str, problems: list[Problem]
 ) -> list[str]:
     """The script's arguments where a shell started it.
 
     Args:
-        behind: The words behind the shell's ``-c`` script; the first of them is its ``$0``.
+        line: What the container runs; words behind the shell's ``-c`` script count where the
+            script does not read them itself.
     """
-    if "$@" in rest:
-        at = rest.index("$@")
-        return [*rest[:at], *behind[1:], *rest[at + 1 :]]
+    behind = line.behind
+    if "$@" in line.text:
+        return rest
     if behind:
         found = f"{' '.join(behind)[:60]}, behind a shell's script that does not read it"
         expected = "arguments of the training script"

@@ -39,7 +39,8 @@ def worker_pools(
         name, image = machines.reduction_server()
         hardware = {"machineType": job.options.reduction_server_machine or name}
         spec = {"imageUri": image, "env": container["env"]}
-        pools.append(_pool(hardware, servers, disk, spec))
+        # --boot-disk is the ranks': their data lies on it, and a server has none.
+        pools.append(_pool(hardware, servers, None, spec))
     return pools
 
 

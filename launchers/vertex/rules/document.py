@@ -21,11 +21,11 @@ from launchers.vertex.rules.machines import check_machines
 from launchers.vertex.rules.pools import carries_world_size, pools
 from launchers.vertex.rules.scheduling import check_reservation_location, check_scheduling
 from launchers.vertex.rules.start import check_start
-from launchers.vertex.rules.world_size import because as because
-from launchers.vertex.rules.world_size import carried_world_size as carried_world_size
-from launchers.vertex.rules.world_size import check_world_size, start_of
-from launchers.vertex.rules.world_size import program_of as program_of
-from launchers.vertex.rules.world_size import started_world_size as started_world_size
+from launchers.vertex.rules.starts import carried_world_size as carried_world_size
+from launchers.vertex.rules.starts import meant_for_horovod
+from launchers.vertex.rules.starts import program_of as program_of
+from launchers.vertex.rules.starts import world as world
+from launchers.vertex.rules.world_size import check_world_size
 
 _SPEC_SIGNS = ("workerPoolSpecs", "worker_pool_specs")
 _JOB_SIGNS = ("jobSpec", "job_spec")
@@ -56,8 +56,7 @@ def check(
         if pool.image in images:
             continue
         images.add(pool.image)
-        start = start_of(pool)
-        meant = pool.holds_ranks and (ours or bool(start and start.launcher))
+        meant = pool.holds_ranks and (ours or meant_for_horovod(pool))
         problems += check_image(pool, horovod_is_meant=meant)
     problems += check_world_size(document, world_size, ours)
     problems += check_start(document, ours)
@@ -81,8 +80,8 @@ def as_custom_job(document: Mapping[str, Any]) -> dict[str, Any]:
     """A CustomJob of what another tool would send. Pure.
 
     * ``gcloud ai custom-jobs create --config`` reads a file with the jobSpec's content at its top:
-      it is put under ``jobSpec``. Name and labels are flags of gcloud, so a name that the file
-      cannot hold stands for them.
+      it is put under ``jobSpec``, and a single entry where a list belongs is a list of one. Name
+      and labels are flags of gcloud, so a name that the file cannot hold stands for them.
     * The official client sends the numbers of enumerations: they get their names.
     * Keys spelt as in the Python client get their JSON names, and a field that is null is not
       there, as the service reads them.
@@ -102,9 +101,17 @@ def check_as_given(document: Mapping[str, Any], world_size: int | None = None) -
     Keys spelt as in the Python client are read as their JSON names, with a warning.
     """
     found = _spelling(document) + check(as_custom_job(document), world_size)
+    return [replace(one, path=_path_in(document, one.path)) for one in found]
+
+
+def _path_in(document: Mapping[str, Any], path: str) -> str:
+    """A path of the CustomJob as it is in ``document``; a flag stays as it is."""
+    if not path.startswith("$"):
+        return path
     if not is_job_spec(document):
-        return found
-    return [replace(one, path=re.sub(r"^\$\.jobSpec\b", "$", one.path)) for one in found]
+        return spelling.as_spelt(path, document)
+    spelt = spelling.as_spelt(path, {"jobSpec": document})
+    return re.sub(r"^\$\.jobSpec\b", "$", spelt)
 
 
 def _spelling(document: Mapping[str, Any]) -> list[Problem]:
@@ -117,7 +124,7 @@ def _spelling(document: Mapping[str, Any]) -> list[Problem]:
 
 def _wrapped(document: Mapping[str, Any]) -> dict[str, Any]:
     if is_job_spec(document):
-        return {"displayName": "custom-job", "jobSpec": dict(document)}
+        return spelling.with_lists({"displayName": "custom-job", "jobSpec": document})
     return dict(document)
 
 

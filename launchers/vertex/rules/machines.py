@@ -12,6 +12,7 @@ from launchers.core.planning.plan import counted
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES
 from launchers.vertex.rules.pools import Pool, integer, pools, rank_pools
+from launchers.vertex.rules.starts import HOROVODS, start_of, world
 from launchers.vertex.tables import machines
 
 
@@ -20,7 +21,10 @@ def check_machines(document: object, ours: bool) -> list[Problem]:
     problems = []
     for pool in pools(document):
         problems += _machine(pool, ours) + _accelerator(pool, ours) + _disk(pool)
-    return problems + _same(document, "error" if ours else "warning")
+    if ours:
+        return problems + _same(document, "error")
+    # Replicas that are not known to be one world may have other work to do.
+    return problems + (_same(document, "warning") if world(document).spans else [])
 
 
 def _machine(pool: Pool, ours: bool) -> list[Problem]:
@@ -32,6 +36,8 @@ def _machine(pool: Pool, ours: bool) -> list[Problem]:
     if machines.machine(pool.machine_type):
         return []
     if pool.machine_type.startswith(("cloud-tpu", "ct")):
+        if not _needs_gpus(pool, ours):
+            return []
         return [RULES["no-tpu"].at(path, pool.machine_type, "a machine with GPUs or CPUs", _NO_TPU)]
     return [
         RULES["machine-unknown"].at(
@@ -42,6 +48,11 @@ def _machine(pool: Pool, ours: bool) -> list[Problem]:
             severity="error" if ours else "warning",
         )
     ]
+
+
+def _needs_gpus(pool: Pool, ours: bool) -> bool:
+    """Whether a TPU is of no use there: in a job of Horovod's ranks."""
+    return ours or start_of(pool).launcher in HOROVODS
 
 
 _LIST = "`launch machines --provider vertex`"
@@ -59,6 +70,8 @@ def _accelerator(pool: Pool, ours: bool) -> list[Problem]:
     if known is None:
         return []  # The model's own check says so.
     type_path = f"{path}.acceleratorType"
+    if not known.is_gpu and not _needs_gpus(pool, ours):
+        return []
     if not known.is_gpu:
         return [RULES["no-tpu"].at(type_path, kind, "a GPU", _NO_TPU)]
     if known.ended:

@@ -14,6 +14,7 @@ from launchers.core.spec.value_types import format_duration
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import seconds_of
 from launchers.vertex.rules.pools import Pool, pools, rank_replicas, said
+from launchers.vertex.rules.starts import world
 from launchers.vertex.tables import machines
 
 _PATH = "$.jobSpec.scheduling"
@@ -30,8 +31,8 @@ def check_scheduling(document: object, ours: bool) -> list[Problem]:
     return [
         *_times(document),
         *_flex_start(document),
-        *_strategy(document),
-        *_reservations(document),
+        *_strategy(document, ours),
+        *_reservations(document, ours),
         *_restarts(document, ours),
     ]
 
@@ -95,15 +96,18 @@ def _flex_start(document: object) -> list[Problem]:
     return problems
 
 
-def _strategy(document: object) -> list[Problem]:
+def _strategy(document: object, ours: bool) -> list[Problem]:
     problems = []
     strategy = strategy_of(document)
     if at(document, "jobSpec", "persistentResourceId"):
         if strategy in _SPARE:
             where, found = f"{_PATH}.strategy", f"{strategy}, on a persistent resource"
             fix = "its machines are there already"
-            problems.append(RULES["persistent-strategy"].at(where, found, fix=fix))
-        return problems
+            severity: Severity = "error" if ours else "warning"
+            problems.append(
+                RULES["persistent-strategy"].at(where, found, fix=fix, severity=severity)
+            )
+        return problems + _reserved_and_persistent(document, ours)
     for pool in pools(document):
         machine = machines.machine(pool.machine_type)
         if machine is None:
@@ -122,16 +126,31 @@ def _strategy(document: object) -> list[Problem]:
     return problems
 
 
-def _reservations(document: object) -> list[Problem]:
+def _reserved_and_persistent(document: object, ours: bool) -> list[Problem]:
+    """A reservation gives a job machines, and those of a persistent resource are there already."""
+    severity: Severity = "error" if ours else "warning"
+    reserved = [pool for pool in pools(document) if pool.reservation]
+    return [
+        RULES["persistent-reservation"].at(
+            f"{pool.path}.machineSpec.reservationAffinity",
+            f"{pool.reservation}, on a persistent resource",
+            severity=severity,
+        )
+        for pool in reserved[:1]
+    ]
+
+
+def _reservations(document: object, ours: bool) -> list[Problem]:
     problems = []
     strategy = strategy_of(document)
     told: set[str] = set()
     for pool in pools(document):
         path = f"{pool.path}.machineSpec.reservationAffinity"
-        if pool.reservation and strategy in _SPARE:
+        if pool.reservation and strategy in _SPARE and pool.reservation not in told:
+            told.add(pool.reservation)  # All pools mostly say the same.
             # ANY_RESERVATION falls back to machines outside of any.
             specific = pool.reservation == "SPECIFIC_RESERVATION"
-            severity: Severity = "error" if specific else "warning"
+            severity: Severity = "error" if specific or ours else "warning"
             found = f"{pool.reservation} with {strategy}"
             expected = "one of the two"
             fix = "machines of a reservation are paid for already, and are no spare capacity"
@@ -183,7 +202,8 @@ def _restarts(document: object, ours: bool) -> list[Problem]:
     scheduling = mapping(mapping(document, "jobSpec"), "scheduling")
     restart = scheduling.get("restartJobOnWorkerRestart") is True
     disabled = scheduling.get("disableRetries") is True
-    several = (rank_replicas(document) or 0) > 1
+    # Of a job from elsewhere only what is known to be one world over several hosts.
+    several = (rank_replicas(document) or 0) > 1 if ours else world(document).spans
     problems = []
     if several and not restart and not disabled:
         problems.append(
@@ -191,8 +211,8 @@ def _restarts(document: object, ours: bool) -> list[Problem]:
                 f"{_PATH}.restartJobOnWorkerRestart",
                 "missing" if "restartJobOnWorkerRestart" not in scheduling else "false",
                 "true",
-                "the service starts a failed replica again in its place, and a static Horovod "
-                "job takes none in: the others wait for it without an end",
+                "the service starts a failed replica again in its place, and ranks that have "
+                "begun take none in: the others wait for it",
                 severity="error" if ours else "warning",
             )
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from launchers.core.rules.model_check import not_one_of, shown, wrong_type
 from launchers.core.rules.service_model import ServiceModel, Shape
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import seconds_of
+from launchers.vertex.tables import machines
 
 # What may hold a credential is never shown.
 _HIDDEN = (("EnvVar", "value"), ("ContainerSpec", "args"), ("PythonPackageSpec", "args"))
@@ -85,7 +87,11 @@ def _enum(shape: Shape, value: object, path: str) -> Iterator[Problem]:
         name = by_number[str(value)]
         yield RULES["model-enum"].at(path, shown(value), "a name", f"write {name}")
     elif isinstance(value, str):
-        yield not_one_of(list(names), value, path)
+        found = not_one_of(list(names), value, path)
+        if shape is MODEL.shapes["AcceleratorType"]:
+            # By the GPU's name, as --accelerator does: NVIDIA_L4 for NVIDIA_TESLA_L4.
+            found = replace(found, fix=machines.accelerator_suggestion(value))
+        yield found
     else:
         yield wrong_type(value, "text", path)
 

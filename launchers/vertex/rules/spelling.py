@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,6 +25,74 @@ def with_names(document: Mapping[str, Any]) -> dict[str, Any]:
 def python_names(document: Mapping[str, Any]) -> list[str]:
     """The places of keys that :func:`with_names` gives their JSON names, in order. Pure."""
     return list(_renamed(MODEL.root, document, "$"))
+
+
+def with_lists(document: Mapping[str, Any]) -> dict[str, Any]:
+    """``document`` with a list of one where a single entry stands for a list, as gcloud reads the
+    file of its ``--config``: ``workerPoolSpecs:`` may be one pool. Pure."""
+    listed: dict[str, Any] = _with_lists(MODEL.root, document)
+    return listed
+
+
+def as_spelt(path: str, document: Mapping[str, Any]) -> str:
+    """``$.jobSpec.workerPoolSpecs[0].x`` as ``document`` spells its keys; an entry that stands for
+    a list of one has no number there. A key that is missing is spelt as its neighbours are. Pure.
+
+    Example:
+        >>> as_spelt("$.jobSpec.workerPoolSpecs[0].x", {"job_spec": {"worker_pool_specs": {}}})
+        '$.job_spec.worker_pool_specs.x'
+    """
+    value: Any = document
+    snake = next(_renamed(MODEL.root, document, "$"), None) is not None
+    result, at = "$", 1
+    for step in _STEP.finditer(path):
+        if step.start() != at or value is None:
+            break
+        at = step.end()
+        if step["index"]:
+            if isinstance(value, list):
+                index = int(step["index"])
+                value = value[index] if index < len(value) else None
+                result += step[0]
+        elif isinstance(value, Mapping):
+            key = _given_key(step["key"], value, snake)
+            value = value.get(key)
+            result += f".{key}"
+        else:  # a variable's name, behind a list
+            at = step.start()
+            break
+    return result + path[at:]
+
+
+_STEP = re.compile(r"\.(?P<key>[A-Za-z]\w*)|\[(?P<index>\d+)\]")
+
+
+def _given_key(key: str, value: Mapping[str, Any], snake: bool) -> str:
+    if key in value:
+        return key
+    theirs = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
+    return theirs if theirs in value or snake else key
+
+
+def _with_lists(name: str, value: Any) -> Any:
+    shape = MODEL.shapes[name]
+    if shape["type"] == "list":
+        if isinstance(value, str | Mapping):
+            value = [value]
+        return (
+            [_with_lists(shape["member"], item) for item in value]
+            if isinstance(value, list)
+            else value
+        )
+    if shape["type"] != "structure" or not isinstance(value, Mapping):
+        return value
+    members = shape["members"]
+    return {
+        key: _with_lists(members[_json_name(key, members, value)], entry)
+        if _json_name(key, members, value) in members
+        else entry
+        for key, entry in value.items()
+    }
 
 
 def _renamed(name: str, value: Any, path: str) -> Iterator[str]:

@@ -15,12 +15,11 @@ _BUNDLE = re.compile(rf"/gcs/[^/]+/(?:.+/)?(?P<sha256>{_SHA256})/sourcedir\.tar\
 
 
 def check_start(document: object, ours: bool) -> list[Problem]:
-    """Rules about our own way of starting: all of them where the document says itself that it is
-    ours, else one warning that nothing there proves the world size."""
-    starting = rank_pools(document)
+    """Rules about our own way of starting, where the document says itself that it is ours."""
     if not ours:
-        return [_not_guarded(pool) for pool in starting[:1] if not starts_agent(pool)]
-    problems = []
+        return []
+    starting = rank_pools(document)
+    problems: list[Problem] = []
     for pool in starting:
         problems += _command(pool) + _words(pool)
     for pool in starting[1:]:
@@ -40,17 +39,6 @@ def words_in(pool: Pool) -> list[str]:
     """The script, or ``-m`` and a module, with the arguments that the agent of a pool gets; empty
     where nobody says."""
     return words_of(pool.words("args")) if starts_agent(pool) else []
-
-
-def _not_guarded(pool: Pool) -> Problem:
-    return RULES["start-agent"].at(
-        f"{pool.task_path}.command",
-        "another start than ours",
-        "the bootstrap of `launch vertex`",
-        "its agent starts the ranks of all replicas as one job without ssh, asserts the world "
-        "size in each, and passes every exit code on",
-        severity="warning",
-    )
 
 
 def _command(pool: Pool) -> list[Problem]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from launchers.core.model.document import whole_number
+from collections.abc import Sequence
+
+from launchers.core.analysis.plain_start.start import Start
+from launchers.core.analysis.plain_start.world import World
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.planning.plan import counted, layout
 from launchers.vertex.catalogue import RULES
-from launchers.vertex.document import words_of
-from launchers.vertex.rules.command import Start, python_words, read_start
 from launchers.vertex.rules.pools import (
     INSTANCES,
     PROCESSES,
@@ -17,77 +18,10 @@ from launchers.vertex.rules.pools import (
     rank_pools,
     rank_replicas,
 )
-from launchers.vertex.rules.start import starts_agent
+from launchers.vertex.rules.starts import HOROVODS, carried_world_size, number, starts, world
+from launchers.vertex.tables import machines
 
 _POOLS = "$.jobSpec.workerPoolSpecs"
-
-
-def started_world_size(document: object) -> int | None:
-    """Ranks that one job of the document has.
-
-    With our agent: replicas x LAUNCH_PROCESSES. With a launcher of Horovod or MPI: its ``-np``,
-    which counts the ranks of its own replica unless it is told of other hosts. With a plain
-    Python program 1, since each replica then trains by itself. None where the document doesn't
-    say, as with an image's own entry point.
-    """
-    found = rank_pools(document)
-    if not found:
-        return None
-    if all(starts_agent(pool) for pool in found):
-        replicas, ranks = rank_replicas(document), _number(found[0], PROCESSES)
-        return replicas * ranks if replicas is not None and ranks is not None else None
-    starts = [start_of(pool) for pool in found]
-    if any(start is None for start in starts):
-        return None
-    ranks_of_each = {start.ranks for start in starts if start is not None}
-    return ranks_of_each.pop() if len(ranks_of_each) == 1 else None
-
-
-def because(document: object) -> str:
-    """Why :func:`started_world_size` says what it says, in a short clause."""
-    found = rank_pools(document)
-    if not found:
-        return "there is no pool that runs anything"
-    if all(starts_agent(pool) for pool in found):
-        replicas, ranks = rank_replicas(document), _number(found[0], PROCESSES)
-        if replicas is None or ranks is None:
-            return "the number of replicas or of processes on each is not said"
-        return f"our agent on {counted(replicas, 'replica')} x {counted(ranks, 'process')}"
-    start = start_of(found[0])
-    if start is None:
-        return "the command may start anything"
-    if start.ranks is None:
-        return f"{start.text or 'the command'} does not say how many ranks it starts"
-    return start.text or "each replica runs the program by itself"
-
-
-def carried_world_size(document: object) -> int | None:
-    """LAUNCH_WORLD_SIZE of the first pool; None where it is missing or no number."""
-    found = rank_pools(document)
-    return _number(found[0], WORLD_SIZE) if found else None
-
-
-def start_of(pool: Pool) -> Start | None:
-    """What a replica of a pool starts by its command; None where that is not said."""
-    if "pythonPackageSpec" in pool.spec and "containerSpec" not in pool.spec:
-        module = pool.task.get("pythonModule")
-        return Start(text=f"python -m {module}"[:60]) if isinstance(module, str) else None
-    # Without a command the image's entry point runs, with args behind it.
-    return read_start(pool.words("command", "args")) if pool.words("command") else None
-
-
-def program_of(document: object) -> tuple[str, ...]:
-    """What each rank runs, a Python file or ``-m`` and a module, with its arguments: by our agent,
-    or by a launcher of Horovod or MPI. Empty for anything else."""
-    found = rank_pools(document)
-    if not found:
-        return ()
-    if starts_agent(found[0]):
-        return tuple(words_of(found[0].words("args")))
-    start = start_of(found[0])
-    if start is None or not start.launcher:
-        return ()
-    return tuple(python_words(found[0].words("command", "args"))[1:])
 
 
 def check_world_size(document: object, expected: int | None, ours: bool) -> list[Problem]:
@@ -137,9 +71,9 @@ def _numbers(document: object) -> list[Problem]:
     problems = []
     replicas = rank_replicas(document)
     for pool in rank_pools(document):
-        world, hosts, ranks = (_number(pool, name) for name in (WORLD_SIZE, INSTANCES, PROCESSES))
+        whole, hosts, ranks = (number(pool, name) for name in (WORLD_SIZE, INSTANCES, PROCESSES))
         path = f"{pool.task_path}.env"
-        for name, value in ((WORLD_SIZE, world), (INSTANCES, hosts), (PROCESSES, ranks)):
+        for name, value in ((WORLD_SIZE, whole), (INSTANCES, hosts), (PROCESSES, ranks)):
             if value is None or value < 1:
                 found = dict(pool.environment).get(name, "missing")
                 expected = "a whole number from 1"
@@ -147,9 +81,9 @@ def _numbers(document: object) -> list[Problem]:
         if replicas is not None and hosts is not None and hosts != replicas:
             expected = f"{replicas}, as many as the pools have replicas"
             problems.append(RULES["world-size"].at(f"{path}.{INSTANCES}", str(hosts), expected))
-        if replicas is not None and ranks and world is not None and world != replicas * ranks:
+        if replicas is not None and ranks and whole is not None and whole != replicas * ranks:
             expected = layout(replicas, ranks)
-            problems.append(RULES["world-size"].at(f"{path}.{WORLD_SIZE}", str(world), expected))
+            problems.append(RULES["world-size"].at(f"{path}.{WORLD_SIZE}", str(whole), expected))
         if ranks:
             problems += _gpus(pool, ranks, f"{path}.{PROCESSES}")
     return problems
@@ -157,66 +91,103 @@ def _numbers(document: object) -> list[Problem]:
 
 def _started(document: object, expected: int | None) -> list[Problem]:
     """What a document that is not ours starts."""
-    found = rank_pools(document)
-    replicas = rank_replicas(document) or 0
-    starts = [(pool, start_of(pool)) for pool in found]
-    problems = []
-    for pool, start in starts:
-        if start is not None and start.dropped:
+    found = starts(document)
+    problems: list[Problem] = []
+    told: list[tuple[Start, int]] = []
+    for pool, start in found:
+        if (start, pool.gpus) in told:
+            continue  # Pools mostly start the same, and a mistake is told once.
+        told.append((start, pool.gpus))
+        if start.dropped:
             problems.append(_dropped(pool, start))
-        if start is not None and start.launcher and start.ranks and not start.names_hosts:
-            problems += _gpus(pool, start.ranks, pool.task_path)
-    one = started_world_size(document)
-    lonely = [(pool, start) for pool, start in starts if start and not start.names_hosts]
-    if replicas > 1 and lonely and len(lonely) == len(starts):
-        problems.append(_copies(*lonely[0], replicas, expected))
-    elif expected is not None and one is not None and one != expected:
-        problems.append(_other_size(found[0], one, expected))
-    elif expected not in (None, 1) and one is None:
-        cause = "the document does not say how many ranks it starts"
-        where = found[0].task_path if found else _POOLS
+        if start.launcher and start.each:
+            # Ranks that are not Horovod's may share a GPU, or use none.
+            sure = start.launcher in HOROVODS
+            problems += _gpus(pool, start.each, pool.task_path, "error" if sure else "warning")
+    one = world(document)
+    where = found[0][0].task_path if found else _POOLS
+    if one.copies > 1:
+        problems.append(_copies(found, one, expected))
+    elif one.never:
+        meant = f"a world size of {expected}" if expected else "one job of all replicas"
+        fix = _torchrun_line(found) if found[0][1].launcher == "torchrun" else ""
+        problems.append(RULES["world-size"].at(where, one.never, meant, fix))
+    elif expected is not None and one.started is not None and one.started != expected:
+        problems.append(_other_size(where, one, expected))
+    elif expected not in (None, 1) and one.started is None:
         problems.append(
-            RULES["world-size"].at(where, cause, f"world size {expected}", severity="unknown")
+            RULES["world-size"].at(where, one.because, f"world size {expected}", severity="unknown")
         )
     return problems
 
 
-def _copies(pool: Pool, start: Start, replicas: int, expected: int | None) -> Problem:
-    """Every replica starts a job of its own; what was meant, if anybody said so, is an error."""
-    each = f"world size {start.ranks}" if start.ranks is not None else "its own ranks"
-    gpus = pool.gpus or 1
-    meant = expected if expected is not None else replicas * max(gpus, start.ranks or 1)
-    severity: Severity = "warning" if expected is None else "error"
-    return RULES["world-size"].at(
-        pool.task_path,
-        f"{start.text} on each of {replicas} replicas: {replicas} jobs of {each} that know nothing "
-        "of each other, and the job succeeds when the primary replica's does",
-        f"one job of world size {meant}",
-        f"launch vertex --instances {replicas} --gpus {pool.gpus} starts one, without ssh",
-        severity=severity,
+def _copies(found: Sequence[tuple[Pool, Start]], one: World, expected: int | None) -> Problem:
+    """Every replica starts a job of its own, and the service says nothing of it."""
+    pool, start = found[0]
+    each = one.started or 0
+    meant = expected if expected is not None else one.copies * max(pool.gpus, each, 1)
+    if expected is not None and expected == each:
+        fix = "one replica is enough for it: leave the second pool out"
+    elif start.launcher in HOROVODS:
+        fix = f"{horovod_line(meant, one.copies, pool.gpus)} starts one, without ssh"
+    else:
+        fix = _torchrun_line(found, meant)
+    found_text = f"{one.because}, and the job succeeds when the primary replica's does"
+    return RULES["world-size"].at(pool.task_path, found_text, f"one job of world size {meant}", fix)
+
+
+def horovod_line(meant: int, replicas: int, gpus: int) -> str:
+    """The command that starts ``meant`` ranks, on as many replicas as there are if that can be.
+
+    Example:
+        >>> horovod_line(4, 2, 4)
+        'launch vertex --instances 2 --gpus 2'
+        >>> horovod_line(6, 4, 4)
+        'launch vertex --instances 2 --gpus 4 --processes 3'
+    """
+    fewest = [count for count in range(1, meant + 1) if meant % count == 0]
+    able = [count for count in fewest if meant // count <= max(gpus, meant // replicas, 1)]
+    hosts = replicas if meant % replicas == 0 else able[0]
+    ranks = meant // hosts
+    words = f"launch vertex --instances {hosts} --gpus "
+    if not gpus:
+        return f"{words}0 --processes {ranks}"
+    counts = machines.gpu_counts()
+    if ranks in counts:
+        return f"{words}{ranks}"
+    enough = [count for count in counts if count > ranks]
+    return f"{words}{min(enough)} --processes {ranks}" if enough else f"{words}{gpus}"
+
+
+def _torchrun_line(found: Sequence[tuple[Pool, Start]], meant: int | None = None) -> str:
+    """torchrun as the replicas find each other by it: behind a shell, for the variables' sake."""
+    replicas = sum(pool.replicas or 1 for pool, start in found if not start.idle)
+    gpus = found[0][0].gpus
+    if replicas < 2:
+        return "on one replica torchrun needs no --nnodes"
+    each = meant // replicas if meant and meant % replicas == 0 else gpus or 1
+    return (
+        f"behind `bash -c`: torchrun --nnodes={replicas} --nproc_per_node={each} "
+        "--node_rank=$RANK --master_addr=$MASTER_ADDR --master_port=$MASTER_PORT"
     )
 
 
-def _other_size(pool: Pool, one: int, expected: int) -> Problem:
-    found = f"it starts a world size of {one}"
-    return RULES["world-size"].at(pool.task_path, found, f"world size {expected}")
+def _other_size(where: str, one: World, expected: int) -> Problem:
+    found = f"it starts a world size of {one.started}: {one.because}"
+    return RULES["world-size"].at(where, found, f"world size {expected}")
 
 
 def _dropped(pool: Pool, start: Start) -> Problem:
     return RULES["exit-code"].at(pool.task_path, f"{start.text}: {start.dropped}")
 
 
-def _gpus(pool: Pool, ranks: int, path: str) -> list[Problem]:
+def _gpus(pool: Pool, ranks: int, path: str, above: Severity = "error") -> list[Problem]:
     gpus = pool.gpus
     if not gpus or ranks == gpus:
         return []
     found = f"{ranks} on a replica with {counted(gpus, 'GPU')}"
     if ranks > gpus:
         expected = f"at most {gpus}: one rank a GPU"
-        return [RULES["ranks-above-gpus"].at(path, found, expected)]
+        return [RULES["ranks-above-gpus"].at(path, found, expected, severity=above)]
     fix = f"{counted(gpus - ranks, 'GPU')} of each replica stay idle, and are paid for"
     return [RULES["ranks-below-gpus"].at(path, found, str(gpus), fix)]
-
-
-def _number(pool: Pool, name: str) -> int | None:
-    return whole_number(dict(pool.environment).get(name))

@@ -104,6 +104,14 @@ SCHEDULING, SPEC = "jobSpec.scheduling", "jobSpec"
 PSC = "jobSpec.pscInterfaceConfig"
 BOARD = "projects/p/locations/us-central1/tensorboards/1"
 ACCOUNT = "sa@p.iam.gserviceaccount.com"
+MEETING = both(
+    "containerSpec",
+    {
+        "imageUri": IMAGE,
+        "command": ["torchrun", "--nnodes=4", "--nproc_per_node=4", "--rdzv_backend=c10d"],
+        "args": ["--rdzv_endpoint=host:1", "t.py"],
+    },
+)
 SHELL = f"{POOL}.containerSpec"
 
 
@@ -298,8 +306,8 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
     (
         "like machines in both pools, elsewhere",
         "foreign",
-        NOTHING,
-        put(f"{WORKERS}.machineSpec.machineType", "n1-standard-8"),
+        MEETING,
+        every(MEETING, put(f"{WORKERS}.machineSpec.machineType", "n1-standard-8")),
         f"{WORKERS}.machineSpec",
         "pools-unlike",
         "warning",
@@ -438,8 +446,8 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
     (
         "a restart of the whole job, elsewhere",
         "foreign",
-        put(f"{SCHEDULING}.restartJobOnWorkerRestart", True),
-        NOTHING,
+        every(MEETING, put(f"{SCHEDULING}.restartJobOnWorkerRestart", True)),
+        MEETING,
         f"{SCHEDULING}.restartJobOnWorkerRestart",
         "restart-job",
         "warning",
@@ -447,8 +455,8 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
     (
         "a restart of one replica",
         "foreign",
-        alone,
-        NOTHING,
+        NOTHING,  # Each replica is a world of its own.
+        MEETING,
         f"{SCHEDULING}.restartJobOnWorkerRestart",
         "restart-job",
         "warning",
@@ -487,6 +495,35 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         every(reserved("ANY_RESERVATION"), put(f"{SCHEDULING}.strategy", "FLEX_START")),
         f"{POOL}.machineSpec.reservationAffinity",
         "reservation-strategy",
+        "error",
+    ),
+    (
+        "any reservation or FLEX_START, elsewhere",
+        "foreign",
+        reserved("ANY_RESERVATION"),
+        every(reserved("ANY_RESERVATION"), put(f"{SCHEDULING}.strategy", "SPOT")),
+        f"{POOL}.machineSpec.reservationAffinity",
+        "reservation-strategy",
+        "warning",
+    ),
+    (
+        "a reservation or a persistent resource",
+        "ours",
+        reserved("SPECIFIC_RESERVATION", **NAMED),
+        every(
+            reserved("SPECIFIC_RESERVATION", **NAMED), put(f"{SPEC}.persistentResourceId", "mine")
+        ),
+        f"{POOL}.machineSpec.reservationAffinity",
+        "persistent-reservation",
+        "error",
+    ),
+    (
+        "a reservation or a persistent resource, elsewhere",
+        "foreign",
+        put(f"{SPEC}.persistentResourceId", "mine"),
+        every(reserved("ANY_RESERVATION"), put(f"{SPEC}.persistentResourceId", "mine")),
+        f"{POOL}.machineSpec.reservationAffinity",
+        "persistent-reservation",
         "warning",
     ),
     (
@@ -518,7 +555,7 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         ),
         f"{SCHEDULING}.strategy",
         "persistent-strategy",
-        "warning",
+        "error",
     ),
     (
         "a machine that is only reserved",
@@ -889,15 +926,6 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         "error",
     ),
     (
-        "our bootstrap, elsewhere",
-        "foreign",
-        NOTHING,
-        NOTHING,
-        f"{POOL}.containerSpec.command",
-        "start-agent",
-        "warning",
-    ),
-    (
         "three words",
         "ours",
         NOTHING,
@@ -995,6 +1023,33 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         "warning",
     ),
     (
+        "our agent's own variable",
+        "ours",
+        NOTHING,
+        env("CLUSTER_SPEC", "{}"),
+        f"{POOL}.containerSpec.env.CLUSTER_SPEC",
+        "env-reserved",
+        "error",
+    ),
+    (
+        "GPUs that are seen",
+        "foreign",
+        env("CUDA_VISIBLE_DEVICES", "0,1,2,3"),
+        env("CUDA_VISIBLE_DEVICES", "0"),
+        f"{POOL}.containerSpec.env.CUDA_VISIBLE_DEVICES",
+        "env-reserved",
+        "warning",
+    ),
+    (
+        "a setting of Open MPI",
+        "foreign",
+        env("OMPI_MCA_btl", "^openib"),
+        env("OMPI_COMM_WORLD_RANK", "0"),
+        f"{POOL}.containerSpec.env.OMPI_COMM_WORLD_RANK",
+        "env-reserved",
+        "warning",
+    ),
+    (
         "a variable of a rank",
         "foreign",
         NOTHING,
@@ -1047,16 +1102,16 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         NOTHING,
         f"{POOL}.containerSpec",
         "world-size",
-        "warning",
+        "error",
     ),
     (
-        "a Horovod job of all replicas",
+        "torchrun that meets the other replicas",
         "foreign",
-        alone,
-        both("containerSpec", {"imageUri": IMAGE, "command": ["python3", "train.py"]}),
+        MEETING,
+        both("containerSpec", {"imageUri": IMAGE, "command": ["torchrun", "--nnodes=4", "t.py"]}),
         f"{POOL}.containerSpec",
         "world-size",
-        "warning",
+        "error",
     ),
     (
         "ranks for GPUs",

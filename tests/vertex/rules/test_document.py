@@ -20,8 +20,9 @@ from launchers.vertex.rules.document import (
     check_as_given,
     check_location,
     recognises,
-    started_world_size,
+    world,
 )
+from launchers.vertex.rules.world_size import horovod_line
 from tests.vertex.documents import CAPTURED, through_the_client
 from tests.vertex.rules.changed_documents import documents
 from tests.vertex.rules.rule_rows import (
@@ -32,6 +33,7 @@ from tests.vertex.rules.rule_rows import (
     RULES,
     Change,
     Document,
+    both,
     captured,
     env,
     foreign,
@@ -92,7 +94,9 @@ def test_every_rule_has_a_row():
 
 @pytest.mark.parametrize("make", BASES.values(), ids=BASES)
 def test_our_own_request_and_the_clients_break_no_rule(make: Callable[[], Document]):
-    assert errors(check(make())) == []
+    wrong = [problem.rule for problem in errors(check(make()))]
+    # The captured request does start several jobs.
+    assert wrong == (["world-size"] if make is foreign else [])
 
 
 def test_our_own_request_has_no_warning():
@@ -100,29 +104,49 @@ def test_our_own_request_has_no_warning():
 
 
 CAPTURED_ONES = {
-    "n1_4xT4": (4, {"start-agent"}),
-    "a3_flex_start": (8, {"start-agent"}),
-    "chief_3workers": (4, {"start-agent", "restart-job", "world-size"}),
+    "n1_4xT4": (4, set()),
+    "a3_flex_start": (8, set()),
+    "chief_3workers": (4, {"world-size"}),
 }
 
 
 @pytest.mark.parametrize("name", CAPTURED_ONES)
-def test_what_the_client_sends_passes_with_warnings(name: str):
-    started, warned = CAPTURED_ONES[name]
+def test_what_the_client_sends_breaks_no_rule_of_ours(name: str):
+    started, wrong = CAPTURED_ONES[name]
     document = captured(name)
     problems = check(document)
-    assert errors(problems) == []
-    assert {problem.rule for problem in problems} == warned
-    assert started_world_size(document) == started
+    assert {problem.rule for problem in problems} == wrong
+    assert errors(problems) == problems
+    assert world(document).started == started
 
 
 def test_four_replicas_that_each_start_four_ranks_are_four_jobs():
     found = {problem.rule: problem for problem in check(foreign())}["world-size"]
     assert "4 jobs of world size 4 that know nothing of each other" in found.found
     assert found.expected == "one job of world size 16"
-    (error,) = errors(check(foreign(), 16))
-    assert error.rule == "world-size"
-    assert errors(check(foreign(), 4)) != []
+    assert "launch vertex --instances 4 --gpus 4 " in found.fix
+    for meant, fix in ((16, "--instances 4 --gpus 4 "), (8, "--instances 4 --gpus 2 ")):
+        (error,) = errors(check(foreign(), meant))
+        assert (error.rule, fix in error.fix) == ("world-size", True)
+    (error,) = errors(check(foreign(), 4))
+    assert "one replica is enough" in error.fix
+
+
+@pytest.mark.parametrize(
+    ("meant", "replicas", "gpus", "line"),
+    [
+        (8, 2, 4, "--instances 2 --gpus 4"),
+        (4, 2, 4, "--instances 2 --gpus 2"),
+        (6, 2, 4, "--instances 2 --gpus 4 --processes 3"),
+        (3, 2, 4, "--instances 1 --gpus 4 --processes 3"),
+        (5, 4, 1, "--instances 5 --gpus 1"),
+        (8, 2, 0, "--instances 2 --gpus 0 --processes 4"),
+    ],
+)
+def test_the_advice_starts_as_many_ranks_as_were_meant(
+    meant: int, replicas: int, gpus: int, line: str
+):
+    assert horovod_line(meant, replicas, gpus) == f"launch vertex {line}"
 
 
 def test_the_callers_world_size_must_agree_with_the_documents_own():
@@ -133,33 +157,32 @@ def test_the_callers_world_size_must_agree_with_the_documents_own():
     assert check(ours(), 8) == []
 
 
-STARTED: list[tuple[list[str], int | None]] = [
-    (["horovodrun", "-np", "4", "python", "train.py"], 4),
-    (["horovodrun", "--num-proc=8", "-H", "a:4,b:4", "python", "train.py", "-np", "2"], 8),
-    (["/usr/bin/mpirun", "--allow-run-as-root", "-n", "2", "python", "t.py"], 2),
-    (["mpirun", "python", "t.py"], None),
-    (["python3.11", "train.py", "--epochs", "3"], 1),
-    (["python", "-m", "trainer.task"], 1),
-    (["python", "-m", "horovod.runner.launch", "-np", "3", "python", "x.py"], 3),
-    (["python", "-m", "torch.distributed.run", "x.py"], None),
-    (["torchrun", "x.py"], None),
-    (["./start.sh"], None),
-    (["bash", "start.sh"], None),
-    (["bash", "-c", "cd /app && exec env A=1 horovodrun -np 4 python t.py"], 4),
-    (["sh", "-ec", "pip install x\npython t.py"], 1),
-    (["sh", "-c", "./start.sh"], None),
-    (["bash", "-c", "horovodrun -np 4 'python"], None),
-    (["bash", "-c"], None),
-    ([], None),
+MEET = "--node_rank=$RANK --master_addr=$MASTER_ADDR --master_port=$MASTER_PORT t.py"
+# A command in each of four replicas with four GPUs: the world size, and words of why.
+REPLICAS: list[tuple[list[str], int | None, str]] = [
+    (["bash", "-c", f"torchrun --nnodes=4 --nproc_per_node=4 {MEET}"], 16, "4 hosts x 4"),
+    (["bash", "-c", f"torchrun --nnodes=$WORLD_SIZE --nproc-per-node=gpu {MEET}"], 16, "4 hosts"),
+    (["horovodrun", "-np", "16", "-H", "a:4,b:4,c:4,d:4", "python", "t.py"], None, "list of hosts"),
+    (["python", "t.py"], None, "TF_CONFIG"),
+    (["bash", "start.sh"], None, "start.sh"),
+    (["torchrun", "t.py"], 1, "4 jobs of world size 1"),
+    (["torchrun", "--nnodes=4", "--nproc_per_node=4", "t.py"], None, "waits for itself"),
 ]
 
 
-@pytest.mark.parametrize(("command", "started"), STARTED, ids=[str(case[0]) for case in STARTED])
-def test_what_one_replica_starts_is_read_from_its_command(command: list[str], started: int | None):
-    document = captured("n1_4xT4")
-    container = {"imageUri": IMAGE, "command": command[:1], "args": command[1:]}
-    put(f"{POOL}.containerSpec", container)(document)
-    assert started_world_size(document) == started
+@pytest.mark.parametrize(("command", "started", "why"), REPLICAS, ids=[str(c[0]) for c in REPLICAS])
+def test_what_the_replicas_start_is_said_with_its_reason(
+    command: list[str], started: int | None, why: str
+):
+    document = foreign()
+    both("containerSpec", {"imageUri": IMAGE, "command": command[:1], "args": command[1:]})(
+        document
+    )
+    found = world(document)
+    assert (found.started, why in found.because) == (started, True)
+    broken = [problem for problem in check(document) if problem.rule == "world-size"]
+    assert bool(errors(broken)) == ("jobs of" in why or "waits" in why)
+    assert len(broken) == bool(broken)
 
 
 def test_a_start_that_cannot_be_read_is_unknown_where_a_world_size_is_meant():
@@ -170,7 +193,7 @@ def test_a_start_that_cannot_be_read_is_unknown_where_a_world_size_is_meant():
     assert (found.severity, found.expected) == ("unknown", "world size 4")
 
 
-def test_a_python_package_is_one_rank_a_replica():
+def test_what_packages_on_several_replicas_start_cannot_be_told():
     document = captured("chief_3workers")
     package = {
         "executorImageUri": "us-docker.pkg.dev/vertex-ai/training/tf-gpu.2-12.py310:latest",
@@ -180,10 +203,11 @@ def test_a_python_package_is_one_rank_a_replica():
     for pool in document["jobSpec"]["workerPoolSpecs"]:
         del pool["containerSpec"]
         pool["pythonPackageSpec"] = package
-    assert started_world_size(document) == 1
-    found = {problem.rule: problem for problem in check(document)}["world-size"]
-    assert "python -m trainer.task on each of 4 replicas" in found.found
-    assert "one job of world size 16" in found.expected
+    assert world(document).started is None
+    assert "python -m trainer.task on each of 4 replicas" in world(document).because
+    assert check(document) == []
+    (found,) = check(document, 16)
+    assert (found.rule, found.severity) == ("world-size", "unknown")
 
 
 def test_all_problems_are_told_at_once():
@@ -196,7 +220,7 @@ def test_all_problems_are_told_at_once():
     assert {_at(case[4]) for case in chosen} <= found
 
 
-def test_a_rule_about_our_own_way_is_a_warning_in_a_document_that_is_not_ours():
+def test_a_rule_about_our_own_way_is_none_in_a_document_that_is_not_ours():
     document = ours()
     for pool in document["jobSpec"]["workerPoolSpecs"]:
         container = pool["containerSpec"]
@@ -204,8 +228,7 @@ def test_a_rule_about_our_own_way_is_a_warning_in_a_document_that_is_not_ours():
             item for item in container["env"] if not item["name"].startswith("LAUNCH_")
         ]
         container["command"] = ["python3", "-c", "print(1)"]
-    assert errors(check(document)) == []
-    assert "start-agent" in {problem.rule for problem in check(document)}
+    assert check(document) == []
 
 
 def test_a_flagged_value_may_be_let_pass_by_name():
@@ -253,7 +276,7 @@ def test_the_content_of_a_gcloud_config_is_wrapped():
     assert job["jobSpec"] == as_custom_job(request)["jobSpec"]
     machine_spec = job["jobSpec"]["workerPoolSpecs"][0]["machineSpec"]
     assert machine_spec["acceleratorType"] == "NVIDIA_TESLA_T4"
-    assert errors(check(job)) == []
+    assert {problem.rule for problem in check(job)} == {"world-size"}
     assert request == before
 
 
@@ -287,9 +310,53 @@ def test_the_names_of_the_python_client_are_read_as_the_service_reads_them(name:
     assert through_the_client(json.dumps(spelt)) == through_the_client(json.dumps(captured(name)))
     first, *others = check_as_given(spelt)
     assert (first.path, first.severity) == ("$.display_name", "warning")
-    assert others == check(captured(name))
+    theirs = check(captured(name))
+    assert [one.rule for one in others] == [one.rule for one in theirs]
+    assert all("jobSpec" not in one.path and "Spec" not in one.path for one in others)
     bare, *_ = check_as_given(spelt["job_spec"])
     assert (bare.path, bare.rule) == ("$.worker_pool_specs", "python-names")
+
+
+def test_paths_are_spelt_as_in_the_document():
+    pool = {
+        "machine_spec": {"machine_type": "g2-standard-12", "accelerator_type": "NVIDIA_TESLA_L4"},
+        "replica_count": 0,
+    }
+    found = errors(check_as_given({"worker_pool_specs": pool}))
+    assert {problem.path for problem in found} == {
+        "$.worker_pool_specs",
+        "$.worker_pool_specs.replica_count",
+        "$.worker_pool_specs.machine_spec.accelerator_type",
+    }
+    assert "did you mean NVIDIA_L4?" in {problem.fix for problem in found}
+
+
+def test_gclouds_file_may_have_one_entry_for_a_list():
+    package = {
+        "executorImageUri": f"{IMAGE}",
+        "packageUris": "gs://b/t.tar.gz",
+        "pythonModule": "t",
+    }
+    pool = {"machineSpec": {"machineType": "n1-standard-4"}, "pythonPackageSpec": package}
+    assert check_as_given({"workerPoolSpecs": pool}) == []
+    job = as_custom_job({"workerPoolSpecs": pool})
+    assert world(job).started == 1
+    assert job["jobSpec"]["workerPoolSpecs"][0]["pythonPackageSpec"]["packageUris"] == [
+        "gs://b/t.tar.gz"
+    ]
+    # The API itself has no such form.
+    assert errors(check_as_given({"displayName": "x", "jobSpec": {"workerPoolSpecs": pool}}))
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [{"machineType": "n1-standard-4"}, {"machineType": "ct5lp-hightpu-4t", "tpuTopology": "2x2"}],
+)
+def test_of_one_replica_without_horovod_there_is_nothing_to_say(machine: Document):
+    container = {"imageUri": IMAGE, "command": ["python", "train.py"]}
+    pool = {"machineSpec": machine, "replicaCount": 1, "containerSpec": container}
+    found = check_as_given({"workerPoolSpecs": [pool]})
+    assert [problem.rule for problem in found if problem.rule != "machine-unknown"] == []
 
 
 def test_a_key_in_both_spellings_is_an_error_as_in_the_service():
@@ -361,7 +428,7 @@ def test_no_malformed_document_makes_a_rule_fail(
     put(path, value)(document)
     check(document, 8)
     check_as_given(document, 8)
-    started_world_size(as_custom_job(document))
+    world(as_custom_job(document))
     check_location(document, "us-central1")
 
 

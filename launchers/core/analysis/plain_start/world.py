@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from launchers.core.analysis.plain_start.model import Start
-from launchers.core.planning.plan import counted
+from launchers.core.planning.plan import counted, spread
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _meeting(working: Sequence[Hosts], copies: int, unit: str) -> World:
         never = f"{first.text}: {meant} are waited for, and {copies} of this job start it"
         return World(None, never, never=never)
     if least < most:
-        each = f" x {_processes(first.each)}" if first.each else ""
+        each = f" x {counted(first.each, 'process')}" if first.each else ""
         return World(None, f"{first.text} begins with {least} to {copies} hosts{each}")
     twice = _node_twice(working, unit)
     if twice:
@@ -135,12 +135,8 @@ def _meeting(working: Sequence[Hosts], copies: int, unit: str) -> World:
         return World(None, next(one.start.unknown for one in working if one.start.unknown))
     total = sum((one.start.each or 0) * (one.count or 0) for one in working)
     same = len(set(sizes)) == 1
-    each = f" x {_processes(sizes[0] or 0)}" if same else ""
-    return World(total, f"{first.launcher} over {copies} hosts{each}", spans=True)
-
-
-def _processes(number: int) -> str:
-    return f"{number} process" if number == 1 else f"{number} processes"
+    where = spread(copies, sizes[0] or 0) if same else counted(copies, "host")
+    return World(total, f"{first.launcher} over {where}", spans=True)
 
 
 def _node_twice(working: Sequence[Hosts], unit: str) -> str:

@@ -1,0 +1,110 @@
+"""What the replicas of a CustomJob start: each by its command, and all of them together.
+
+Source: Vertex AI's page on distributed training: a job of several replicas gets TF_CONFIG, and
+MASTER_ADDR, RANK and WORLD_SIZE, which counts replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from launchers.core.analysis.plain_start.start import Start, launched_words, read_start
+from launchers.core.analysis.plain_start.world import Hosts, World, world_of
+from launchers.core.model.document import whole_number
+from launchers.core.planning.plan import counted
+from launchers.vertex.document import words_of
+from launchers.vertex.rules.image import is_reduction_server
+from launchers.vertex.rules.pools import (
+    PROCESSES,
+    WORLD_SIZE,
+    Pool,
+    pools,
+    rank_pools,
+    rank_replicas,
+)
+from launchers.vertex.rules.start import starts_agent
+
+_TOLD = "the service tells them of each other by TF_CONFIG"
+# Launchers whose ranks are Horovod's, or may be.
+HOROVODS = ("horovodrun", "mpirun")
+
+
+def world(document: object) -> World:
+    """What all replicas of the job start together."""
+    found = rank_pools(document)
+    if not found:
+        return World(None, "there is no pool that runs anything")
+    if all(starts_agent(pool) for pool in found):
+        replicas, ranks = rank_replicas(document), number(found[0], PROCESSES)
+        if replicas is None or ranks is None:
+            return World(None, "the number of replicas or of processes on each is not said")
+        because = f"our agent on {counted(replicas, 'replica')} x {counted(ranks, 'process')}"
+        return World(replicas * ranks, because, spans=replicas > 1)
+    return world_of(
+        [Hosts(start, pool.replicas, pool.gpus) for pool, start in starts(document)],
+        "replica",
+        _TOLD,
+    )
+
+
+def starts(document: object) -> list[tuple[Pool, Start]]:
+    """Each pool that takes part, with what a replica of it starts. A pool beside the ranks, of
+    parameter servers or evaluators, takes part where a launcher starts it."""
+    return list(_starts(document))
+
+
+def start_of(pool: Pool, replicas: int = 1) -> Start:
+    """What one replica of a pool starts by its command.
+
+    Args:
+        replicas: Of the whole job, as the service tells them by WORLD_SIZE.
+    """
+    if "pythonPackageSpec" in pool.spec and "containerSpec" not in pool.spec:
+        module = pool.task.get("pythonModule")
+        if not isinstance(module, str):
+            return Start(unknown="a Python package without a module")
+        return Start(text=f"python -m {module}"[:60], each=1)
+    if not pool.words("command"):
+        # The arguments alone stand behind it.
+        return Start(unknown="the image's own entry point may start anything")
+    variables = {"WORLD_SIZE": str(replicas)} if replicas > 1 else {}
+    variables |= {name: value for name, value in pool.environment if "$(" not in value}
+    return read_start(pool.words("command", "args"), pool.gpus, variables)
+
+
+def meant_for_horovod(pool: Pool) -> bool:
+    """Whether the pool's command starts Horovod's own launcher."""
+    return start_of(pool).launcher == "horovodrun"
+
+
+def program_of(document: object) -> tuple[str, ...]:
+    """What each rank runs, a Python file or ``-m`` and a module, with its arguments: by our agent,
+    or by a launcher of Horovod or MPI. Empty for anything else."""
+    found = rank_pools(document)
+    if not found:
+        return ()
+    if starts_agent(found[0]):
+        return tuple(words_of(found[0].words("args")))
+    if start_of(found[0]).launcher not in HOROVODS:
+        return ()
+    return tuple(launched_words(found[0].words("command", "args"))[1:])
+
+
+def carried_world_size(document: object) -> int | None:
+    """LAUNCH_WORLD_SIZE of the first pool; None where it is missing or no number."""
+    found = rank_pools(document)
+    return number(found[0], WORLD_SIZE) if found else None
+
+
+def number(pool: Pool, name: str) -> int | None:
+    """A variable of the pool that is a whole number; None for anything else."""
+    return whole_number(dict(pool.environment).get(name))
+
+
+def _starts(document: object) -> Iterator[tuple[Pool, Start]]:
+    replicas = rank_replicas(document) or 1
+    for pool in pools(document):
+        start = start_of(pool, replicas)
+        beside = start.launcher and not is_reduction_server(pool)
+        if pool.holds_ranks or beside:
+            yield pool, start
