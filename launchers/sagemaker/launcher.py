@@ -71,7 +71,11 @@ class SageMakerDefiner(Definer):
 
     def check(self, definition: JobDefinition) -> list[Problem]:
         """See :mod:`launchers.sagemaker.rules.document`."""
-        return check(definition.document, allowed_values=frozenset(definition.allowed))
+        problems = check(definition.document, allowed_values=frozenset(definition.allowed))
+        if any(one.path == "the region" for one in definition.placeholders):
+            # An assumed region is nothing that the image or the role must agree with.
+            return [one for one in problems if one.rule not in ("image-other-region",)]
+        return problems
 
 
 class SageMakerReader(Reader):

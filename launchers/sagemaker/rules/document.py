@@ -13,8 +13,10 @@ from launchers.core.credentials.search import problems_in_environment
 from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
 from launchers.sagemaker.rules import service_model
+from launchers.sagemaker.rules.data import check_data
 from launchers.sagemaker.rules.fields import check_fields
 from launchers.sagemaker.rules.machines import check_machines
+from launchers.sagemaker.rules.places import check_places
 from launchers.sagemaker.rules.start import check_start
 from launchers.sagemaker.rules.world_size import check_world_size
 from launchers.sagemaker.starts.read import start_of
@@ -34,6 +36,10 @@ KNOCK_ON_ERRORS = {
     "ranks-above-gpus": r"processes_per_host",
     "image-twice": r"TrainingImage",
     "image-region": r"TrainingImage",
+    "image-horovod": r"TrainingImage",
+    "image-cuda": r"TrainingImage",
+    "image-unfit": r"TrainingImage",
+    "image-python": r"TrainingImage",
     "isolation": r"EnableNetworkIsolation",
     "argument-reserved": _ARGUMENTS,
     "credential": _ARGUMENTS,
@@ -60,6 +66,8 @@ def check(
     """
     problems = service_model.MODEL.check(document)
     problems += check_fields(document)
+    problems += check_data(document)
+    problems += check_places(document)
     start, ours = start_of(document), is_ours(document)
     problems += check_machines(document, start, ours)
     problems += check_world_size(document, start, world_size, ours)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from launchers.core.model.document import at, mapping
-from launchers.core.model.problems import Problem
+from launchers.core.model.problems import Problem, Severity
 from launchers.core.planning.plan import counted
 from launchers.sagemaker.catalogue import RULES
-from launchers.sagemaker.document import instance_types, uses_mpi
+from launchers.sagemaker.document import MPI_OPTIONS, hyperparameter, instance_types, uses_mpi
 from launchers.sagemaker.starts.start import Start
 from launchers.sagemaker.tables import images, machines
 
@@ -23,7 +25,9 @@ def check_machines(document: object, start: Start, ours: bool) -> list[Problem]:
     """
     found = [machines.machine(name) for name in dict.fromkeys(instance_types(document))]
     known = [machine for machine in found if machine is not None]
-    problems = [] if start.way in ("plain", *_ONE_A_HOST) else _ranks(start)
+    problems = []
+    if start.way not in ("plain", *_ONE_A_HOST):
+        problems = _ranks(start) + _visible(document, start)
     for machine in known:
         problems += _volume_key(document, machine)
     return problems + _image(document, known, ours)
@@ -48,6 +52,30 @@ def _ranks(start: Start) -> list[Problem]:
             fix = f"{counted(gpus - ranks, 'GPU')} of each host stay idle, and are paid for"
             problems.append(RULES["ranks-below-gpus"].at(path, found, f"{gpus}", fix))
     return problems
+
+
+def _visible(document: object, start: Start) -> list[Problem]:
+    """CUDA_VISIBLE_DEVICES that shows a host's ranks fewer GPUs than they are."""
+    listed, path = at(document, "Environment", _VISIBLE), f"$.Environment.{_VISIBLE}"
+    options = hyperparameter(document, MPI_OPTIONS)
+    given = re.search(
+        rf"(?:^|\s)-x\s+{_VISIBLE}=(\S*)", options if isinstance(options, str) else ""
+    )
+    if given and start.way == "mpi":
+        listed, path = given[1], f"$.HyperParameters.{MPI_OPTIONS}"
+    if not isinstance(listed, str) or not re.fullmatch(r"-?\d*(,-?\d+)*", listed):
+        return []
+    shown = listed.partition("-1")[0].strip(",")
+    count = shown.count(",") + 1 if shown else 0
+    ranks = max((ranks for group, ranks in start.placed if group.gpus), default=0)
+    if ranks < 2 or count >= ranks:
+        return []
+    severity: Severity = "error" if count else "warning"
+    found = f"{listed or 'empty'}: {counted(count, 'GPU')} for {counted(ranks, 'rank')} of a host"
+    return [RULES["visible-devices"].at(path, found, severity=severity)]
+
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _volume_key(document: object, machine: machines.Machine) -> list[Problem]:
