@@ -132,3 +132,28 @@ def test_fewer_gpus_than_ranks_is_a_failure_before_the_script(make_job: MakeJob)
     assert job.run() == [1]
     assert "1 GPU in CUDA_VISIBLE_DEVICES=4" in job.failure()["reason"]
     assert not job.said(r"host-1/1\] the script ran")
+
+
+def test_a_secret_is_masked_in_lines_and_logs_whatever_writes_it(make_job: MakeJob) -> None:
+    value = "swordfish-9-swordfish"
+    job = make_job(hosts=1)
+    logs = job.folder / "logs"
+    job.script(
+        INIT
+        + """
+import subprocess
+key = os.environ["KEY"]
+os.write(1, key[:9].encode()); os.write(1, key[9:].encode() + b" raw\\n")
+subprocess.run(["sh", "-c", "echo $KEY child"], check=True)
+print(key, "python", flush=True)
+sys.exit(f"the key {key} is wrong")
+"""
+    )
+    secret = {"LAUNCH_SECRETS": '{"KEY": "env:GIVEN"}', "GIVEN": value}
+    assert job.run(LAUNCH_LOG_DIR=str(logs), **secret) == [1]
+    assert not job.said(value)
+    for writer in ("raw", "child", "python"):
+        assert job.said(rf"\] \*\*\* {writer}$")
+    log = logs / "rank-0.log"
+    assert value.encode() not in log.read_bytes()
+    assert log.stat().st_mode & 0o777 == 0o600

@@ -43,7 +43,7 @@ def requirements_file(entrypoints: str, cluster: Cluster) -> str:
 
 def _try_log(path: str) -> None:
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644))
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     except OSError as error:
         raise env.SettingError(f"LAUNCH_LOG_DIR: cannot write {path}: {error.strerror}") from None

@@ -19,6 +19,7 @@ from typing import Any, Callable
 from launch_runtime import lines
 from launch_runtime.host.console import Console
 from launch_runtime.host.line_splitter import LineSplitter
+from launch_runtime.masking import Masker
 
 _LONGEST_EVENT = 1 << 20  # bytes; what has no end by then is none
 
@@ -59,12 +60,13 @@ class RankOutput(threading.Thread):
         os.set_blocking(status, False)
         self._status_lock, self._log_lock = threading.Lock(), threading.RLock()
         self._splitter = LineSplitter(now=time.monotonic())
+        self._masker: Masker | None = None  # where the rank has secrets
         self._status_rest = b""
         self._stamp = stamp
         self.proof = ""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._log_path = log_path
-        self._log: int | None = os.open(log_path, flags, 0o644) if log_path else None
+        self._log: int | None = os.open(log_path, flags, 0o600) if log_path else None
 
     def run(self) -> None:
         """Blocks until the rank and everything that inherited its output has ended."""
@@ -78,10 +80,11 @@ class RankOutput(threading.Thread):
             if not self.read_status() and self._status in ready:
                 poll.unregister(self._status)
             if data:
-                self._keep(data)
-                self._forward(self._splitter.feed(data, time.monotonic()))
+                self._show(self._masker.feed(data) if self._masker else data)
             elif data is not None:
                 break
+        if self._masker:
+            self._show(self._masker.flush())
         self._forward(self._splitter.flush())
         with self._status_lock:
             os.close(self._output)
@@ -124,11 +127,21 @@ class RankOutput(threading.Thread):
         if event["event"] == "line":
             self._say(event["text"])
             return
+        if event["event"] == "secrets":
+            values = [str(value) for value in event["values"]]
+            self._masker = self._masker or Masker(())
+            self._masker.add(values)
+            return
         if event["event"] == "proof":
             self.prove(str(event["text"]))
         if event["event"] == "failing":
             self._console.hold()
         self._on_event(self._rank, event)
+
+    def _show(self, data: bytes) -> None:
+        if data:
+            self._keep(data)
+            self._forward(self._splitter.feed(data, time.monotonic()))
 
     def _say(self, text: str) -> None:
         line = text.encode("utf-8", "replace")

@@ -9,7 +9,7 @@ import threading
 from typing import Sequence
 
 from launch_runtime import environment as env
-from launch_runtime import failures, lines, stamps, state_file
+from launch_runtime import failures, lines, masking, stamps, state_file
 from launch_runtime.rank import (
     child,
     exit_hook,
@@ -18,6 +18,7 @@ from launch_runtime.rank import (
     init_check,
     keras_choice,
     lifeline,
+    masked_output,
     secret_values,
     tracebacks,
     training_watch,
@@ -79,7 +80,7 @@ class Guard:
             os.environ.setdefault("HOROVOD_CPU_OPERATIONS", "mpi")
         # Secrets that the job definition names are resolved here, once the rank is known to be
         # right and before anything of the user's runs.
-        secret_values.take_in(os.environ)
+        _take_secrets_in(reporter)
         given = init_check.Given(self._promise, place, init_check.variables(os.environ), self._pid)
         evidence = training_watch.is_wanted(os.environ, self._promise.size)
         self._training = TrainingWatch(reporter, evidence, self._pid)
@@ -137,6 +138,7 @@ class Guard:
         if self._code:
             return
         if self._refuses():
+            masked_output.settle()
             exit_hook.at_once(1)
         self._training.finish()
         if not self._reporter.initialised:
@@ -148,8 +150,10 @@ class Guard:
             self._training.finish(status)
         elif status == 0:
             if self._refuses():
-                return 1
-            self._training.finish()
+                status = 1
+            else:
+                self._training.finish()
+        masked_output.settle()
         return status
 
     def _refuses(self) -> bool:
@@ -175,6 +179,24 @@ class Guard:
                     f"{self._promise.size} independent copies run"
                 )
             )
+
+
+def _take_secrets_in(reporter: Reporter) -> None:
+    """The secrets' values into the environment, and out of all that the rank writes."""
+    taken = secret_values.take_in(os.environ)
+    if taken.parts and not reporter.secrets(taken.parts):
+        try:
+            masked_output.start(taken.parts)
+        except OSError as error:
+            found = f"masking cannot start: {error.strerror}"
+            raise RefusalError("secrets masked in the output", found) from None
+    for name in taken.unmasked:
+        reporter.line(
+            lines.warning(
+                f"the value of the secret {name} has fewer than {masking.SHORTEST} characters a "
+                "line, and is not masked where it is printed"
+            )
+        )
 
 
 def _reporter() -> Reporter:

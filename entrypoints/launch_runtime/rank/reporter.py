@@ -66,6 +66,10 @@ class Reporter:
         """Whether ``hvd.init()`` has returned in this process or another one of the rank."""
         return self._initialised or state_file.holds(self.state_path, state_file.INITIALISED)
 
+    def secrets(self, parts: Sequence[str]) -> bool:
+        """Tells an agent what to mask, before anything is printed; False where none is told."""
+        return all(self._tell(event="secrets", values=[part]) for part in parts)
+
     def note_initialised(self) -> None:
         """Remembers that ``hvd.init()`` returned with the right size."""
         if not self._initialised:

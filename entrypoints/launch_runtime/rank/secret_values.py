@@ -1,35 +1,44 @@
 """The rank's secrets: their values into its environment, and out of what it prints.
 
 The job definition carries references alone (LAUNCH_SECRETS, a JSON object of variable to
-reference). What goes through ``sys.stdout`` and ``sys.stderr``, and what the guard itself says, is
-masked; what C code or another process of the script writes by itself is not.
+reference). All that the rank's processes write is masked where it is read
+(:mod:`launch_runtime.rank.masked_output`); what the guard says of itself is masked here.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from typing import Any, MutableMapping
+from typing import MutableMapping, NamedTuple, Sequence
 
+from launch_runtime import masking
 from launch_runtime.rank.refusal import RefusalError
 
 VARIABLE = "LAUNCH_SECRETS"
-MASK = "***"
-# A shorter one stands everywhere in ordinary text.
-_SHORTEST = 4
 
 _hidden: list[str] = []
 
 
-def take_in(environment: MutableMapping[str, str]) -> None:
-    """Resolve the references of LAUNCH_SECRETS, put the values into ``environment``, and mask them
-    from now on. Does nothing where none is named; may block on the network.
+class Taken(NamedTuple):
+    """What was taken in.
+
+    Attributes:
+        parts: What is masked, from :func:`launch_runtime.masking.parts`.
+        unmasked: Names of the secrets that are too short for it.
+    """
+
+    parts: Sequence[str] = ()
+    unmasked: Sequence[str] = ()
+
+
+def take_in(environment: MutableMapping[str, str]) -> Taken:
+    """Resolve the references of LAUNCH_SECRETS, and put the values into ``environment``. Does
+    nothing where none is named; may block on the network.
 
     Raises:
         RefusalError: A reference gave no value.
     """
     if not environment.get(VARIABLE):
-        return
+        return Taken()
     import secret_references
 
     try:
@@ -45,43 +54,15 @@ def take_in(environment: MutableMapping[str, str]) -> None:
             error.fix,
         ) from None
     environment.update(values)
-    hide(values.values())
-
-
-def hide(values: Any) -> None:
-    """Mask ``values`` in all that is printed from now on."""
-    for value in values:
-        # A value of several lines is printed line by line.
-        _hidden.extend(part for part in value.splitlines() if len(part) >= _SHORTEST)
+    parts = {name: masking.parts(value) for name, value in values.items()}
     # A value that holds another one goes first.
-    _hidden.sort(key=len, reverse=True)
-    if _hidden:
-        sys.stdout, sys.stderr = _Masked(sys.stdout), _Masked(sys.stderr)
+    found = sorted({part for some in parts.values() for part in some}, key=len, reverse=True)
+    _hidden[:] = found
+    return Taken(found, [name for name, some in parts.items() if values[name] and not some])
 
 
 def mask(text: str) -> str:
     """``text`` without the values."""
-    for value in _hidden:
-        text = text.replace(value, MASK)
+    for part in _hidden:
+        text = text.replace(part, masking.MASK.decode())
     return text
-
-
-class _Masked:
-    """A text stream that masks what is written to it; else the stream itself."""
-
-    def __init__(self, stream: Any):
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        self._stream.write(mask(text))
-        return len(text)
-
-    def writelines(self, parts: Any) -> None:
-        for part in parts:
-            self.write(part)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def __iter__(self) -> Any:
-        return iter(self._stream)
