@@ -193,8 +193,9 @@ class Reader(ABC):
     # What such a document is called.
     document_title: ClassVar[str]
     # Rule -> the places in a document that it depends on besides the one that it names, as
-    # ``$.ResourceConfig.InstanceCount`` with ``[*]`` for any index; under :data:`SIZE` those that
-    # the world size follows from. Where one of them is not known here, the rule says nothing.
+    # ``$.ResourceConfig.InstanceCount`` with ``[*]`` for any index and ``.**`` at the end for all
+    # that lies below; under :data:`SIZE` those that the world size follows from. Where one of them
+    # is not known here, the rule says nothing.
     depends_on: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     @property

@@ -102,9 +102,10 @@ class SageMakerReader(Reader):
         start = start_of(document)
         carried = whole_number(at(document, "Environment", "LAUNCH_WORLD_SIZE"))
         script = hyperparameter(document, LAUNCH_SCRIPT)
+        name = document.get("TrainingJobName")
         definition = JobDefinition(
             provider="sagemaker",
-            name=str(document.get("TrainingJobName", "job")),
+            name=name if isinstance(name, str) else "job",
             world_size=carried or world_size or start.ranks or int(bool(start.once)),
             text=document_text(document),
             document=document,

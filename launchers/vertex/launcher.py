@@ -98,9 +98,10 @@ class VertexReader(Reader):
 
         job = rules.as_custom_job(document)
         world, carried = rules.world(job), rules.carried_world_size(job)
+        name = job.get("displayName")
         definition = JobDefinition(
             provider="vertex",
-            name=str(job.get("displayName") or "job"),
+            name=name if isinstance(name, str) and name else "job",
             world_size=carried or world_size or world.started or 0,
             text=document_text(job),
             document=job,

@@ -58,20 +58,26 @@ def _open(problem: Problem, unknowns: Unknowns, depends_on: Mapping[str, Sequenc
 
 
 def _reached(unknowns: Unknowns, places: Iterable[str]) -> Steps | None:
-    """The first unknown that stands at one of ``places`` or above it."""
-    wanted = [steps_of(one.replace("[*]", "[0]"))[0] for one in places]
+    """The first unknown that stands at one of ``places``, above it, or below one that ends in
+    ``.**``."""
+    wanted = [
+        (_steps(one.removesuffix(_BELOW).replace("[*]", "[0]")), one.endswith(_BELOW))
+        for one in places
+    ]
     for at in unknowns:
         # Any index, any spelling of a key: the clients' own differ from the services'.
-        folded = tuple(0 if isinstance(step, int) else _folded(step) for step in at)
-        for steps in wanted:
-            if (
-                tuple(step if isinstance(step, int) else _folded(step) for step in steps)[
-                    : len(folded)
-                ]
-                == folded
-            ):
+        steps = tuple(0 if isinstance(step, int) else _folded(step) for step in at)
+        for place, below in wanted:
+            if place[: len(steps)] == steps or (below and steps[: len(place)] == place):
                 return at
     return None
+
+
+_BELOW = ".**"
+
+
+def _steps(place: str) -> Steps:
+    return tuple(step if isinstance(step, int) else _folded(step) for step in steps_of(place)[0])
 
 
 def _folded(key: object) -> str:

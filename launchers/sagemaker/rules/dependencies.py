@@ -60,6 +60,7 @@ DEPENDS_ON: Mapping[str, Sequence[str]] = {
     "image-cuda": _TYPES,
     "image-horovod": _RANKS,
     "start-environment": (*_RANKS, "$.HyperParameters.sagemaker_mpi_custom_mpi_options"),
-    "start-guard": ("$.HyperParameters.sagemaker_program",),
+    "start-guard": ("$.HyperParameters.sagemaker_program", "$.InputDataConfig[*].ChannelName"),
+    "env-reserved": ("$.Environment",),
     "program-missing": ("$.HyperParameters.sagemaker_program",),
 }
