@@ -327,7 +327,7 @@ def test_check_says_how_many_ranks_start_and_why(launch: Launch):
     ("text", "part"),
     [
         ("", "nothing"),
-        ("[]", "list"),
+        ("[]", "nothing"),
         ("{", "valid JSON"),
         ("a: [", "valid YAML"),
         ('{"A": 1, "A": 2}', "the same key twice"),

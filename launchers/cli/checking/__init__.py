@@ -1,0 +1,1 @@
+"""`launch check`: which files, what is found in each, and what of that is ignored."""

@@ -1,0 +1,52 @@
+"""One run of `launch check`: all files, the ignore file, and the report's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from launchers.cli.checking.document import check_file
+from launchers.cli.checking.files import files_of
+from launchers.cli.checking.findings import Check, Checked, Finding
+from launchers.cli.checking.ignores import ignores
+from launchers.core.paths import writing
+
+
+def check(
+    words: Sequence[str],
+    job: str = "",
+    world_size: int | None = None,
+    source: str | None = None,
+    strategy: str | None = None,
+    strict: bool = False,
+    ignore_file: str | None = None,
+) -> Check:
+    """What is wrong in the files that ``words`` name. One that cannot be read is a part like the
+    others, and hides none of them.
+
+    Args:
+        job, world_size, source, strategy: As :func:`check_file` has them, for every file.
+
+    Raises:
+        LaunchError: ``source`` is neither a folder nor a tar, ``ignore_file`` cannot be read.
+    """
+    ignored = ignores(ignore_file)
+    files, wrong = files_of(words)
+    parts = [Checked(word, (Finding(problem, word),)) for word, problem in wrong]
+    for file in files:
+        parts += check_file(file, job, world_size, source, strategy)
+    if ignored is not None:
+        parts = [ignored.applied(part) for part in parts]
+        told = ignored.told(files)
+        parts += [told] if told else []
+    return Check(parts, strict)
+
+
+def write(file: str, text: str) -> None:
+    """The report's text into ``file``, over what is there.
+
+    Raises:
+        LaunchError: It cannot be written.
+    """
+    with writing(file):
+        Path(file).write_text(text, encoding="utf-8")
