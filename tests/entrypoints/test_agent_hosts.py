@@ -293,10 +293,11 @@ def test_a_rank_that_fails_behind_a_cut_ends_its_host_without_the_first(make_job
 
 
 def test_a_port_that_is_taken_is_one_line_and_code_2(make_job: MakeJob) -> None:
-    job = make_job(hosts=1)
+    job = make_job(hosts=2)
     job.script("print('the script ran')")
     with socket.create_server(("127.0.0.1", job.port)):
-        assert job.run() == [2]
+        job.start(0)
+        assert job.wait() == [2]
     taken = f"port {job.port} of 127.0.0.1 cannot be used for the rendezvous"
     assert job.lines() == [f"[host-1/agent] launch: {taken}: another process listens on it"]
 

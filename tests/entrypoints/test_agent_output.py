@@ -93,7 +93,9 @@ def test_a_ranks_environment_has_its_place_and_nothing_of_ours_that_it_could_bre
         INIT
         + """
 place = {name: value for name, value in os.environ.items() if name.startswith("HOROVOD_")}
+address, port = (place.pop("HOROVOD_GLOO_RENDEZVOUS_" + name) for name in ("ADDR", "PORT"))
 if rank == 3: print("PLACE", sorted(place.items()))
+if rank == 3: print("MEETING", address.replace(port, "PORT"))
 print("FD", [n for n in os.environ if n.endswith("_FD")], "stdin", sys.stdin.read() == "")
 """
     )
@@ -101,12 +103,12 @@ print("FD", [n for n in os.environ if n.endswith("_FD")], "stdin", sys.stdin.rea
     expected = {
         "HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo", "HOROVOD_CROSS_RANK": "1",
         "HOROVOD_CROSS_SIZE": "2", "HOROVOD_GLOO_IFACE": "lo",
-        "HOROVOD_GLOO_RENDEZVOUS_ADDR": "127.0.0.1",
-        "HOROVOD_GLOO_RENDEZVOUS_PORT": str(job.port), "HOROVOD_HOSTNAME": "host-2",
+        "HOROVOD_HOSTNAME": "host-2",
         "HOROVOD_LOCAL_RANK": "1", "HOROVOD_LOCAL_SIZE": "2", "HOROVOD_RANK": "3",
         "HOROVOD_SIZE": "4",
     }  # fmt: skip
     assert job.said("PLACE")[0].partition("PLACE ")[2] == str(sorted(expected.items()))
+    assert job.said(r"MEETING 127\.0\.0\.1:PORT/[0-9a-f]{32}$")
     assert len(job.said(r"FD \[\] stdin True")) == 4
 
 

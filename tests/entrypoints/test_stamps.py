@@ -9,6 +9,7 @@ from launch_runtime import horovod_names, lines, stamps
 from launch_runtime.failures import ENDING, Failure
 from launch_runtime.host import rank_environment
 from launch_runtime.host.cluster import Cluster, Host
+from launch_runtime.host.peers.ranks_door import Meeting
 from launch_runtime.host.settings import read
 
 NONCE = "00112233445566778899aabbccddeeff"
@@ -32,8 +33,7 @@ def test_whoever_takes_the_stamp_leaves_no_nonce() -> None:
 def test_a_rank_of_an_agent_finds_no_nonce() -> None:
     cluster = Cluster([Host("host-1", "127.0.0.1"), Host("host-2", "127.0.0.1")], 0, 1, False)
     settings = read(TOLD, managed=False)
-    assert settings.stamp == stamps.of(NONCE)
-    built = rank_environment.build(TOLD, cluster, settings, 1, 0)
+    built = rank_environment.build(TOLD, cluster, settings, Meeting("127.0.0.1:1/word", 1), 0)
     assert stamps.NONCE not in built
     assert NONCE not in "".join(built.values())
     assert set(horovod_names.ALL) - set(built) <= {horovod_names.INTERFACE}

@@ -18,6 +18,7 @@ from launch_runtime.host.console import Console
 from launch_runtime.host.inbox import Inbox
 from launch_runtime.host.job import Job
 from launch_runtime.host.local_ranks import LocalRanks
+from launch_runtime.host.peers.signatures import Key
 from launch_runtime.host.requirements import Requirements
 from launch_runtime.host.settings import ABORT_GRACE_SECONDS, Settings
 
@@ -38,19 +39,20 @@ class HostAgent:
         cluster: The hosts.
         settings: This host's.
         console: Where lines go.
+        key: The job's, for speaking with the other hosts.
 
     Raises:
         PortError: This is the first host, and the rendezvous' port cannot be had.
     """
 
-    def __init__(self, cluster: Cluster, settings: Settings, console: Console):
+    def __init__(self, cluster: Cluster, settings: Settings, console: Console, key: Key):
         self._cluster, self._settings, self._console = cluster, settings, console
         self._inbox = Inbox()
         self._ranks: LocalRanks | None = None
         self._requirements: Requirements | None = None
         self._stops = 0
         self._trouble = ""  # with this machine's name, which makes Horovod's start crash
-        self._job = Job(cluster, settings, self._say, lambda: self._inbox.put("look"))
+        self._job = Job(cluster, settings, key, self._say, lambda: self._inbox.put("look"))
 
     def run(self, command: Sequence[str], source: str, requirements: str = "") -> int:
         """From the first report to the last; blocks as long as the job lives.
@@ -76,7 +78,7 @@ class HostAgent:
             self._job.tell(began=True)
             self._check_own_name()
             packages = self._requirements.folder if self._requirements else ""
-            self._claim(self._ranks.start(command, source, self._job.port, packages))
+            self._claim(self._ranks.start(command, source, self._job.meeting, packages))
             verdict = self._watch(self._ranks)
         return self._leave(verdict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import uuid
 from typing import Any, Callable
@@ -10,8 +11,13 @@ from launch_runtime.failures import Failure
 from launch_runtime.host import network
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.coordinator import Coordinator
-from launch_runtime.host.membership import Membership, over_http
-from launch_runtime.host.rendezvous import PortError, Rendezvous
+from launch_runtime.host.membership import Membership
+from launch_runtime.host.peers.door import PortError
+from launch_runtime.host.peers.first_host import FirstHost
+from launch_runtime.host.peers.keys import Keys
+from launch_runtime.host.peers.ranks_door import RanksDoor
+from launch_runtime.host.peers.rendezvous import Rendezvous, SharedKeys
+from launch_runtime.host.peers.signatures import Key
 from launch_runtime.host.settings import Settings
 
 __all__ = ["Job", "PortError"]
@@ -27,8 +33,12 @@ class Job(Membership):
     Args:
         cluster: The hosts.
         settings: This host's.
+        key: The job's.
         say: Prints a line for people.
         wake: Called from another thread when there is news.
+
+    Attributes:
+        meeting: Where this host's ranks find the others.
 
     Raises:
         PortError: This is the first host, and the port cannot be had.
@@ -38,22 +48,39 @@ class Job(Membership):
         self,
         cluster: Cluster,
         settings: Settings,
+        key: Key,
         say: Callable[[str], None],
         wake: Callable[[], None],
     ):
-        self.port = cluster.port
         self._coordinator: Coordinator | None = None
         incarnation = uuid.uuid4().hex
+        keys = Keys(settings.world_size, settings.processes)
         if cluster.position > 0:
-            exchange = over_http(cluster.first.address, cluster.port)
-            super().__init__(cluster, settings, incarnation, exchange, wake)
+            first = FirstHost(
+                cluster.first.address, [cluster.port], key, cluster.position, incarnation, say
+            )
+            super().__init__(cluster, settings, incarnation, first.report, wake)
+            self.meeting = RanksDoor(first.ask_for_key, keys.longest_value).meeting
             return
         self._coordinator = Coordinator(
             cluster, settings, incarnation, time.monotonic(), say, on_news=self.look
         )
         super().__init__(cluster, settings, incarnation, self._decide_here, wake)
+        shared = SharedKeys(keys)
+        ask = functools.partial(shared.ask, host=0)
+        self.meeting = RanksDoor(ask, keys.longest_value).meeting
+        if len(cluster.hosts) == 1:
+            return
         address = "127.0.0.1" if network.is_loopback(cluster.first.address) else "0.0.0.0"
-        self.port = Rendezvous(address, cluster.port, self._decide_here).server_port
+        if key.is_open and address == "0.0.0.0":
+            say(
+                "warning: this job's document carries no nonce of its own (LAUNCH_NONCE), so "
+                f"whoever reaches port {cluster.port} of this host can end the job or join it"
+            )
+        Rendezvous(
+            address, cluster.port, key, incarnation, len(cluster.hosts),
+            self._decide_here, shared, say,
+        )  # fmt: skip
 
     def leave(self, verdict: Failure | None) -> None:
         """Tells the first host that this one's ranks have ended; blocks for seconds at most.

@@ -12,6 +12,7 @@ from launch_runtime.failures import Failure
 from launch_runtime.host import processes, rank_environment
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.console import Console
+from launch_runtime.host.peers.ranks_door import Meeting
 from launch_runtime.host.ranks import Rank
 from launch_runtime.host.settings import Settings
 
@@ -48,20 +49,20 @@ class LocalRanks:
         self._kill_at: float | None = None
 
     def start(
-        self, command: Sequence[str], source: str, port: int, packages: str = ""
+        self, command: Sequence[str], source: str, meeting: Meeting, packages: str = ""
     ) -> Failure | None:
         """Starts all of them; a failure where one cannot be.
 
         Args:
             command: After the interpreter: guard.py, script, arguments.
             source: The working folder.
-            port: The rendezvous' own.
+            meeting: Where they find the other ranks.
             packages: A folder for the ranks' PYTHONPATH, or "".
         """
         for local_rank, rank in enumerate(self._ranks):
             try:
                 environment = rank_environment.build(
-                    os.environ, self._cluster, self._settings, port, local_rank, packages
+                    os.environ, self._cluster, self._settings, meeting, local_rank, packages
                 )
                 log = log_path(self._settings, rank.number)
                 rank.start(command, source, environment, self._console, log, self._on_event)

@@ -8,10 +8,12 @@ from typing import Sequence
 from launch_runtime import failures, lines, stamps
 from launch_runtime.environment import SettingError
 from launch_runtime.failures import Failure
+from launch_runtime.host import own_environment
 from launch_runtime.host.agent import BAD_REQUEST, FLUSH_SECONDS, HostAgent
 from launch_runtime.host.cluster import read as read_cluster
 from launch_runtime.host.console import Console
 from launch_runtime.host.job import PortError
+from launch_runtime.host.peers.signatures import Key
 from launch_runtime.host.preparation import prepare, requirements_file
 from launch_runtime.host.settings import read as read_settings
 
@@ -27,17 +29,18 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
         The exit code: 0 when all ranks of all hosts ended well.
     """
     console, name = Console("?"), "?"
+    nonce = own_environment.take_nonce()
+    stamp = stamps.of(nonce)
     try:
         cluster = read_cluster(os.environ)
         name = cluster.own.name
         console = Console(name)
-        settings = read_settings(os.environ, cluster.managed)
-        agent = HostAgent(cluster, settings, console)
+        settings = read_settings(os.environ, cluster.managed, stamp)
+        agent = HostAgent(cluster, settings, console, Key(nonce))
     except (SettingError, PortError) as error:
         failure = Failure(name, str(error), failures.JOINING, code=BAD_REQUEST)
         # On this machine the launcher has the agent's own words; of a service's it reads the line.
         ours = os.environ.get("LAUNCH_CLUSTER")
-        stamp = stamps.read(os.environ)
         console.say(lines.message(str(error)) if ours else failure.line(stamp))
         console.flush(FLUSH_SECONDS)
         return BAD_REQUEST

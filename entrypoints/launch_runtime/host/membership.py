@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import threading
 import time
 from typing import Any, Callable
 
 from launch_runtime.failures import Failure, from_fields
-from launch_runtime.host import network
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.coordinator import lost, never_came, restarted
-from launch_runtime.host.rendezvous import REPORT_PATH
 from launch_runtime.host.settings import BEAT_SECONDS, IDLE_BEAT_SECONDS, Settings
 
 # After this a host with a failure of its own stops waiting for the first host's word.
 UNANSWERED_SECONDS = 3.0
-_REQUEST_SECONDS = 3.0
 
 Exchange = Callable[["dict[str, Any]"], "dict[str, Any]"]  # a report for the job's state
-
-
-def over_http(address: str, port: int) -> Exchange:
-    """How all hosts but the first one speak with it. An exchange blocks for seconds at most,
-    and raises OSError, http.client.HTTPException or ValueError when it fails."""
-
-    resolved = ""  # a name server that fails for a while is no lost host
-
-    def exchange(report: dict[str, Any]) -> dict[str, Any]:
-        nonlocal resolved
-        resolved = resolved or network.resolve(address)
-        connection = http.client.HTTPConnection(resolved, port, timeout=_REQUEST_SECONDS)
-        try:
-            connection.request("POST", REPORT_PATH, json.dumps(report))
-            response = connection.getresponse()
-            body = response.read()
-        except OSError:
-            resolved = ""
-            raise
-        finally:
-            connection.close()
-        if response.status != 200:
-            raise ValueError(body.decode("utf-8", "replace")[:300] or str(response.status))
-        state: dict[str, Any] = json.loads(body)
-        return state
-
-    return exchange
 
 
 class Membership:
@@ -56,7 +24,8 @@ class Membership:
         cluster: The hosts.
         settings: This host's.
         incarnation: A word that no other start of an agent has.
-        exchange: Sends a report.
+        exchange: Sends a report; blocks for seconds at most, and raises OSError or ValueError when
+            there is no answer.
         wake: Called from another thread when the answer was news.
     """
 
@@ -195,7 +164,7 @@ class Membership:
                     report["evidence"] = self._evidence
             try:
                 state = self._exchange(report)
-            except (OSError, http.client.HTTPException, ValueError) as error:
+            except (OSError, ValueError) as error:
                 self.trouble = str(error) or type(error).__name__
             else:
                 self._take(state, report)

@@ -8,11 +8,13 @@ from typing import Mapping
 from launch_runtime import stamps
 from launch_runtime.host import network
 from launch_runtime.host.cluster import Cluster
+from launch_runtime.host.peers.ranks_door import Meeting
 from launch_runtime.host.settings import Settings
 
 # Set by Vertex AI on distributed jobs. Keras acts on TF_CONFIG; WORLD_SIZE counts replicas.
 _OTHERS = ("TF_CONFIG", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
-# The agent alone puts the job's stamp on a line, so that nothing that a rank prints has one.
+# The agent alone puts the job's stamp on a line, so that nothing that a rank prints has one, and
+# speaks with the other hosts. It has taken the nonce out of its own environment already.
 TAKEN_OUT = (*_OTHERS, stamps.NONCE)
 
 
@@ -20,14 +22,14 @@ def build(
     environment: Mapping[str, str],
     cluster: Cluster,
     settings: Settings,
-    port: int,
+    meeting: Meeting,
     local_rank: int,
     packages: str = "",
 ) -> dict[str, str]:
     """The environment of this host's rank number ``local_rank``.
 
-    The layout is static: the global rank is host index x processes + local rank. ``port`` is the
-    rendezvous' own, which a job of one host may have picked itself. ``packages`` is a folder of
+    The layout is static: the global rank is host index x processes + local rank. ``meeting`` is
+    where this host's agent answers for the keys of all. ``packages`` is a folder of
     packages that was installed for the ranks, or "".
     """
     hosts, processes = len(cluster.hosts), settings.processes
@@ -40,8 +42,8 @@ def build(
         "HOROVOD_CROSS_SIZE": hosts,
         # Without it the ranks of all hosts meet in one scope and abort.
         "HOROVOD_HOSTNAME": cluster.own.name,
-        "HOROVOD_GLOO_RENDEZVOUS_ADDR": _rendezvous_address(cluster),
-        "HOROVOD_GLOO_RENDEZVOUS_PORT": port,
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR": meeting.address,
+        "HOROVOD_GLOO_RENDEZVOUS_PORT": meeting.port,
         # Without it a Horovod that was built with MPI starts every process as rank 0 of 1.
         "HOROVOD_CONTROLLER": "gloo",
         "HOROVOD_CPU_OPERATIONS": "gloo",
@@ -55,11 +57,6 @@ def build(
         own = built.get("PYTHONPATH")
         built["PYTHONPATH"] = os.pathsep.join([packages, own] if own else [packages])
     return built
-
-
-def _rendezvous_address(cluster: Cluster) -> str:
-    # The first host may not be able to reach itself by the name that the others use.
-    return "127.0.0.1" if cluster.position == 0 else network.resolve(cluster.first.address)
 
 
 def _interfaces(cluster: Cluster) -> dict[str, str]:

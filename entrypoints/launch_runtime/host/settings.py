@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple
 
-from launch_runtime import stamps
 from launch_runtime.environment import SettingError, choice, number, seconds
 from launch_runtime.evidence.records import EXCHANGE, MODES
 
@@ -48,7 +47,7 @@ class Settings(NamedTuple):
     stamp: str = ""
 
 
-def read(environment: Mapping[str, str], managed: bool) -> Settings:
+def read(environment: Mapping[str, str], managed: bool, stamp: str = "") -> Settings:
     """The settings, with defaults.
 
     Raises:
@@ -70,7 +69,7 @@ def read(environment: Mapping[str, str], managed: bool) -> Settings:
             MANAGED_STOP_SECONDS if managed else LOCAL_STOP_SECONDS,
         ),
         proof=choice(environment, "LAUNCH_PROOF", MODES, default=EXCHANGE),
-        stamp=stamps.read(environment),
+        stamp=stamp,
     )
     pin = environment.get("LAUNCH_PIN_GPU", "none")
     if pin not in ("guard", "script", "none"):
