@@ -53,12 +53,12 @@ def start_agents(
     for index, host in enumerate(document["hosts"]):
         environment = {
             **_inherited(document, folder),
+            "LAUNCH_JOIN_TIMEOUT": _JOIN_SECONDS,
             **document["environment"],
             **host["environment"],
             "LAUNCH_CLUSTER": json.dumps({"hosts": cluster, "index": index, "port": port}),
             "LAUNCH_SOURCE_DIR": document["source"],
             "LAUNCH_LOG_DIR": str(folder.logs),
-            "LAUNCH_JOIN_TIMEOUT": _JOIN_SECONDS,
             "LAUNCH_STDIN": "inherit" if hand_on else "",
         }
         read_end, write_end = os.pipe()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from launchers.core.spec.job import JobSpec, ProviderOptions, option
+from launchers.core.spec.limits import Limits
 from launchers.core.spec.value_types import Count, Pairs, Text
 
 
@@ -29,6 +30,12 @@ class LocalOptions(ProviderOptions):
         metavar="PORT",
         default=0,
         help="The port of the first host's agent on loopback. Default: a free one.",
+    )
+    limits: Annotated[dict[str, str], Limits(names=("join", "host", "init", "reminder"))] = option(
+        "--limit",
+        metavar="NAME=TIME",
+        default={},
+        help="How long agents wait: join, host, init or reminder (repeatable).",
     )
 
 

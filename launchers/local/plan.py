@@ -15,12 +15,19 @@ from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
-from launchers.core.planning.rows import checkpoints_row, proof_row, requirements_rows, source_rows
+from launchers.core.planning.rows import (
+    checkpoints_row,
+    limits_rows,
+    proof_row,
+    requirements_rows,
+    source_rows,
+)
 from launchers.core.records import nonce
 from launchers.core.records.ledger import data_folder
 from launchers.core.rules.environment import problems_in_names
 from launchers.core.rules.secrets import HERE, problems_in_secrets, with_whole_paths
 from launchers.core.source.script import JobSource, Source
+from launchers.core.spec import limits
 from launchers.core.spec.value_types import format_duration
 from launchers.local.catalogue import RULES
 from launchers.local.job_folder import JobFolder
@@ -71,6 +78,7 @@ class LocalPlan(Plan):
             **rank_environment(self, self.checkpoints, with_whole_paths(self.job.secrets)),
             "LAUNCH_MODEL_DIR": str(self.folder.model),
             **self.keras.variables,
+            **limits.variables(self.job.options.limits),
         }
 
     @property
@@ -135,6 +143,7 @@ class LocalPlan(Plan):
             Row("GPUs", text, self.pinning.why if self.gpus else ""),
             *requirements_rows(self, "installed for this job alone"),
             *([Row("time limit", format_duration(time_limit))] if time_limit else []),
+            *limits_rows(self.job.options.limits),
             checkpoints_row(self, self.checkpoints),
             Row("output", str(self.folder.path), "model, logs"),
         ]

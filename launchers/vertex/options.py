@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from launchers.core.spec.job import JobSpec, ProviderOptions, option
+from launchers.core.spec.limits import Limits
 from launchers.core.spec.value_types import Count, Switch, Text, Words
 
 
@@ -85,6 +86,12 @@ class VertexOptions(ProviderOptions):
         "--tensorboard",
         metavar="NAME",
         help="A TensorBoard to fill: projects/P/locations/L/tensorboards/ID.",
+    )
+    limits: Annotated[dict[str, str], Limits()] = option(
+        "--limit",
+        metavar="NAME=TIME",
+        default={},
+        help="How long agents wait: join, host, bundle, stop, init or reminder (repeatable).",
     )
 
 

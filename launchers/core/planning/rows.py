@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from launchers.core.planning.plan import Plan, Row
 from launchers.core.spec.job import EXCHANGE, INIT, STRICT
@@ -49,6 +50,12 @@ def checkpoints_row(plan: Plan, place: str) -> Row:
     """Where the checkpoints lie, and whether an earlier run left some there."""
     inherited = plan.run.inherited
     return Row("checkpoints", place, f"kept from {inherited.name}" if inherited else "")
+
+
+def limits_rows(limits: Mapping[str, str]) -> list[Row]:
+    """How long agents wait, where the job says it; no row where it does not."""
+    text = ", ".join(f"{name} {time}" for name, time in limits.items())
+    return [Row("limits", text, "--limit")] if text else []
 
 
 def secrets_rows(plan: Plan) -> list[Row]:

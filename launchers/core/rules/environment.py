@@ -10,6 +10,7 @@ from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.records import nonce
 from launchers.core.shipped import runtime
+from launchers.core.spec import limits
 from launchers.core.spec.job import PROOF_MODES
 
 # What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
@@ -82,4 +83,5 @@ _INSTEAD = {
     "LAUNCH_PIN_GPU": "use --pin-gpu",
     "LAUNCH_PROOF": "use --proof",
     "LAUNCH_CHECKPOINT_DIR": "use --checkpoint",
+    **{variable: f"use --limit {name}=TIME" for name, variable in limits.VARIABLES.items()},
 }

@@ -13,6 +13,7 @@ from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import (
     checkpoints_row,
+    limits_rows,
     pinning_rows,
     proof_row,
     requirements_rows,
@@ -20,6 +21,7 @@ from launchers.core.planning.rows import (
     source_rows,
 )
 from launchers.core.records import nonce
+from launchers.core.spec import limits
 from launchers.core.spec.value_types import format_duration
 from launchers.vertex.document import (
     DIGEST_LABEL,
@@ -88,7 +90,8 @@ class VertexPlan(Plan):
     @property
     def environment(self) -> Mapping[str, str]:
         """The variables of every rank."""
-        return rank_environment(self, mounted(self.checkpoints)) | self.keras.variables
+        own = rank_environment(self, mounted(self.checkpoints)) | self.keras.variables
+        return own | limits.variables(self.job.options.limits)
 
     @property
     def pools(self) -> Sequence[Mapping[str, Any]]:
@@ -219,6 +222,7 @@ class VertexPlan(Plan):
             Row("output", self.output),
             *secrets_rows(self),
             *self._scheduling_rows(),
+            *limits_rows(self.job.options.limits),
             *requirements_rows(self, "installed once a replica"),
         ]
 
