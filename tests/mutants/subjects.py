@@ -40,9 +40,11 @@ SUBJECTS = (
     ),
     Subject(
         "agent",
-        _in(
-            f"{_RUNTIME}/host",
-            *("coordinator", "membership", "cluster", "rendezvous", "local_ranks", "judgement"),
+        (
+            *_in(f"{_RUNTIME}/host", "coordinator", "membership", "cluster", "local_ranks"),
+            *_in(f"{_RUNTIME}/host", "judgement"),
+            *_in(f"{_RUNTIME}/host/peers", "counters", "keys", "rendezvous", "signatures"),
+            *_in(f"{_RUNTIME}/host/peers", "waiting_room", "first_host"),
         ),
         (
             "tests/entrypoints/host",
