@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,15 @@ from launchers.core.source.python_module import module_file
 
 @click.command(
     "import",
-    help="Write a launch.yaml from FILE, a job's configuration of AI Platform Training. What "
-    "`gcloud ml-engine jobs submit training` had is taken with it: the flags, JOB and, behind "
-    "`--`, the script's arguments. --source DIR and --script FILE say where the code lies.",
+    help="Write a launch.yaml from a job of AI Platform Training: FILE is its configuration, if it "
+    "had one. What `gcloud ml-engine jobs submit training` had is taken with it: the flags, JOB "
+    "and, behind `--`, the script's arguments; gcloud's whole line may stand there as it was "
+    "typed. --source DIR and --script FILE say where the code lies.",
     context_settings={"ignore_unknown_options": True, "max_content_width": 100},
 )
-@click.argument("file", metavar="FILE")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[JOB] [GCLOUD'S FLAGS]")
+@click.argument(
+    "words", nargs=-1, type=click.UNPROCESSED, metavar="[FILE|-] [JOB] [GCLOUD'S FLAGS]"
+)
 @click.option(
     "--provider", "name", default="vertex", metavar="NAME", help="Where the job shall run."
 )
@@ -44,7 +46,6 @@ from launchers.core.source.python_module import module_file
 @click.option("--config", metavar="FILE", hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(
-    file: str,
     words: tuple[str, ...],
     name: str,
     output: str,
@@ -54,13 +55,10 @@ def command(
 ) -> int:
     """Write the file, or nothing where something has no counterpart."""
     importer = _importer(name)
-    if file.startswith("-") or config not in (None, file):
-        found, expected = (config or file), "the file, before all flags"
-        raise LaunchError(RULES["import-flag"].at("FILE", found, expected))
+    file, rest, arguments = _taken(words, config, click.get_current_context().obj["arguments"])
     target = Path(output)
-    content = read_verbatim_mapping(file)
-    arguments = click.get_current_context().obj["arguments"]
-    values, problems = importer.imported(content, words, arguments)
+    content = read_verbatim_mapping(file) if file else {}
+    values, problems = importer.imported(content, rest, arguments)
     values = _placed(values, target.parent)
     problems += _missing_script(values, target.parent)
     if target.exists() and not force:
@@ -70,7 +68,7 @@ def command(
     if not failed:
         from launchers.core.reading.job_text import launch_yaml
 
-        origin = f"{Path(file).name} of {importer.service_title}"
+        origin = f"{Path(_shown(file)).name} of {importer.service_title}"
         with writing(target, expected="a file that can be written"):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(launch_yaml(values, problems, origin), encoding="utf-8")
@@ -87,11 +85,67 @@ def command(
     else:
         say_problems(problems)
         if failed:
-            say(f"{file}: {len(failed)} errors, so nothing was written")
+            say(f"{_shown(file)}: {len(failed)} errors, so nothing was written")
         else:
             say(f"wrote {target}")
             say(f"next: launch {name} {'' if output == DEFAULT_FILE else f'-f {output} '}--dry-run")
     return EXIT_BAD_REQUEST if failed else EXIT_OK
+
+
+def _taken(
+    words: Sequence[str], config: str | None, arguments: Sequence[str] | None
+) -> tuple[str | None, list[str], list[str] | None]:
+    """The file of the configuration (``-`` for standard input, None for none), gcloud's words, and
+    the script's arguments.
+
+    gcloud's own line stands as it was typed, before ``--`` or behind it: its ``--config`` is the
+    file, and what follows its own ``--`` are the arguments.
+    """
+    rest, behind = list(words), None if arguments is None else list(arguments)
+    if not rest and behind and behind[0] == _GCLOUD:
+        config, rest, behind = _of_gcloud(behind)
+    first = rest[0] if rest else ""
+    if not first and config is None:
+        expected = "a configuration file, - for standard input, or gcloud's line"
+        raise LaunchError(RULES["import-flag"].at("FILE", "missing", expected))
+    # A file that is there, or is named like one; a single word is one too.
+    is_file = first == "-" or Path(first).suffix in _SUFFIXES or Path(first).is_file()
+    alone = len(rest) == 1 and config is None and first != _GCLOUD and first[:1] != "-"
+    named = first if first and (is_file or alone) else None
+    late = [word for word in rest[1:] if config is None and Path(word).suffix in _SUFFIXES]
+    if named is None and late:
+        raise _not_first(late[0])
+    if named is None:
+        return config, rest, behind
+    if config not in (None, named):
+        raise _not_first(str(config))
+    return named, rest[1:], behind
+
+
+def _of_gcloud(line: Sequence[str]) -> tuple[str | None, list[str], list[str] | None]:
+    """The file, the words and the arguments of gcloud's whole line."""
+    at = line.index("--") if "--" in line else len(line)
+    rest, behind = list(line[:at]), list(line[at + 1 :]) if at < len(line) else None
+    flagged = [word for word in rest if word.partition("=")[0] == _CONFIG]
+    if not flagged:
+        return None, rest, behind
+    start = rest.index(flagged[0])
+    _, equals, value = flagged[0].partition("=")
+    config = value if equals else "".join(rest[start + 1 : start + 2])
+    del rest[start : start + (1 if equals else 2)]
+    return config, rest, behind
+
+
+def _not_first(word: str) -> LaunchError:
+    return LaunchError(RULES["import-flag"].at("FILE", word, "the file, before all flags"))
+
+
+_GCLOUD, _CONFIG = "gcloud", "--config"
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def _shown(file: str | None) -> str:
+    return "a line of gcloud" if file is None else "standard input" if file == "-" else file
 
 
 def _importer(name: str) -> Importer:

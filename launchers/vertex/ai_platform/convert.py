@@ -212,7 +212,7 @@ def _image(given: Given, problems: list[Problem]) -> str | None:
         if versions:
             where = f"{_INPUT}.{versions[0].partition(' ')[0]}"
             problems.append(_dropped(given.where(where), " and ".join(versions), "the image's own"))
-        return str(image)
+        return _tagged(image, given.where(path), problems)
     where = given.where(f"{_INPUT}.runtimeVersion") if versions else path
     problems.append(
         RULES["import-changed"].at(
@@ -224,6 +224,15 @@ def _image(given: Given, problems: list[Problem]) -> str | None:
         )
     )
     return None
+
+
+def _tagged(image: str, where: str, problems: list[Problem]) -> str:
+    """The image's address; without a tag the old service took ``latest``, and it is written."""
+    if re.search(r"[:@]", image.rpartition("/")[2]):
+        return image
+    expected, fix = "a tag that stays, or a digest", f"`image: {image}:latest`, what it meant"
+    problems.append(RULES["import-changed"].at(where, f"{image[:80]} without a tag", expected, fix))
+    return f"{image}:latest"
 
 
 def _max_runtime(given: Given, problems: list[Problem]) -> str | None:

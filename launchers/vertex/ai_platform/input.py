@@ -32,7 +32,8 @@ class Given:
     Attributes:
         job: The Job, of the right shape; values that were wrong are left out.
         flags: What has no place in a Job: ``--package-path``, ``--source``, ``JOB`` and so on.
-        origins: The flag of each value that a flag gave, by its path in the Job.
+        origins: How the user said a value, by its path in the Job: the flag that gave it, or the
+            path as the file spells it.
         problems: What was wrong with the shape.
     """
 
@@ -98,8 +99,8 @@ def read_words(words: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:
 def merge(config: Mapping[str, Any], flags: Mapping[str, str]) -> Given:
     """The file with the flags on top. Neither is changed."""
     problems: list[Problem] = []
-    job = _checked(_ROOT, config, "", problems)
     origins: dict[str, str] = {}
+    job = _checked(_ROOT, config, ("", ""), problems, origins)
     others = {}
     for flag, text in flags.items():
         path = load()["flags"].get(flag)
@@ -124,21 +125,36 @@ def value_at(tree: Any, path: str) -> Any:
     return tree
 
 
-def _checked(name: str, value: Mapping[str, Any], path: str, problems: list[Problem]) -> Any:
-    """``value`` as the structure ``name``, without what has no place there."""
+def _checked(
+    name: str,
+    value: Mapping[str, Any],
+    paths: tuple[str, str],
+    problems: list[Problem],
+    origins: dict[str, str],
+) -> Any:
+    """``value`` as the structure ``name``, without what has no place there. Keys in snake_case are
+    read as gcloud sent them on.
+
+    Args:
+        paths: Where it stands in the file, and in the Job.
+        origins: Takes the file's path of each value whose path in the Job is another.
+    """
     fields = load()["structures"][name]
     result = {}
-    for key, entry in value.items():
-        where = place(path, key).lstrip(".")
+    for spelt, entry in value.items():
+        key = _api_key(spelt, fields, value)
+        where, path = (place(paths[0], spelt).lstrip("."), place(paths[1], key).lstrip("."))
+        if where != path:
+            origins[path] = where
         if key not in fields:
-            problem = unknown_key(name, str(key), _members, _ROOT, path or "$")
+            problem = unknown_key(name, str(key), _members, _ROOT, paths[0] or "$")
             fix = problem.fix.replace("$.", "")
             problems.append(RULES["import-key"].at(where, problem.found, problem.expected, fix))
             continue
         kind = fields[key]
         if kind in load()["structures"]:
             if isinstance(entry, Mapping):
-                result[key] = _checked(kind, entry, where, problems)
+                result[key] = _checked(kind, entry, (where, path), problems, origins)
             elif entry not in (None, ""):
                 problems.append(wrong_type(entry, "an object", where))
             continue
@@ -150,6 +166,13 @@ def _checked(name: str, value: Mapping[str, Any], path: str, problems: list[Prob
             expected = _EXPECTED[kind]
             problems.append(RULES["import-value"].at(where, shown(entry), expected))
     return result
+
+
+def _api_key(key: Any, fields: Mapping[str, str], value: Mapping[str, Any]) -> Any:
+    """``masterType`` for ``master_type``, where the file has not both."""
+    head, *words = str(key).split("_")
+    name = head + "".join(word[:1].upper() + word[1:] for word in words)
+    return name if name in fields and name not in value else key
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -754,3 +755,80 @@ def test_these_rules_are_broken_by_the_tables():
         case[1](old)
         found |= {problem.rule for problem in convert(old)[1]}
     assert sorted(found) == BROKEN.split()
+
+
+def test_keys_in_snake_case_are_read_as_gcloud_sent_them_on():
+    camel = {"trainingInput": {"masterType": "complex_model_m_gpu", "workerCount": 0}}
+    snake = {"training_input": {"master_type": "complex_model_m_gpu", "worker_count": 0}}
+    flags = {"--scale-tier": "CUSTOM", "--script": "train.py"}
+    values, problems = convert(snake, flags)
+    expected, theirs = convert(camel, flags)
+    assert (values, errors(problems)) == (expected, [])
+    assert {problem.path for problem in problems} == {
+        "training_input.master_type",
+        "trainingInput.masterConfig.imageUri",
+    }
+    assert len(problems) == len(theirs)
+    both = {"trainingInput": {"masterType": "n1-standard-8", "master_type": "n1-standard-16"}}
+    assert [problem.rule for problem in errors(convert(both, flags)[1])] == ["import-key"]
+
+
+def test_an_image_without_a_tag_is_told_at_the_import():
+    old = config(CONTAINER)
+    old["trainingInput"]["masterConfig"]["imageUri"] = "gcr.io/p/hvd"
+    old["trainingInput"]["workerConfig"]["imageUri"] = "gcr.io/p/hvd"
+    values, problems = convert(old)
+    assert values["image"] == "gcr.io/p/hvd:latest"
+    assert [one.path for one in problems if "without a tag" in one.found] == [
+        "trainingInput.masterConfig.imageUri"
+    ]
+
+
+def test_a_start_that_is_not_horovods_is_refused():
+    old = config(CONTAINER)
+    old["trainingInput"]["masterConfig"]["containerCommand"] = ["torchrun"]
+    old["trainingInput"]["masterConfig"]["containerArgs"] = ["--nproc_per_node=4", "t.py"]
+    assert "torchrun" in str(errors(convert(old)[1])[0])
+
+
+LINE = "gcloud ml-engine jobs submit training mnist_1 --stream-logs --job-dir gs://b-c-d/x"
+LINE += " --runtime-version 1.10 --module-name trainer.task --package-path ./trainer/"
+LINE += " --region asia-east1"
+CUSTOM = f"{LINE} --scale-tier CUSTOM --config=seed.yaml"
+SEED = "trainingInput:\n  scaleTier: BASIC\n  master_type: complex_model_m_gpu\n  worker_count: 0\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "ranks"),
+    [
+        (CUSTOM.split(), "", 4),
+        (["--", *CUSTOM.split()], "", 4),
+        (["--", *f"{LINE} --scale-tier BASIC_GPU".split()], "", 1),
+        ([*LINE.split()[5:], "--scale-tier=BASIC_GPU"], "", 1),
+        (["-", *LINE.split()[5:], "--scale-tier", "CUSTOM"], SEED, 4),
+    ],
+    ids=["gcloud's line", "behind dashes", "no file", "flags alone", "standard input"],
+)
+def test_a_line_of_old_is_imported_as_it_was_typed_and_then_runs_dry(
+    here: Path, words: list[str], text: str, ranks: int, monkeypatch: pytest.MonkeyPatch
+):
+    (here / "seed.yaml").write_text(SEED)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8"))
+    launch = Launch(home=here / "home", folder=here)
+    split = words[1:] if words[0] == "--" else words
+    arguments = ["--epochs", "2"]
+    if words[0] == "--":
+        assert imported([], [*split, "--", *arguments]) == 0
+    else:
+        assert imported(split, arguments) == 0
+    done = launch("vertex", "--dry-run")
+    assert done.code == 0, done.err
+    env = done.json["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["env"]
+    assert {item["name"]: item["value"] for item in env}["LAUNCH_WORLD_SIZE"] == str(ranks)
+    said = json.loads(done.json["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["args"][2])
+    assert said[-2:] == arguments
+
+
+def test_without_a_file_or_a_line_the_import_says_what_it_takes(here: Path):
+    with pytest.raises(LaunchError, match="- for standard input"):
+        imported([])
