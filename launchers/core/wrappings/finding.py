@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from launchers.core.catalogue import RULES
+from launchers.core.model.problems import LaunchError
 from launchers.core.model.unknown import Unknown
 from launchers.core.wrappings.places import Places, joined
 from launchers.core.wrappings.spec import Spec, Wrapping
@@ -13,6 +15,10 @@ from launchers.core.wrappings.texts import with_unknowns
 
 # A definition in a template in a plan: no document of a tool goes deeper.
 _DEEPEST = 12
+# More jobs than any tool keeps in a file.
+_MOST = 10_000
+# Entries of which it is said what they are, where none holds a job.
+_FEW = 20
 
 
 class Recogniser(Protocol):
@@ -67,13 +73,17 @@ class Finder:
     def lacking(self, node: Any) -> str:
         """What a document is that some wrapping knows and in which no spec is; empty for none."""
         if not isinstance(node, Mapping):
-            return next(filter(None, map(self.lacking, node)), "") if isinstance(node, list) else ""
+            parts = node[:_FEW] if isinstance(node, list) else []
+            return next(filter(None, map(self.lacking, parts)), "")
         wrappings = [one for reader in self.readers.values() for one in reader.wrappings]
         return next(filter(None, (one.lacking(node) for one in wrappings)), "")
 
     def _in_list(self, items: list[Any], place: str, depth: int) -> list[Spec] | None:
         """Those of the entries, where there are any: a list of requests, or of resources of which
         some are of interest."""
+        if len(items) > _MOST:
+            found_there, most = f"{len(items)} entries", f"at most {_MOST} to look for jobs in"
+            raise LaunchError(RULES["file-too-large"].at(place, found_there, most))
         found: list[Spec] = []
         for index, item in enumerate(items):
             found += self.specs(item, joined(place, index), depth + 1) or []

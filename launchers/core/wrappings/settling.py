@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -25,8 +26,11 @@ def settled(
         size: The key in it for what the world size follows from.
     """
     unknowns = dict(unknowns_in(spec.document))
-    kept = [one for one in found.problems if not _open(one, unknowns, depends_on)]
-    problems = (*spec.problems, *(_placed(one, spec) for one in kept))
+    problems = tuple(
+        _placed(one, spec)
+        for one in found.problems
+        if one.rule not in spec.moot and not _open(one, unknowns, depends_on)
+    )
     started, because = found.started, spec.places.in_text(found.because)
     why = open_size(spec, depends_on.get(size, ()))
     if why:
@@ -91,5 +95,13 @@ def _placed(problem: Problem, spec: Spec) -> Problem:
         path=places.of(problem.path),
         found=places.in_text(problem.found),
         expected=places.in_text(problem.expected),
-        fix=places.in_text(problem.fix),
+        fix=_KEYS.sub(lambda match: _styled(match[0], spec), places.in_text(problem.fix)),
     )
+
+
+# Names of keys in a fix, which the document spells in its own way.
+_KEYS = re.compile(r"(?:did you mean |its keys are )[\w, ]+")
+
+
+def _styled(text: str, spec: Spec) -> str:
+    return re.sub(r"\w+", lambda match: spec.places.style(match[0]), text)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from launchers.core.model.problems import Problem
 from launchers.core.wrappings.places import Places
 
 
@@ -21,14 +20,14 @@ class Spec:
             Unknown`.
         places: Where its parts lie in what was read.
         kind: What it lies in, ``an ACK TrainingJob``; empty where it is the document itself.
-        problems: What is wrong with the wrapping itself; their paths are those of what was read.
+        moot: Rules that say nothing here, such as those about the spelling that the wrapping has.
     """
 
     provider: str
     document: Mapping[str, Any]
     places: Places = field(default_factory=Places)
     kind: str = ""
-    problems: tuple[Problem, ...] = ()
+    moot: frozenset[str] = frozenset()
 
     @property
     def place(self) -> str:

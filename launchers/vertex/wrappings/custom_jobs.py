@@ -10,6 +10,8 @@ from launchers.core.wrappings.places import Places, Steps, joined
 from launchers.core.wrappings.spec import Spec
 from launchers.vertex.rules.service_model import camel
 
+# Other tools send a Struct, of which snake_case is the usual form.
+SPELLING = frozenset({"python-names"})
 _POOLS = ("workerPoolSpecs", "worker_pool_specs")
 
 
@@ -50,7 +52,7 @@ def custom_job(
     if not document.get("displayName") and named_by:
         document["displayName"] = Unknown(f"a name by {named_by}")
     document["jobSpec"] = spec
-    return Spec("vertex", document, Places(place, moved), kind)
+    return Spec("vertex", document, Places(place, moved), kind, SPELLING)
 
 
 def whole_numbers(value: Any) -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from launchers.core.model.unknown import Unknown
@@ -22,7 +22,7 @@ from launchers.core.wrappings.places import Places, Steps, joined
 from launchers.core.wrappings.spec import Look, Spec, Wrapping
 from launchers.core.wrappings.texts import json_of, matching, short, with_unknowns
 from launchers.vertex.rules.service_model import camel
-from launchers.vertex.wrappings.custom_jobs import custom_job, is_job_spec, whole_numbers
+from launchers.vertex.wrappings.custom_jobs import SPELLING, custom_job, is_job_spec, whole_numbers
 
 _INPUT = re.compile(r"\{\{\$\.inputs\.parameters\[['\"](?P<name>[^'\"\]]+)['\"]\]\}\}")
 _ANY = r"\{\{\$.*?\}\}"
@@ -163,7 +163,7 @@ class _Reader:
         if isinstance(older, Mapping):
             where = joined(place, "customJob", "customJob")
             known = with_unknowns(whole_numbers(older), matching(_ANY))
-            yield Spec("vertex", known, Places(where), kind)
+            yield Spec("vertex", known, Places(where), kind, SPELLING)
             return
         args = _at(executor, "container", "args")
         payload = _behind(args, "--payload")
@@ -202,7 +202,7 @@ def _filled_job(
         return
     found = custom_job(spec, task, kind, document, task, "the pipeline")
     inner = {("jobSpec", *at[1:]): path for at, path in moved.items() if at[0] == key}
-    yield Spec("vertex", found.document, Places(task, {**found.places.moved, **inner}), kind)
+    yield replace(found, places=Places(task, {**found.places.moved, **inner}))
 
 
 def _given_alone(value: Any) -> Any:

@@ -1,0 +1,47 @@
+"""Programs and templates that make a document are told from a document that is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from launchers.core.model.problems import LaunchError
+from launchers.core.reading.text_file import parse_all
+
+HELM = "spec:\n  count: {{ .Values.hosts }}\n{{- if .Values.spot }}\n  spot: true\n{{- end }}\n"
+HCL = 'resource "aws_sagemaker_training_job" "main" {\n  training_job_name = "x"\n}\n'
+PYTHON = "import boto3\nclient = boto3.client('sagemaker')\nclient.create_training_job(**a)\n"
+JINJA = "name: {{ name }}\n{% for x in y %}\n- {{ x }}\n{% endfor %}\n"
+SHELL = "#!/bin/bash\naws sagemaker create-training-job --cli-input-json file://x.json\n"
+CDK = "import * as cdk from 'aws-cdk-lib';\nconst app = new cdk.App();\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (HELM, "a Helm template"),
+        (HCL, "Terraform's own language"),
+        (PYTHON, "a Python program"),
+        (JINJA, "a template"),
+        (SHELL, "a shell's lines"),
+        (CDK, "JavaScript or TypeScript"),
+    ],
+)
+def test_what_makes_a_document_is_named_and_so_is_the_way_to_it(text: str, words: str):
+    with pytest.raises(LaunchError) as caught:
+        parse_all(text, "x.yaml")
+    [problem] = caught.value.problems
+    assert problem.rule == "file-shape"
+    assert words in problem.found
+    assert problem.fix
+
+
+def test_yaml_that_is_merely_wrong_keeps_its_own_message():
+    with pytest.raises(LaunchError) as caught:
+        parse_all("a: [1,\nb: 2\n", "x.yaml")
+    assert caught.value.problems[0].rule == "file-yaml"
+
+
+def test_a_document_whose_text_has_such_words_is_read():
+    text = 'command: ["python", "-c", "import os"]\nnote: |\n  import boto3\n'
+    [tree] = parse_all(text, "x.yaml")
+    assert tree["command"][0] == "python"
