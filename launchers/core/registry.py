@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, did_you_mean
-from launchers.core.provider import Provider
+
+if TYPE_CHECKING:  # a list of jobs that have ended needs no provider
+    from launchers.core.provider import Provider
 
 Role = TypeVar("Role")
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from launchers.cli.catalogue import RULES
 from launchers.core.model.jobs import PENDING, JobStatus
 from launchers.core.model.problems import LaunchError
-from launchers.core.provider import Provider
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.registry import PROVIDERS, provider
 
+if TYPE_CHECKING:
+    from launchers.core.provider import Provider
+
 # What `launch list` waits for the providers' answers at the most, in seconds.
 _LIST_SECONDS = 5.0
+_MOST_AT_ONCE = 64
 
 
 def region_flag(function: Any) -> Any:
@@ -42,6 +47,13 @@ def found_job(word: str, region: str | None = None) -> tuple[Provider, Entry]:
             raise LaunchError(RULES["job-unknown"].at("JOB", word, "a job of `launch list`"))
         return chosen, Entry(name, where, name, 1, 0, "", state=PENDING, details=handle.details)
     entry = Ledger().find(word)
+    if entry.damaged:
+        found, expected = (
+            f"damaged in the ledger: {entry.damaged}",
+            "a row that is whole",
+        )
+        fix = f"{entry.provider or 'PROVIDER'}:NAME asks the service itself"
+        raise LaunchError(RULES["job-unknown"].at("JOB", found, expected, fix))
     return _speaking(provider(entry.provider)), entry
 
 
@@ -60,28 +72,44 @@ def statuses_of(entries: list[Entry]) -> list[JobStatus]:
     it, and says so.
     """
     found: dict[int, JobStatus] = {}
+    asked: queue.SimpleQueue[tuple[int, Entry]] = queue.SimpleQueue()
 
     def ask(index: int, entry: Entry) -> None:
         try:
             found[index] = provider(entry.provider).service.describe(entry.handle)
         except LaunchError as error:
-            reason = f"as of the ledger; {str(error).splitlines()[0]}"
-            found[index] = JobStatus(entry.state, reason, entry.proof, entry.details)
+            found[index] = _as_known(entry, str(error).splitlines()[0])
 
-    waiting = []
+    def ask_all() -> None:
+        with suppress(queue.Empty):
+            while True:
+                ask(*asked.get_nowait())
+
     for index, entry in enumerate(entries):
-        if provider(entry.provider).charges_money and not entry.final:
-            # A thread that still waits for an answer does not keep the command from ending.
-            thread = threading.Thread(target=ask, args=(index, entry), daemon=True)
-            thread.start()
-            waiting.append(thread)
+        if entry.damaged:
+            found[index] = _as_known(entry, f"damaged there: {entry.damaged}")
+        elif entry.final:
+            found[index] = JobStatus(entry.state, entry.reason, entry.proof, entry.details)
+        elif entry.provider not in PROVIDERS:
+            found[index] = _as_known(entry, "this launch does not know its provider")
+        elif provider(entry.provider).charges_money:
+            asked.put((index, entry))
         else:
             ask(index, entry)
+    # A thread that still waits for an answer does not keep the command from ending.
+    waiting = [
+        threading.Thread(target=ask_all, daemon=True)
+        for _ in range(min(asked.qsize(), _MOST_AT_ONCE))
+    ]
+    for thread in waiting:
+        thread.start()
     deadline = time.monotonic() + _LIST_SECONDS
     for thread in waiting:
         thread.join(max(0.0, deadline - time.monotonic()))
-    late = "as of the ledger; the service did not answer in time"
-    return [
-        found.get(index) or JobStatus(entry.state, late, entry.proof, entry.details)
-        for index, entry in enumerate(entries)
-    ]
+    late = "the service did not answer in time"
+    return [found.get(index) or _as_known(entry, late) for index, entry in enumerate(entries)]
+
+
+def _as_known(entry: Entry, why: str) -> JobStatus:
+    """What the ledger has, where nobody else could be asked."""
+    return JobStatus(entry.state, f"as of the ledger; {why}", entry.proof, entry.details)

@@ -4,7 +4,8 @@ It is written before anything is sent that may cost money, so that a kill at any
 job that ``launch list`` does not know. Several processes may use it at once. It holds the jobs'
 nonces, so it is its owner's alone.
 
-A ledger of an older launcher has no column ``nonce``; it is added on the first use.
+A row that is damaged stays one job of many: what can be read of it is shown, and nothing is asked
+for it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -24,29 +24,10 @@ from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
 from launchers.core.model.problems import LaunchError, NameTakenError, did_you_mean
 from launchers.core.paths import writing
 from launchers.core.printable import printable
+from launchers.core.records.ledger_file import UNFINISHED, connected
+from launchers.core.records.wanted import Wanted
 
 INTENT = "intent"
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    name TEXT NOT NULL,
-    provider TEXT NOT NULL,
-    base TEXT NOT NULL,          -- name without its run number
-    run INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    reason TEXT NOT NULL DEFAULT '',
-    proof TEXT NOT NULL DEFAULT '',
-    world_size INTEGER NOT NULL,
-    created REAL NOT NULL,       -- seconds since the epoch
-    ended REAL,
-    checkpoint TEXT NOT NULL DEFAULT '',
-    definition TEXT NOT NULL,    -- the document's text, with the nonce's placeholder
-    details TEXT NOT NULL,       -- JSON
-    nonce TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (provider, name)
-);
-CREATE INDEX IF NOT EXISTS jobs_by_base ON jobs (provider, base, run);
-"""
 
 
 @dataclass(frozen=True)
@@ -56,6 +37,7 @@ class Entry:
     Attributes:
         nonce: The job's (:mod:`launchers.core.records.nonce`), never shown; "" for a job of
             an older launcher.
+        damaged: Which of its columns cannot be read; nothing is done for such a job.
     """
 
     name: str
@@ -72,6 +54,7 @@ class Entry:
     checkpoint: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     nonce: str = field(default="", repr=False)
+    damaged: str = ""
 
     @property
     def final(self) -> bool:
@@ -102,7 +85,18 @@ def data_folder() -> Path:
     return folder
 
 
-_COLUMNS = tuple(field.name for field in fields(Entry))
+# What each column must be, and what stands for it else.
+_KINDS: tuple[tuple[str, type, Any], ...] = (
+    *((name, str, "") for name in ("name", "provider", "base", "state", "reason", "proof")),
+    *((name, str, "") for name in ("checkpoint", "definition", "nonce")),
+    *((name, int, 0) for name in ("run", "world_size")),
+    ("created", float, 0.0),
+    ("ended", float, None),
+    ("details", dict, {}),
+)
+_COLUMNS = tuple(field.name for field in fields(Entry) if field.name != "damaged")
+# Names that a misspelt one is held against: a comparison with each of many thousands takes long.
+_NEAR = 500
 
 
 class Ledger:
@@ -119,7 +113,7 @@ class Ledger:
             LaunchError: The file cannot be written.
         """
         try:
-            with self._connection() as connection:
+            with connected(self.path) as connection:
                 connection.execute(
                     "INSERT INTO jobs (name, provider, base, run, state, reason, proof, world_size,"
                     " created, checkpoint, definition, details, nonce)"
@@ -154,7 +148,7 @@ class Ledger:
             changes.setdefault("ended", time.time())
         columns = ", ".join(f"{column} = ?" for column in changes)
         final = ", ".join(f"'{state}'" for state in sorted(FINAL_STATES))
-        with self._connection() as connection:
+        with connected(self.path) as connection:
             connection.execute(
                 f"UPDATE jobs SET {columns} WHERE provider = ? AND name = ?"
                 f" AND state NOT IN ({final})",
@@ -163,7 +157,7 @@ class Ledger:
 
     def forget(self, entry: Entry) -> None:
         """Take an entry back of which nothing came; one that has gone on meanwhile stays."""
-        with self._connection() as connection:
+        with connected(self.path) as connection:
             connection.execute(
                 "DELETE FROM jobs WHERE provider = ? AND name = ? AND state = ?",
                 (entry.provider, entry.name, entry.state),
@@ -174,9 +168,23 @@ class Ledger:
         found = self._select("WHERE provider = ? AND name = ?", (provider, name))
         return found[0] if found else None
 
-    def jobs(self) -> list[Entry]:
-        """Every job, the newest first."""
-        return self._select("ORDER BY created DESC, run DESC", ())
+    def jobs(self, wanted: Wanted | None = None, newest: int | None = None) -> list[Entry]:
+        """Jobs, the newest first: all, or those that have not ended and the ``newest`` besides."""
+        where, values = (wanted or Wanted()).condition
+        if newest is None:
+            return self._select(f"WHERE {where} ORDER BY created DESC, run DESC", values)
+        return self._select(
+            f"WHERE rowid IN (SELECT rowid FROM jobs WHERE {where}"
+            " ORDER BY created DESC, run DESC LIMIT ?)"
+            f" OR rowid IN (SELECT rowid FROM jobs WHERE {UNFINISHED} AND {where})"
+            " ORDER BY created DESC, run DESC",
+            (*values, newest, *values),
+        )
+
+    def count(self, wanted: Wanted | None = None) -> int:
+        """How many jobs there are."""
+        where, values = (wanted or Wanted()).condition
+        return int(self._rows(f"SELECT count(*) FROM jobs WHERE {where}", values, ((0,),))[0][0])
 
     def runs(self, provider: str, base: str) -> list[Entry]:
         """The runs of one job, by run number."""
@@ -190,86 +198,94 @@ class Ledger:
         Raises:
             LaunchError: None matches, or several do.
         """
-        jobs = self.jobs()
-        exact = [job for job in jobs if word in (job.name, f"{job.provider}:{job.name}")]
+        where, _, name = word.rpartition(":")
+        exact = self._select("WHERE name = ? ORDER BY created DESC, run DESC LIMIT 1", (word,))
+        if not exact and where:
+            exact = self._select("WHERE provider = ? AND name = ?", (where, name))
         if exact:
             return exact[0]
-        near = [job for job in jobs if job.name.startswith(word)]
-        bases = {(job.provider, job.base) for job in near}
+        near = "WHERE name >= ? AND name < ?"
+        ends = (word, f"{word}\U0010ffff")
+        query = f"SELECT DISTINCT provider, base FROM jobs {near}"
+        bases = self._rows(query, ends) if word else []
         if len(bases) == 1:
-            return max(near, key=lambda job: job.run)
+            return self._select(f"{near} ORDER BY run DESC LIMIT 1", ends)[0]
         if bases:
             raise LaunchError(
                 RULES["job-ambiguous"].at(
                     "JOB",
                     f"{word} ({len(bases)} jobs begin so)",
                     "a prefix of one job",
-                    "one of " + ", ".join(sorted(base for _, base in bases)[:6]),
+                    "one of " + ", ".join(sorted(str(base) for _, base in bases)[:6]),
                 )
             )
+        recent = self._rows("SELECT name FROM jobs ORDER BY created DESC LIMIT ?", (_NEAR,))
         raise LaunchError(
             RULES["job-unknown"].at(
                 "JOB",
                 word,
                 "a job of `launch list`",
-                did_you_mean(word, [job.name for job in jobs]) or "see `launch list`",
+                did_you_mean(word, [str(name) for (name,) in recent]) or "see `launch list`",
             )
         )
 
+    def last_of(self, command: str) -> tuple[str, str, bytes] | None:
+        """Provider, name and the source's digests of the job that ``command`` started last."""
+        query = "SELECT provider, name, files FROM commands WHERE command = ?"
+        found = self._rows(query, (command,))
+        return (found[0][0], found[0][1], found[0][2]) if found else None
+
+    def note_command(self, command: str, entry: Entry, files: bytes, kept: int = 500) -> None:
+        """Keep what ``command`` started; the commands that were used last are kept."""
+        with connected(self.path) as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?, ?)",
+                (command, entry.provider, entry.name, time.time(), files),
+            )
+            connection.execute(
+                "DELETE FROM commands WHERE command NOT IN"
+                " (SELECT command FROM commands ORDER BY used DESC LIMIT ?)",
+                (kept,),
+            )
+
     def _select(self, rest: str, values: tuple[Any, ...]) -> list[Entry]:
-        if not self.path.exists():
-            return []
-        with self._connection() as connection:
-            rows = connection.execute(
-                f"SELECT {', '.join(_COLUMNS)} FROM jobs {rest}",
-                values,
-            ).fetchall()
+        rows = self._rows(f"SELECT {', '.join(_COLUMNS)} FROM jobs {rest}", values)
         return [_entry(row) for row in rows]
 
-    def _make_private(self) -> None:
-        """The file is its owner's alone from its first byte on, and so is one that was copied
-        with other rights."""
-        flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self.path, flags, 0o600)
-        try:
-            if os.fstat(descriptor).st_mode & 0o077:
-                os.fchmod(descriptor, 0o600)
-        finally:
-            os.close(descriptor)
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self._make_private()
-            connection = sqlite3.connect(self.path, timeout=30)
-            try:
-                connection.executescript(_SCHEMA)
-                _add_nonce(connection)
-                with connection:
-                    yield connection
-            finally:
-                connection.close()
-        except sqlite3.IntegrityError:
-            raise
-        except (sqlite3.Error, OSError) as error:
-            raise LaunchError(RULES["ledger-unusable"].at(str(self.path), str(error))) from None
-
-
-def _add_nonce(connection: sqlite3.Connection) -> None:
-    """The column that a ledger of an older launcher lacks."""
-    columns = connection.execute("PRAGMA table_info(jobs)").fetchall()
-    if any(column[1] == "nonce" for column in columns):
-        return
-    try:
-        connection.execute("ALTER TABLE jobs ADD COLUMN nonce TEXT NOT NULL DEFAULT ''")
-    except sqlite3.OperationalError as error:
-        if "duplicate column" not in str(error):  # another process was quicker
-            raise
+    def _rows(
+        self, query: str, values: tuple[Any, ...], without: Sequence[Any] = ()
+    ) -> Sequence[Any]:
+        """The rows of ``query``; ``without`` where there is no ledger yet."""
+        if not self.path.exists():
+            return without
+        with connected(self.path) as connection:
+            return connection.execute(query, values).fetchall()
 
 
 def _entry(row: Sequence[Any]) -> Entry:
+    """The row's job. A column that is not what it should be takes its default, and is named."""
     values = dict(zip(_COLUMNS, row, strict=True))
-    return Entry(**{**values, "details": json.loads(values["details"])})
+    damaged = []
+    for column, kind, default in _KINDS:
+        value = values[column]
+        if column == "details":
+            value = _object(value)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if column == "ended" and value is None:
+            continue
+        if not isinstance(value, kind):
+            damaged.append(column)
+            value = default
+        values[column] = value
+    return Entry(**values, damaged=", ".join(damaged))
+
+
+def _object(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def next_run(runs: list[Entry]) -> int:

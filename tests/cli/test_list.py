@@ -1,0 +1,77 @@
+"""`launch list`: which jobs it shows, and what it says of the rest."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from launchers.core.records.ledger import Entry, Ledger
+from tests.cli.command import Launch
+
+
+@pytest.fixture
+def many(launch: Launch) -> Launch:
+    launch.home.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(launch.home)
+    for number in range(30):
+        state = "failed" if number % 3 else "succeeded"
+        where = "vertex" if number % 2 else "sagemaker"
+        name = f"job{number:02}-aaaaaaaa-1"
+        entry = Entry(name, where, name[:-2], 1, 8, "{}", state, created=(number + 1.5) * 86400)
+        ledger.add(entry)
+    return launch
+
+
+def shown(launch: Launch, *words: str) -> list[int]:
+    answer = launch("list", "--json", *words)
+    assert answer.code == 0, answer.err
+    return [int(job["name"][3:5]) for job in answer.json]
+
+
+def test_the_newest_twenty_are_shown_and_the_others_counted(many: Launch):
+    answer = many("list")
+    assert answer.code == 0
+    assert "job29" in answer.out
+    assert "job09" not in answer.out
+    assert "and 10 more: --limit 30 shows all" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (["--limit", "2"], [29, 28]),
+        (["--limit", "2", "--provider", "vertex"], [29, 27]),
+        (["--state", "succeeded", "--limit", "2"], [27, 24]),
+        (["--since", "1970-01-30"], [29, 28]),
+        (["--since", "1h"], []),
+    ],
+)
+def test_jobs_are_chosen_by_flags(many: Launch, words: list[str], numbers: list[int]):
+    assert shown(many, *words) == numbers
+
+
+@pytest.mark.parametrize(
+    "words", [["--limit", "-1"], ["--since", "soon"], ["--since", "9999999-01-01"]]
+)
+def test_a_value_that_is_none_is_told(many: Launch, words: list[str]):
+    answer = many("list", *words)
+    assert answer.code == 2
+    assert "[flag-value]" in answer.err
+
+
+def test_a_damaged_row_and_a_provider_of_another_launch_hide_no_job(many: Launch):
+    with sqlite3.connect(many.home / "ledger.db") as connection:
+        connection.execute("UPDATE jobs SET details = '{' WHERE name LIKE 'job29%'")
+        connection.execute("UPDATE jobs SET created = 1e300 WHERE name LIKE 'job28%'")
+        connection.execute(
+            "UPDATE jobs SET provider = 'mars', state = 'running' WHERE name LIKE 'job00%'"
+        )
+    connection.close()
+    answer = many("list")
+    assert answer.code == 0, answer.err
+    for words in ("job29", "job28", "job27", "job00", "mars"):
+        assert words in answer.out
+    status = many("status", "job29")
+    assert status.code == 2
+    assert "damaged in the ledger: details" in status.err

@@ -1,0 +1,35 @@
+BEGIN TRANSACTION;
+CREATE TABLE commands (
+        command TEXT PRIMARY KEY,
+        provider TEXT NOT NULL,
+        name TEXT NOT NULL,
+        used REAL NOT NULL,          -- seconds since the epoch
+        files BLOB NOT NULL
+    );
+CREATE TABLE jobs (
+        name TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        base TEXT NOT NULL,          -- name without its run number
+        run INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL DEFAULT '',
+        proof TEXT NOT NULL DEFAULT '',
+        world_size INTEGER NOT NULL,
+        created REAL NOT NULL,       -- seconds since the epoch
+        ended REAL,
+        checkpoint TEXT NOT NULL DEFAULT '',
+        definition TEXT NOT NULL,    -- the document's text, with the nonce's placeholder
+        details TEXT NOT NULL, nonce TEXT NOT NULL DEFAULT '',       -- JSON
+        PRIMARY KEY (provider, name)
+    );
+INSERT INTO "jobs" VALUES('train-3f2a9c1e-1','sagemaker','train-3f2a9c1e',1,'intent','','',8,1763700000.0,NULL,'s3://b/c','{"TrainingJobName": "train-3f2a9c1e-1"}
+','{"region": "us-east-1", "account": "123456789012"}','abababababababababababababababab');
+INSERT INTO "jobs" VALUES('train-0badcafe-1','local','train-0badcafe',1,'succeeded','','world size 2: 2 hosts x 1 rank',2,1763700100.0,1763700200.0,'','{}
+','{"folder": "/x"}','abababababababababababababababab');
+CREATE INDEX jobs_by_base ON jobs (provider, base, run);
+CREATE INDEX jobs_by_name ON jobs (name, provider, base, run);
+CREATE INDEX jobs_by_time ON jobs (created, run, state, provider);
+CREATE INDEX jobs_unfinished ON jobs (created, run)
+        WHERE state NOT IN ('failed', 'lost', 'not proven', 'stopped', 'succeeded', 'timed out');
+COMMIT;
+PRAGMA user_version = 3;
