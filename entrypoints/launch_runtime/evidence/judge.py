@@ -161,7 +161,7 @@ def _named(ranks: Sequence[int]) -> str:
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     shown = ", ".join(str(rank) for rank in ranks[:8])
-    return f"ranks {shown}" + (f" and {len(ranks) - 8} others" if len(ranks) > 8 else "")
+    return f"ranks {shown}" + (f" and {_count(len(ranks) - 8, 'other')}" if len(ranks) > 8 else "")
 
 
 def _count(number: int, noun: str) -> str:

@@ -95,6 +95,7 @@ GOOD = {
         EQUAL.words,
     ),
     "local variables alone": ([[record(one_set(), {**BESIDE, "local": 2})]] * 2, EQUAL.words),
+    "two optimizers of one shape": ([[record(one_set(), OTHERS)]] * 2, EQUAL.words),
     "a child trained": ([[record(), record(one_set(), pid=8)]] * 2, EQUAL.words),
     "a finer optimizer after shutdown": (
         [[record(one_set(), {**BESIDE, "phases": ["after"]})]] * 2,
@@ -172,6 +173,14 @@ BAD = {
         [[record(one_set())]] * 3 + [[record(OTHERS)]],
         "between ranks 0 and 3",
     ),
+    "weights of two models differ": (
+        [
+            [record(one_set(weights=weights(value, shapes=["7x2"])),
+                    one_set(form="f1", weights=weights(value)))]
+            for value in (0.0, 9.0)
+        ],
+        "a variable of shape 7x2 by",
+    ),
     "another model, changed unseen": (
         [[record(one_set(weights=weights(0.0, 1.0, blind=True)))],
          [record(one_set(weights=weights(9.0, -9.0, blind=True)))]],
@@ -192,6 +201,20 @@ def test_what_trained_apart_fails_with_its_reason_and_a_fix(name: str) -> None:
 
     assert said in found.failure
     assert found.fix.endswith("--proof init")
+
+
+@pytest.mark.parametrize(
+    ("missing", "named"),
+    [
+        (1, "rank 0"),
+        (8, "ranks 0, 1, 2, 3, 4, 5, 6, 7, and"),
+        (9, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 1 other,"),
+        (10, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 others,"),
+    ],
+)
+def test_the_first_eight_of_many_ranks_are_named(missing: int, named: str) -> None:
+    records = {rank: [record(one_set(), final=rank >= missing)] for rank in range(12)}
+    assert f"from {named}" in judge(records, 12, STRICT).failure
 
 
 def test_init_asks_for_nothing_and_strict_for_every_rank() -> None:
