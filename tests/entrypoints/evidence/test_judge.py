@@ -95,6 +95,10 @@ GOOD = {
         EQUAL.words,
     ),
     "local variables alone": ([[record(one_set(), {**BESIDE, "local": 2})]] * 2, EQUAL.words),
+    "a group that one of its ranks names": (
+        [[record(over([0, 2]))], [record(over([0, 1]))], [record(over([0, 2]))]],
+        EQUAL.words,
+    ),
     "two optimizers of one shape": ([[record(one_set(), OTHERS)]] * 2, EQUAL.words),
     "a child trained": ([[record(), record(one_set(), pid=8)]] * 2, EQUAL.words),
     "a finer optimizer after shutdown": (
