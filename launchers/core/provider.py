@@ -182,6 +182,11 @@ class Contract(ABC):
     def conduct(self, definition: JobDefinition) -> Conduct:
         """How the service treats the job's containers while they run and when they end."""
 
+    def unlike(self, definition: JobDefinition) -> str:
+        """Why containers of this machine would not show what that job starts, in one clause; empty
+        where they do."""
+        return ""
+
     @abstractmethod
     def is_guarded(self, definition: JobDefinition) -> bool:
         """Whether the document itself starts our guard in every rank."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from launchers.sagemaker.document import (
     MPI_PROCESSES_PER_HOST,
     SUBMIT_DIRECTORY,
     hyperparameter,
-    processes_per_host,
     uses_mpi,
 )
 from launchers.sagemaker.sidecars.declared import ACCESS, STORE, STORE_URL, data_source
+from launchers.sagemaker.starts.read import start_of
+from launchers.sagemaker.starts.start import Start
 from launchers.sagemaker.tables.machines import machine
 
 ROOT = "/opt/ml"
@@ -48,16 +50,20 @@ def contract(
     """
     groups = _groups(document)
     hosts = sorted(host for group in groups for host in group["hosts"])
-    ranks = _ranks(document, len(hosts), ranks_per_host)
+    start = start_of(document)
+    ranks = _ranks(start, groups, hosts, ranks_per_host)
+    # A container of this machine has no GPUs that the toolkit could count.
+    each = ranks_per_host or _counted(document, start)
     containers = []
     for group in groups:
         for host in group["hosts"]:
             config = _resource_config(host, hosts, group, groups)
             containers.append(
-                _container(
-                    document, host, config, ranks[hosts.index(host)], ranks_per_host, serve_code
-                )
+                _container(document, host, config, ranks[hosts.index(host)], each, serve_code)
             )
+    # The first host of mpirun starts the job, and ends it.
+    leader = next((host for host, own in zip(hosts, ranks, strict=True) if own), hosts[0])
+    containers = [replace(one, leader=one.name == leader) for one in containers]
     return sorted(containers, key=lambda container: hosts.index(container.name))
 
 
@@ -67,8 +73,11 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
     Figures: SIGTERM comes 120 s before SIGKILL (developer guide, StopTrainingJob); a worker ends
     shortly before algo-1 (sagemaker-training 5.1.4, mpi.py: both sleep 30 s after mpirun).
     """
+    counted = _counted(document, start_of(document))
+    left_out = (f"{MPI_PROCESSES_PER_HOST} is set to {counted}: no GPUs are counted here",)
     return Conduct.reading(
         _LINES,
+        left_out=left_out if counted else (),
         max_runtime=whole_number(at(document, "StoppingCondition", "MaxRuntimeInSeconds")),
         stop_grace=120.0,
         follow_within=60.0,
@@ -77,6 +86,26 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
         store=STORE,
         data=data_source,
     )
+
+
+def unlike(document: Mapping[str, Any]) -> str:
+    """Why containers of this machine would not show what the request starts; empty where they do.
+
+    The rehearsal proves Horovod's ranks: those of MPI, and those of a command of the request's own.
+    """
+    start = start_of(document)
+    if start.way in ("mpi", "plain", "command", "image"):
+        return ""
+    if start.way in ("unknown", "drivers"):
+        return start.because
+    return f"{start.because}: the rehearsal watches the ranks of Horovod alone"
+
+
+def _counted(document: Mapping[str, Any], start: Start) -> int | None:
+    """Processes on a host that the toolkit counts by itself; None where the request says them."""
+    if start.way != "mpi" or MPI_PROCESSES_PER_HOST in mapping(document, "HyperParameters"):
+        return None
+    return next((each for _, each in start.placed), None)
 
 
 def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -98,13 +127,21 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _ranks(
-    document: Mapping[str, Any], hosts: int, ranks_per_host: int | None
+    start: Start, groups: list[dict[str, Any]], hosts: list[str], ranks_per_host: int | None
 ) -> list[tuple[int, ...]]:
-    """The global ranks of each host: mpirun fills host after host (``-map-by slot``)."""
-    each = ranks_per_host or processes_per_host(document)
-    if not uses_mpi(document) or not each:
-        return [()] * hosts
-    return [tuple(range(host * each, (host + 1) * each)) for host in range(hosts)]
+    """The global ranks of each host: mpirun fills the hosts of the groups that take part, one after
+    the other (``-map-by slot``)."""
+    ranks: dict[str, tuple[int, ...]] = {}
+    # Where several groups start jobs of their own, no number is a rank of one job.
+    if start.way == "mpi" and start.ranks is not None and not start.problems:
+        taking = {group.name: each for group, each in start.placed}
+        first = 0
+        for group in groups:
+            each = ranks_per_host or taking.get(group["instance_group_name"], 0)
+            for host in sorted(group["hosts"]) if group["instance_group_name"] in taking else ():
+                ranks[host] = tuple(range(first, first + each))
+                first += each
+    return [ranks.get(host, ()) for host in hosts]
 
 
 def _container(
@@ -136,7 +173,6 @@ def _container(
         channels=tuple(_channels(document, code)),
         code=code,
         ranks=ranks,
-        leader=host == resource_config["hosts"][0],
         gpus=instance_type.gpus if instance_type else 0,
         collected={"model": f"{ROOT}/model", "output": f"{ROOT}/output"},
         kept=kept,
@@ -159,7 +195,7 @@ def _resource_config(
 def _hyperparameters(document: Mapping[str, Any], ranks_per_host: int | None) -> dict[str, Any]:
     """The request's own values, to the letter; the toolkit parses each as JSON itself."""
     values = mapping(document, "HyperParameters")
-    if ranks_per_host is not None and MPI_PROCESSES_PER_HOST in values:
+    if ranks_per_host is not None and uses_mpi(document):
         values[MPI_PROCESSES_PER_HOST] = str(ranks_per_host)
     return values
 

@@ -147,6 +147,12 @@ class SageMakerContract(Contract):
 
         return conduct(definition.document)
 
+    def unlike(self, definition: JobDefinition) -> str:
+        """See :mod:`launchers.sagemaker.contract`."""
+        from launchers.sagemaker.contract import unlike
+
+        return unlike(definition.document)
+
     def is_guarded(self, definition: JobDefinition) -> bool:
         """Whether the request's program is the guard."""
         return bool(hyperparameter(definition.document, PROGRAM) == GUARD)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from launchers.core.model.containers import Container
-from launchers.sagemaker.contract import conduct, contract
+from launchers.sagemaker.contract import conduct, contract, unlike
 from launchers.sagemaker.sidecars.declared import STORE_URL
 from tests.sagemaker.documents import captured, plain, rendered
+from tests.sagemaker.starts.test_starts import STARTS
 
 CONFIG = "/opt/ml/input/config"
 FULL, MINIMAL = "v2_tf_mpi_full.json", "v2_tf_mpi_minimal.json"
@@ -213,3 +214,51 @@ def test_conduct_is_the_requests() -> None:
     assert (found.max_runtime, found.stop_grace, found.follow_within) == (3600, 120.0, 60.0)
     assert found.isolated is True
     assert conduct(captured(MINIMAL)).isolated is False
+
+
+def test_the_ranks_are_those_of_the_groups_that_train_together() -> None:
+    hosts = contract(STARTS["groups with the key"][0])
+    assert [host.ranks for host in hosts] == [(0, 1, 2, 3), (4, 5, 6, 7), ()]
+    fewer = contract(STARTS["groups with the key"][0], ranks_per_host=1)
+    assert [host.ranks for host in fewer] == [(0,), (1,), ()]
+
+
+def test_hosts_of_groups_apart_have_no_ranks_of_one_job() -> None:
+    assert {host.ranks for host in contract(STARTS["groups without the key"][0])} == {()}
+
+
+def test_the_first_host_with_ranks_leads() -> None:
+    document = copy.deepcopy(STARTS["groups with the key"][0])
+    document["HyperParameters"]["sagemaker_distribution_instance_groups"] = '["g2"]'
+    hosts = contract(document)
+    assert [host.leader for host in hosts] == [False, False, True]
+    assert [host.ranks for host in hosts] == [(), (), (0, 1, 2, 3)]
+
+
+def test_a_count_that_the_toolkit_takes_from_the_gpus_is_written_for_containers_without() -> None:
+    document = STARTS["MPI without a count is one a GPU"][0]
+    hosts = contract(document)
+    assert [host.ranks for host in hosts] == [(0, 1, 2, 3), (4, 5, 6, 7)]
+    name = "sagemaker_mpi_num_of_processes_per_host"
+    assert {config(host, "hyperparameters")[name] for host in hosts} == {"4"}
+    assert conduct(document).left_out == (f"{name} is set to 4: no GPUs are counted here",)
+    assert conduct(plain()).left_out == ()
+
+
+REHEARSED = ("MPI", "groups with the key", "nothing, four GPUs", "a program of the image's own")
+NOT_REHEARSED = {
+    "torchrun": "torchrun over 2 hosts x 4 processes: the rehearsal watches",
+    "smdistributed": "the rehearsal watches the ranks of Horovod alone",
+    "MultiWorkerMirrored": "TF_CONFIG",
+    "torchrun in an image of one's own": "it is not known whether this one has it",
+}
+
+
+@pytest.mark.parametrize("name", REHEARSED)
+def test_what_containers_of_this_machine_can_show_is_rehearsed(name: str) -> None:
+    assert unlike(STARTS[name][0]) == ""
+
+
+@pytest.mark.parametrize("name", NOT_REHEARSED)
+def test_what_they_cannot_show_is_said(name: str) -> None:
+    assert NOT_REHEARSED[name] in unlike(STARTS[name][0])

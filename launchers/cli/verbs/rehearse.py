@@ -30,6 +30,9 @@ def _command(**values: Any) -> int:
     found = examine(spec, options.world_size)
     if open_size(spec):
         raise LaunchError(_open_size(values["file"], open_size(spec)))
+    unlike = chosen.contract.unlike(found.definition) if chosen.contract is not None else ""
+    if unlike:
+        raise LaunchError(RULES["rehearsal-start"].at(values["file"], unlike))
     if not found.definition.world_size:
         raise LaunchError(_no_world_size())
     options = replace(options, source=source_of(found, options.source))

@@ -167,9 +167,10 @@ class _Staging:
         """The guard's watch, where the document does not start the guard itself."""
         if self._guarded:
             return
-        hook, hosts = self._workplace.folder / "hook", len(self.containers)
-        make_hook(hook, self.expected.world_size, hosts, len(self.containers[0].ranks))
-        self.containers = watched(self.containers, hook)
+        hook, taking = self._workplace.folder / "hook", _taking(self.containers)
+        make_hook(hook, self.expected.world_size, len(taking), len(taking[0].ranks))
+        seen = {one.name: one for one in watched(taking, hook)}
+        self.containers = [seen.get(one.name, one) for one in self.containers]
         self._note("the guard's watch on hvd.init() is mounted and put on PYTHONPATH")
 
     def bring_credentials(self) -> None:
@@ -249,7 +250,7 @@ def _expected(
     definition: JobDefinition, containers: Sequence[Container], options: RehearsalOptions
 ) -> Expected:
     whole = definition.world_size
-    hosts = len(containers)
+    hosts = len(_taking(containers))
     here = whole
     if options.ranks_per_host is not None:
         if not any(container.ranks for container in containers):
@@ -271,3 +272,8 @@ def _expected(
             )
     said = expected_of(containers[0].environment)
     return Expected(here, hosts, said.mode, said.nonce, document_world_size=whole)
+
+
+def _taking(containers: Sequence[Container]) -> list[Container]:
+    """The hosts that have ranks of the job; all of them where each is a job of its own."""
+    return [one for one in containers if one.ranks] or list(containers)

@@ -16,6 +16,7 @@ from launchers.sagemaker.starts.read import start_of
 from tests.cli.command import Launch
 from tests.sagemaker import released, toolkit
 from tests.sagemaker.documents import captured, plain
+from tests.sagemaker.starts.test_starts import STARTS
 
 MODEL_TRAINER = (
     Path(__file__).parents[1] / "captured" / "sagemaker-3.27.0" / "modeltrainer_mpi_2hosts.json"
@@ -96,6 +97,15 @@ def test_no_malformed_command_makes_a_rule_fail(key: str, value: Any):
     document = plain()
     document["AlgorithmSpecification"][key] = value
     check(document, 8)
+
+
+def test_a_start_that_containers_cannot_show_is_one_line_of_a_rehearsal(launch: Launch):
+    launch.write("job.json", json.dumps(STARTS["torchrun"][0]))
+    answer = launch("rehearse", "job.json")
+    assert answer.code == 2
+    (line,) = answer.err.strip().splitlines()
+    assert "[rehearsal-start]" in line
+    assert "torchrun over 2 hosts x 4 processes" in line
 
 
 # Runs the driver's own main(); what it would do to the machine is replaced.
