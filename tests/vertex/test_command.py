@@ -269,3 +269,14 @@ def test_an_image_says_where_it_was_named(here: Launch):
     here.write("launch.yaml", f"gpus: 4\nimage: {IMAGE}\n")
     assert f"{IMAGE}  (launch.yaml)" in here("vertex", "train.py", "--dry-run").err
     assert f"{IMAGE}  (--image)" in here(*OURS, "--dry-run").err
+
+
+def test_a_rehearsal_says_why_it_cannot_tell_how_many_ranks_a_document_starts(here: Launch):
+    job = captured("chief_3workers")
+    for pool in job["jobSpec"]["workerPoolSpecs"]:
+        pool["containerSpec"] = {"imageUri": IMAGE, "command": ["python", "train.py"]}
+    here.write("job.json", json.dumps(job))
+    answer = here("rehearse", "job.json")
+    assert answer.code == 2
+    assert "--world-size" in answer.err
+    assert "python train.py on each of 4 replicas" in answer.err

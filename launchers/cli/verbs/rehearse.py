@@ -34,7 +34,7 @@ def _command(**values: Any) -> int:
     if unlike:
         raise LaunchError(RULES["rehearsal-start"].at(values["file"], unlike))
     if not found.definition.world_size:
-        raise LaunchError(_no_world_size())
+        raise LaunchError([*errors(list(found.problems)), _no_world_size(found.because)])
     options = replace(options, source=source_of(found, options.source))
     problems = [
         *found.problems,
@@ -78,12 +78,12 @@ command = Verb(
 )
 
 
-def _no_world_size() -> Problem:
+def _no_world_size(because: str) -> Problem:
     return RULES["world-size"].at(
         "--world-size",
         "missing",
         "the world size that the document should start",
-        "the document does not say how many ranks it starts",
+        f"cannot tell what it starts: {because or 'the document does not say'}",
     )
 
 

@@ -53,7 +53,7 @@ def world_of(hosts: Sequence[Hosts], unit: str = "host", told: str = "") -> Worl
             make a world of it.
     """
     if any(one.count is None for one in hosts):
-        return World(None, f"a number of {unit}s that is no number")
+        return World(None, f"how many {unit}s there are is not known here")
     working = [one for one in hosts if not one.start.idle]
     copies = sum(one.count or 0 for one in working)
     if not working or not copies:
