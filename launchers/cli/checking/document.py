@@ -13,7 +13,7 @@ from launchers.core.bounded import read_text
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.reading.documents import Spec, examine, specs_in
 from launchers.core.reading.places import Place, places_of
-from launchers.core.reading.text_file import parse
+from launchers.core.reading.text_file import parse_all
 from launchers.core.wrappings.places import steps_of
 
 
@@ -36,7 +36,7 @@ def check_file(
     """
     try:
         text = read_text(file)
-        specs = specs_in([parse(text, file)], file, job)
+        specs = specs_in(parse_all(text, file), file, job)
     except LaunchError as error:
         return [Checked(file, tuple(_placed(error.problems, file, {})))]
     places = places_of(text, file)

@@ -37,8 +37,8 @@ def specs_in(trees: Sequence[Any], file: str, job: str = "") -> list[Spec]:
     """The same of a file's parsed documents: a YAML stream may have several, whose places begin
     with ``$[0]``, ``$[1]``."""
     finder = Finder(_readers(), _unknown)
-    trees = [tree for tree in trees if tree is not None] or [None]
-    root: Any = trees[0] if len(trees) == 1 else list(trees)
+    filled = [tree for tree in trees if tree is not None] or [None]
+    root: Any = filled[0] if len(filled) == 1 else list(trees)
     if not isinstance(root, (dict, list)) or not root:
         found = "nothing" if root in (None, {}, []) else type(root).__name__
         raise LaunchError(RULES["file-shape"].at(file, found, f"an object: {_known()}"))

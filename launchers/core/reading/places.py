@@ -8,7 +8,7 @@ from typing import Any
 
 from launchers.core.model.problems import LaunchError
 from launchers.core.reading.json_values import NotJsonError, parse_json
-from launchers.core.reading.yaml_nodes import Node, compose
+from launchers.core.reading.yaml_nodes import Node, compose_all
 
 Place = tuple[int, int]
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
@@ -18,8 +18,9 @@ def places_of(text: str, file: str) -> dict[tuple[Any, ...], Place]:
     """Line and column, from 1, of each key (of a list's item: of its value) in ``text``.
 
     By the keys and indexes that lead there: ``("HyperParameters", "epochs")``; ``()`` is the whole.
-    The text is one that was read before (:func:`launchers.core.reading.text_file.parse`); empty
-    where it cannot be.
+    In a stream of several documents the number of the document, from 0, comes first. The text is
+    one that was read before (:func:`launchers.core.reading.text_file.parse`); empty where it cannot
+    be.
     """
     try:
         parse_json(text, file)
@@ -30,12 +31,17 @@ def places_of(text: str, file: str) -> dict[tuple[Any, ...], Place]:
         return {}
     places: dict[tuple[Any, ...], Place] = {}
     try:
-        node = compose(text, file)
+        nodes = compose_all(text, file)
     except LaunchError:
         return {}
-    if node is not None:
-        _of_node(node, (), places)
+    documents = [(index, node) for index, node in enumerate(nodes) if not _is_empty(node)]
+    for index, node in documents:
+        _of_node(node, () if len(documents) == 1 else (index,), places)
     return places
+
+
+def _is_empty(node: Node) -> bool:
+    return node.kind == "scalar" and node.content in ("", "~", "null")
 
 
 def _of_node(node: Node, location: tuple[Any, ...], places: dict[tuple[Any, ...], Place]) -> None:

@@ -14,7 +14,8 @@ _MACHINE = (
     f"{_POOL}.machineSpec.acceleratorCount",
 )
 _COMMAND = (f"{_POOL}.containerSpec.command[*]", f"{_POOL}.containerSpec.args[*]")
-_SIZE = (f"{_POOL}.replicaCount", *_COMMAND)
+# A launcher without a count, and a plain program's strategy, take the GPUs that they find.
+_SIZE = (f"{_POOL}.replicaCount", *_COMMAND, *_MACHINE)
 _STRATEGY = ("$.jobSpec.scheduling.strategy", "$.jobSpec.persistentResourceId")
 DEPENDS_ON: Mapping[str, Sequence[str]] = {
     SIZE: _SIZE,
