@@ -47,7 +47,7 @@ KEYS: list[dict[str, Any]] = [
         "tensorboard": "projects/p/locations/europe-west4/tensorboards/1",
     },
     {"network_attachment": "a", "flex_start": True},
-    {"persistent_resource": "mine"},
+    {"persistent_resource": "mine", "limits": {"join": "10m"}},
 ]
 
 
@@ -67,8 +67,12 @@ def test_a_launch_yaml_says_what_the_flags_say(here: Launch, section: dict[str, 
     words = [*OURS, "--location", "europe-west4", "--bucket", "my-bucket", "--dry-run"]
     for item, _ in option_fields(VertexOptions):
         value, flag = section.get(key_of(item), default_of(item)), item.metadata["flags"][0]
+        if isinstance(value, dict):
+            value = [f"{name}={text}" for name, text in value.items()]
         for one in value if isinstance(value, list) else [value]:
-            words += [] if one in (None, False, ()) else [flag] if one is True else [flag, str(one)]
+            words += (
+                [] if one in (None, False, (), {}) else [flag] if one is True else [flag, str(one)]
+            )
     (here.folder / "job.yaml").unlink()
     by_flags = here(*words, "--no-file")
     assert by_flags.code == 0, by_flags.err
@@ -158,14 +162,15 @@ def test_a_dry_run_of_a_sweep_prints_every_job(here: Launch):
 
 
 def test_the_file_of_gclouds_config_is_checked_and_its_places_are_its_own(here: Launch):
-    spec = captured("chief_3workers.json")["jobSpec"]
+    spec = captured("n1_4xT4.json")["jobSpec"]
     here.write("config.yaml", yaml.safe_dump(spec))
     passing = here("check", "config.yaml", "--json")
     assert (passing.code, passing.json["provider"]) == (0, "vertex")
+    here.write("config.yaml", yaml.safe_dump(captured("chief_3workers.json")["jobSpec"]))
     refused = here("check", "config.yaml", "--world-size", "16")
     assert refused.code == 2
     (line,) = [line for line in refused.err.splitlines() if line.startswith("error: ")]
-    assert line.startswith("error: $.workerPoolSpecs[0].containerSpec: horovodrun -np 4 on each")
+    assert "$.workerPoolSpecs[0].containerSpec: horovodrun -np 4 on each" in line
 
 
 def test_what_terraform_would_send_is_checked(here: Launch):
@@ -272,7 +277,7 @@ def test_an_image_says_where_it_was_named(here: Launch):
 
 
 def test_a_rehearsal_says_why_it_cannot_tell_how_many_ranks_a_document_starts(here: Launch):
-    job = captured("chief_3workers")
+    job = captured("chief_3workers.json")
     for pool in job["jobSpec"]["workerPoolSpecs"]:
         pool["containerSpec"] = {"imageUri": IMAGE, "command": ["python", "train.py"]}
     here.write("job.json", json.dumps(job))
