@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -209,3 +212,43 @@ def test_a_start_that_crashes_for_want_of_an_address_says_so(
         assert job.run(seconds=SECONDS) == [1], job.text()
         assert job.failure()["phase"] == "starting"
         assert "own name nobody has no address" in job.failure()["reason"]
+
+
+def test_a_stranger_in_the_network_changes_nothing_and_is_told_of_once(
+    make_job: Callable[..., SimulatedJob],
+) -> None:
+    with network(4) as net:
+        job = make_job(hosts=3, processes=2, PYTHONPATH="", TF_CPP_MIN_LOG_LEVEL="3",
+                       LAUNCH_NONCE="5a" * 16)  # fmt: skip
+        three = Replicas(job, net)
+        go = Path(job.folder) / "go"
+        job.script(
+            START
+            + "print('sum', total(10.0 ** rank))\n"
+            + f"while not os.path.exists({str(go)!r}): time.sleep(0.05)\n"
+            + "print('again', total(10.0 ** rank))\n"
+        )
+        three.start(0)
+        job.until_said("workerpool0-0 is here")
+        program = str(Path(__file__).with_name("stranger.py"))
+        with subprocess.Popen(
+            [*net.inside(3), sys.executable, program, net.address(0), "2222", job.name],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        ) as stranger:  # fmt: skip
+            assert stranger.stdout is not None
+            assert stranger.stdin is not None
+            try:
+                assert stranger.stdout.readline() == "begun\n"
+                # The ranks find each other's keys while it goes on.
+                three.start(1, 2)
+                job.until_said("sum 111111.0", SECONDS, count=6)
+            finally:
+                go.touch()
+                stranger.stdin.write("end\n")
+                stranger.stdin.close()
+            assert stranger.stdout.read() == "", "nobody without the key is told anything"
+        assert job.wait(SECONDS) == [0, 0, 0], job.text()
+        assert len(job.said("again 111111.0")) == 6
+        (told,) = job.said("without the job's key")
+        assert f"{net.address(3)} speaks to this job's rendezvous" in told
+        assert not job.failures()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from launch_runtime.host.cluster import LoneReplicaError
+from launch_runtime.host.cluster import read as read_cluster
 
-from tests.entrypoints.simulated import HVD, SimulatedJob
+from tests.entrypoints.simulated import HVD, SimulatedJob, free_port
 from tests.waiting import until
 
 MakeJob = Callable[..., SimulatedJob]
@@ -159,3 +162,46 @@ def test_the_first_replica_stays_until_the_others_have_said_all(
         said = [first, *slow.stdout]
     assert two.job.wait() == [0, 0], two.job.text(0)
     assert said[-1] == f"[workerpool1-0/1] line {last - 1}\n"
+
+
+def test_a_worker_without_its_cluster_spec_ends_the_whole_job_at_once(
+    replicas: Callable[..., Replicas],
+) -> None:
+    three = replicas(hosts=3, LAUNCH_JOIN_TIMEOUT="1800", LAUNCH_NONCE="ab" * 16)
+    own = f"127.0.0.1:{three.job.port}"
+    config = {
+        "cluster": {"chief": [own], "worker": [own, own], "ps": ["reduction-server:2222"]},
+        "task": {"type": "worker", "index": 1},
+    }
+    three.start(0, 1)
+    # The port of the service's own launcher is not always the one that the first host listens on.
+    three.start(2, CLUSTER_SPEC="", TF_CONFIG=json.dumps(config), MASTER_PORT=str(free_port()))
+    assert three.job.wait() == [2, 2, 2], three.job.text()
+    failure = three.job.failure()
+    assert failure["host"] == "workerpool1-1"
+    assert "CLUSTER_SPEC is not set, though LAUNCH_INSTANCES promises 3" in failure["reason"]
+    assert not three.job.said("left")
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["", "{}", "[]", '{"cluster": [], "task": {}}', '{"cluster": {"worker": 5}, "task": {}}',
+     '{"cluster": {"chief": ["a:1"]}, "task": {"type": "chief", "index": 0}}'],
+)  # fmt: skip
+def test_a_lone_replica_that_knows_nobody_ends_alone(config: str) -> None:
+    with pytest.raises(LoneReplicaError) as error:
+        read_cluster({"LAUNCH_INSTANCES": "3", "TF_CONFIG": config})
+    assert error.value.cluster is None
+
+
+def test_a_refused_replica_does_not_wait_for_a_first_host_that_was_there_and_is_gone(
+    replicas: Callable[..., Replicas],
+) -> None:
+    three = replicas(hosts=3, LAUNCH_JOIN_TIMEOUT="1800")
+    three.start(0)
+    three.start(1)
+    three.job.until_said("workerpool1-0 is here")
+    three.job.agents[0].kill()
+    three.job.agents[0].wait()
+    three.job.agents[1].send_signal(signal.SIGTERM)
+    assert three.job.agents[1].wait(120) == 143

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from launchers.vertex.document import bootstrap
 from tests.entrypoints.test_older_pythons import find_python
 from tests.places import ROOT
 
@@ -237,3 +238,8 @@ def test_it_stands_well_in_a_document() -> None:
         assert sign not in TEXT, "a reviewer reads it as JSON, where it would be escaped"
     assert TEXT.isascii()
     assert len(TEXT) < 4096
+
+
+def test_the_program_in_each_pool_stays_small() -> None:
+    """It stands in the document once a pool, and counts with the rest of the request."""
+    assert len(bootstrap()) < 10_000

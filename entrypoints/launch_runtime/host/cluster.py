@@ -19,6 +19,19 @@ _NAMES_OF_ONE_POOL = (POOLS[:3], POOLS[3:])
 DEFAULT_PORT = 2222  # Vertex AI opens it on every replica unless the job names others
 
 
+class LoneReplicaError(SettingError):
+    """The service has not told this replica who the others are.
+
+    Attributes:
+        cluster: What other variables of the service say of them, enough to tell the first host of
+            this; or None.
+    """
+
+    def __init__(self, text: str, cluster: Cluster | None):
+        super().__init__(text)
+        self.cluster = cluster
+
+
 class Host(NamedTuple):
     """A host of the job: its name in every message, and the address the others reach it by."""
 
@@ -34,12 +47,14 @@ class Cluster(NamedTuple):
         position: This host's place in ``hosts``, from 0.
         port: The rendezvous' TCP port on the first host; 0 takes a free one (single host alone).
         managed: A service runs the hosts, and may run the job again after it lost one.
+        other_ports: To be tried where nobody of the job answers on ``port``.
     """
 
     hosts: Sequence[Host]
     position: int
     port: int
     managed: bool
+    other_ports: Sequence[int] = ()
 
     @property
     def own(self) -> Host:
@@ -56,8 +71,8 @@ def read(environment: Mapping[str, str]) -> Cluster:
     """The cluster from LAUNCH_CLUSTER, else CLUSTER_SPEC, else this host alone.
 
     Raises:
-        SettingError: The variable is not what it has to be or missing in a job of several hosts,
-            or this replica holds no ranks.
+        LoneReplicaError: It is missing in a job of several hosts.
+        SettingError: The variable is not what it has to be, or this replica holds no ranks.
     """
     if environment.get("LAUNCH_CLUSTER"):
         return _ours(_parse("LAUNCH_CLUSTER", environment["LAUNCH_CLUSTER"]))
@@ -65,9 +80,10 @@ def read(environment: Mapping[str, str]) -> Cluster:
         return _vertex(_parse("CLUSTER_SPEC", environment["CLUSTER_SPEC"]))
     promised = environment.get("LAUNCH_INSTANCES", "")
     if _whole(promised) > 1:
-        raise SettingError(
+        raise LoneReplicaError(
             f"CLUSTER_SPEC is not set, though LAUNCH_INSTANCES promises {promised} hosts; "
-            "expected the service's list of them, without which this replica is a job of its own"
+            "expected the service's list of them, without which this replica is a job of its own",
+            _hearsay(environment, _whole(promised)),
         )
     # A job of one replica may have no CLUSTER_SPEC.
     return Cluster([Host("workerpool0-0", "127.0.0.1")], 0, 0, managed=True)
@@ -132,6 +148,24 @@ def _vertex(value: dict[str, Any]) -> Cluster:
     index = places.index(own)
     _check("CLUSTER_SPEC", hosts, index, port)
     return Cluster(hosts, index, port, managed=True)
+
+
+def _hearsay(environment: Mapping[str, str], promised: int) -> Cluster | None:
+    """The cluster as TF_CONFIG has it, which the service sets beside CLUSTER_SPEC; None where that
+    says something else, or where this is the first host, whose end is the job's."""
+    try:
+        value = _parse("TF_CONFIG", environment.get("TF_CONFIG", ""))
+        cluster = _vertex({key: value[key] for key in ("cluster", "task")})
+    except (SettingError, KeyError, AttributeError, TypeError):
+        return None
+    if cluster.position == 0 or len(cluster.hosts) != promised:
+        return None
+    # The names that the others have from CLUSTER_SPEC.
+    names = [f"workerpool{min(n, 1)}-{max(n - 1, 0)}" for n in range(promised)]
+    hosts = [host._replace(name=name) for host, name in zip(cluster.hosts, names)]
+    ports = [_whole(environment.get("MASTER_PORT")), cluster.port, DEFAULT_PORT]
+    first, *others = dict.fromkeys(port for port in ports if 0 < port < 65536)
+    return cluster._replace(hosts=hosts, port=first, other_ports=others)
 
 
 def _same_pool(one: str, other: str) -> bool:

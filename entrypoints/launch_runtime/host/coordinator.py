@@ -99,7 +99,7 @@ class Coordinator:
         """The other hosts that have not reported ``word`` yet and were heard of lately.
 
         Of an agent that was started again while the job ran, all others: they are there, and would
-        be left without a word.
+        be left without a word. So would those that come late to a job that has failed before.
 
         Args:
             now: Monotonic seconds.
@@ -116,8 +116,15 @@ class Coordinator:
     def _is_awaited(self, index: int, now: float, word: str, silence: float) -> bool:
         member = self._members.get(index)
         if member is None:
-            return self._is_second
+            return self._is_second or self._may_come_late(now)
         return not member.report.get(word) and now - member.seen < silence
+
+    def _may_come_late(self, now: float) -> bool:
+        """Whether a host that was never here may yet come, and would wait for a first one that has
+        ended: a service's hosts start apart, and another one may have failed before."""
+        ends_early = self._verdict is not None and not self._verdict.stop and not self._began
+        in_time = now - self._started <= self._settings.join_timeout
+        return self._cluster.managed and ends_early and in_time
 
     def _take(self, report: dict[str, Any], now: float) -> None:
         index, incarnation = int(report["host"]), str(report["incarnation"])

@@ -57,7 +57,12 @@ class Job(Membership):
         keys = Keys(settings.world_size, settings.processes)
         if cluster.position > 0:
             first = FirstHost(
-                cluster.first.address, [cluster.port], key, cluster.position, incarnation, say
+                cluster.first.address,
+                [cluster.port, *cluster.other_ports],
+                key,
+                cluster.position,
+                incarnation,
+                say,
             )
             super().__init__(cluster, settings, incarnation, first.report, wake)
             self.meeting = RanksDoor(first.ask_for_key, keys.longest_value).meeting

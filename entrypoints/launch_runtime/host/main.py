@@ -10,6 +10,7 @@ from launch_runtime.environment import SettingError
 from launch_runtime.failures import Failure
 from launch_runtime.host import own_environment
 from launch_runtime.host.agent import BAD_REQUEST, FLUSH_SECONDS, HostAgent
+from launch_runtime.host.cluster import LoneReplicaError
 from launch_runtime.host.cluster import read as read_cluster
 from launch_runtime.host.console import Console
 from launch_runtime.host.job import PortError
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
         settings = read_settings(os.environ, cluster.managed, stamp)
         agent = HostAgent(cluster, settings, console, Key(nonce))
     except (SettingError, PortError) as error:
+        teller = _teller(error, Key(nonce), stamp)
+        if teller:
+            return teller.refuse(str(error))
         failure = Failure(name, str(error), failures.JOINING, code=BAD_REQUEST)
         # On this machine the launcher has the agent's own words; of a service's it reads the line.
         ours = os.environ.get("LAUNCH_CLUSTER")
@@ -49,3 +53,15 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
     except SettingError as error:
         return agent.refuse(str(error))
     return agent.run(command, source, requirements_file(entrypoints, cluster))
+
+
+def _teller(error: Exception, key: Key, stamp: str) -> HostAgent | None:
+    """An agent that can tell the first host of ``error``, which would else wait for this one."""
+    cluster = error.cluster if isinstance(error, LoneReplicaError) else None
+    if cluster is None:
+        return None
+    try:
+        settings = read_settings(os.environ, cluster.managed, stamp)
+        return HostAgent(cluster, settings, Console(cluster.own.name), key)
+    except (SettingError, PortError):
+        return None

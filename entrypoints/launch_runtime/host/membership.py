@@ -141,16 +141,22 @@ class Membership:
     def deliver(self, seconds: float, patient: bool = False) -> None:
         """Tells the first host that this one knows the end; blocks for up to ``seconds``.
 
-        A first host that was never heard of is waited for only if ``patient``.
+        A first host that was never heard of is waited for only if ``patient``; one that was there
+        and is gone has heard, or will hear nothing any more.
         """
         self.tell(ended=True, left=True)
         deadline = time.monotonic() + seconds
         while not self._delivered and time.monotonic() < deadline:
-            if self.trouble and not self._state and not patient:
+            if self.trouble and self._is_in_vain(patient):
                 break
             time.sleep(0.02)
         self._closed = True
         self._news.set()
+
+    def _is_in_vain(self, patient: bool) -> bool:
+        if not self._state:
+            return not patient
+        return time.monotonic() - self._answered > UNANSWERED_SECONDS
 
     def look(self) -> None:
         """Reports again now."""

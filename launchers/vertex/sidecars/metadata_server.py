@@ -4,12 +4,18 @@
 runs in whatever image the job has. Paths and answers are those that Google documents for Compute
 Engine ("About VM metadata", "Authenticate workloads using service accounts"), as far as Google's
 client libraries ask for them.
+
+It hands out a token, so it answers the containers of its own network alone, which are those of one
+rehearsal: no container of another network, and no process of the machine, which comes from the
+network's gateway.
 """
 
 from __future__ import annotations
 
 import http.server
+import ipaddress
 import json
+import struct
 import sys
 import time
 import urllib.parse
@@ -70,11 +76,51 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Requests are not printed."""
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """Lets nobody in who is not of its network."""
+
+    routes = ""
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether this connection gets an answer, or ends without one."""
+        return is_neighbour(str(client_address[0]), self.routes)
+
+
+def is_neighbour(address: str, routes: str) -> bool:
+    """Whether an address is this container's own or of another container of its networks.
+
+    Args:
+        routes: The text of /proc/net/route. An engine's bridge, through which the machine's own
+            processes come, is the gateway, or without one the network's first address.
+    """
+    asks = ipaddress.IPv4Address(address)
+    if asks.is_loopback:
+        return True
+    fields = [line.split() for line in routes.splitlines()[1:]]
+    known = [
+        [struct.pack("<I", int(line[place], 16)) for place in (1, 2, 7)]
+        for line in fields
+        if len(line) > 7
+    ]
+    gateways = {ipaddress.IPv4Address(gateway) for _, gateway, _ in known}
+    for destination, gateway, mask in known:
+        if any(gateway) or not any(mask):
+            continue
+        width = str(ipaddress.IPv4Address(mask))
+        network = ipaddress.IPv4Network((str(ipaddress.IPv4Address(destination)), width))
+        bridges = gateways | {network.network_address + 1}
+        if asks in network and asks not in bridges:
+            return True
+    return False
+
+
 def main() -> None:
     """Serve until the container is removed."""
     Handler.file = sys.argv[1]
     port = int(sys.argv[2]) if len(sys.argv) > 2 else 80
-    http.server.ThreadingHTTPServer(("", port), Handler).serve_forever()
+    with open("/proc/net/route", encoding="ascii") as stream:
+        Server.routes = stream.read()
+    Server(("", port), Handler).serve_forever()
 
 
 if __name__ == "__main__":

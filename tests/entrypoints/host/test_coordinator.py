@@ -348,3 +348,21 @@ def test_a_failure_that_was_told_before_counts_more_than_the_evidence() -> None:
     for host in (1, 2):
         state = table.report(host, 2.1, ended=True, evidence=evidence_of(host, exchanged=False))
     assert state["verdict"]["reason"] == "ValueError: boom"
+
+
+def test_a_job_that_fails_before_all_have_come_has_a_word_for_those_who_come_late() -> None:
+    cause = Failure("host-2", "no such script", JOINING)
+    for managed, awaited in ((True, ["host-3"]), (False, [])):
+        table = Table(managed=managed)
+        table.report(0, 0.0)
+        assert table.reason(1, 1.0, failures=[cause]) == "no such script"
+        table.report(1, 1.5, failures=[cause], ended=True, left=True)
+        assert table.coordinator.waiting_for(2.0, "left", 2.0) == awaited
+        assert table.coordinator.waiting_for(101.0, "left", 2.0) == []
+
+
+def test_a_job_that_is_stopped_before_all_have_come_waits_for_nobody() -> None:
+    table = Table(managed=True)
+    stop = Failure("host-1", "stopped by SIGTERM", JOINING, signal="SIGTERM", stop=True, code=143)
+    table.report(0, 0.0, failures=[stop])
+    assert table.coordinator.waiting_for(1.0, "left", 2.0) == []

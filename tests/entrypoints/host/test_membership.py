@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from launch_runtime.host import membership
 from launch_runtime.host.cluster import Cluster, Host
 from launch_runtime.host.membership import Membership
 from launch_runtime.host.settings import Settings
@@ -52,3 +54,23 @@ def test_evidence_is_sent_with_the_end_until_it_has_arrived_and_not_again() -> N
     assert sum("evidence" in report for report in first.reports) == sent
     assert all(one["evidence"] == EVIDENCE for one in first.reports if "evidence" in one)
     assert first.reports[-1]["left"]
+
+
+class GoneHost(FirstHost):
+    """Answers one report, and is gone."""
+
+    def exchange(self, report: dict[str, Any]) -> dict[str, Any]:
+        if self.reports:
+            raise OSError("connection refused")
+        return super().exchange(report)
+
+
+def test_a_first_host_that_was_there_and_is_gone_is_not_waited_for_however_patient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(membership, "UNANSWERED_SECONDS", 0.1)
+    member = Membership(CLUSTER, SETTINGS, "this", GoneHost(0).exchange, lambda: None)
+    member.start()
+    until(lambda: member.trouble)
+    member.deliver(1800.0, patient=True)
+    assert member.trouble == "connection refused"

@@ -17,6 +17,7 @@ import pytest
 from launchers.core.model.problems import LaunchError
 from launchers.vertex.service.host_token import write_token
 from launchers.vertex.sidecars.declared import METADATA
+from launchers.vertex.sidecars.metadata_server import is_neighbour
 from tests.entrypoints.simulated import free_port
 from tests.fakes.vertex_service import VertexService
 from tests.waiting import until
@@ -118,3 +119,38 @@ def test_no_account_is_told_with_the_way_to_one(
     with pytest.raises(LaunchError, match="gcloud auth application-default login"):
         write_token(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+# As the kernel writes it: addresses are numbers of this byte order. A network 172.18.0.0/16 whose
+# gateway is 172.18.0.1, and one that leads nowhere, 10.9.8.0/24.
+_HEAD = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+ROUTES = (
+    _HEAD + "eth0\t00000000\t010012AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+    "eth0\t000012AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n"
+    "eth1\t0008090A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "answered"),
+    [
+        ("172.18.0.2", True),
+        ("172.18.255.254", True),
+        ("10.9.8.3", True),
+        ("127.0.0.1", True),
+        ("172.18.0.1", False),
+        ("10.9.8.1", False),
+        ("172.17.0.2", False),
+        ("172.19.0.2", False),
+        ("10.9.9.3", False),
+        ("8.8.8.8", False),
+    ],
+)
+def test_the_containers_of_its_own_network_are_answered_alone(address: str, answered: bool) -> None:
+    assert is_neighbour(address, ROUTES) is answered
+
+
+def test_without_a_network_this_container_alone_is_answered() -> None:
+    assert is_neighbour("127.0.0.1", _HEAD)
+    assert not is_neighbour("172.18.0.2", _HEAD)
+    assert not is_neighbour("172.18.0.2", "")
