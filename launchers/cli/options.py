@@ -143,10 +143,24 @@ def _parsed(
             if value is None:
                 continue
             before = found.get(item.name)
+            if isinstance(value, dict) and before:
+                problems += _named_twice(item, before, value)
             if isinstance(value, tuple) and before:
                 value = before + value
             found[item.name] = {**(before or {}), **value} if isinstance(value, dict) else value
     return found
+
+
+def _named_twice(
+    item: Field[Any], before: Mapping[str, str], value: Mapping[str, str]
+) -> list[Problem]:
+    """Names that the same flag gave before: only the last value would be sent."""
+    flag = item.metadata["flags"][0]
+    return [
+        RULES["flag-name-twice"].at(f"{flag} {name}", "the same name twice")
+        for name in value
+        if name in before
+    ]
 
 
 def _from_file(file: str | None, no_file: bool) -> tuple[dict[str, Any], str]:

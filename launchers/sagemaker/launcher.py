@@ -26,6 +26,8 @@ from launchers.sagemaker.document import (
 )
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.planning.decide import make_plan
+from launchers.sagemaker.planning.plan import SageMakerPlan
+from launchers.sagemaker.planning.request import with_request
 from launchers.sagemaker.rules.dependencies import DEPENDS_ON
 from launchers.sagemaker.rules.document import KNOCK_ON_ERRORS, check
 
@@ -52,7 +54,13 @@ class SageMakerDefiner(Definer):
 
     def render(self, plan: Plan) -> JobDefinition:
         """The CreateTrainingJob request."""
-        return render("sagemaker", "training_job.json.j2", plan)
+        assert isinstance(plan, SageMakerPlan)
+        return render(
+            "sagemaker",
+            "training_job.json.j2",
+            plan,
+            amended=lambda document: with_request(document, plan.request),
+        )
 
     def identity(self, definition: JobDefinition) -> Mapping[str, Any]:
         """The request without name, role, bucket, region, nonce and the folder of the

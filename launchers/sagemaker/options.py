@@ -9,26 +9,54 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from launchers.core.spec.job import JobSpec, ProviderOptions, option
+from launchers.core.spec.request_type import RequestFields
 from launchers.core.spec.value_types import Count, Duration, Pairs, Size, Switch, Text, Words
 
-_ARN_ROLE = r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+"
+_ARN = r"arn:aws[a-z-]*"
+_ARN_ROLE = rf"{_ARN}:iam::\d{{12}}:role/[\w+=,.@/-]+"
+_ARN_PLAN = rf"{_ARN}:sagemaker:[a-z0-9-]+:\d{{12}}:training-plan/[\w.-]+"
+_ARN_FUNCTION = rf"{_ARN}:lambda:[a-z0-9-]+:\d{{12}}:function:[\w:$-]+"
+# A key's id (a UUID, or a multi-Region key's), its alias, or the ARN of either.
+_KEY = (
+    rf"({_ARN}:kms:[a-z0-9-]+:\d{{12}}:(key|alias)/[\w/-]+|alias/[\w/-]+"
+    r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})"
+)
+_KEY_EXPECTED = "a KMS key: its id, alias/NAME, or the ARN of either"
+# EC2's ids end in 8 digits, newer ones in 17.
+_ID = r"[0-9a-f]{8}([0-9a-f]{9})?"
+_FILE_SYSTEM = re.compile(r"(fsx|efs)://(?P<id>fs-[0-9a-f]{8,17})(?P<path>/.+)")
+# The name of each kind of file system in the API, by the scheme of a channel.
+FILE_SYSTEMS = {"fsx": "FSxLustre", "efs": "EFS"}
 
 
 @dataclass(frozen=True)
 class Channels(Pairs):
-    """``train=s3://bucket/prefix[,sharded][,fastfile|,pipe]``; in YAML a mapping of the same."""
+    """``train=s3://bucket/prefix[,sharded][,fastfile|,pipe]``, or a folder of a file system,
+    ``train=fsx://fs-ID/MOUNT/path[,rw]`` and ``efs://fs-ID/path[,rw]``; in YAML a mapping."""
 
     name_pattern: str = r"[A-Za-z0-9._-]{1,64}"
-    what: str = "NAME=s3://BUCKET/PREFIX[,sharded][,fastfile|,pipe]"
+    what: str = (
+        "NAME=s3://BUCKET/PREFIX[,sharded][,fastfile|,pipe], "
+        "or NAME=fsx://fs-ID/MOUNT/PATH[,rw], or NAME=efs://fs-ID/PATH[,rw]"
+    )
 
     def parse(self, value: Any) -> dict[str, str]:
         parsed = super().parse(value)
         for text in parsed.values():
             place, *words = text.split(",")
-            known = len(words) == len(set(words)) and set(words) <= {"sharded", "fastfile", "pipe"}
-            if not re.match(r"s3://[^/]", place) or not known or {"fastfile", "pipe"} <= set(words):
+            if len(words) != len(set(words)):
+                raise ValueError
+            known = {"rw"} if _FILE_SYSTEM.fullmatch(place) else {"sharded", "fastfile", "pipe"}
+            right = _FILE_SYSTEM.fullmatch(place) or re.match(r"s3://[^/]", place)
+            if not right or not set(words) <= known or {"fastfile", "pipe"} <= set(words):
                 raise ValueError
         return parsed
+
+
+def file_system(place: str) -> tuple[str, str, str] | None:
+    """Kind, id and folder of ``fsx://fs-ID/MOUNT/path`` in the API's words; None for S3."""
+    match = _FILE_SYSTEM.fullmatch(place)
+    return (FILE_SYSTEMS[match[1]], match["id"], match["path"]) if match else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +75,10 @@ class SageMakerOptions(ProviderOptions):
     )
     channels: Annotated[dict[str, str], Channels()] = option(
         "--channel",
-        metavar="NAME=S3",
+        metavar="NAME=PLACE",
         default={},
-        help="Input data: train=s3://bucket/data[,sharded][,fastfile] (repeatable).",
+        help="Input data: train=s3://bucket/data[,sharded][,fastfile], or a file system's folder, "
+        "train=fsx://fs-ID/MOUNT/data[,rw] or efs://fs-ID/data[,rw] (repeatable).",
     )
     max_pending: Annotated[int | None, Duration()] = option(
         "--max-pending", metavar="2h", help="Give up when no machine came after this time."
@@ -57,17 +86,29 @@ class SageMakerOptions(ProviderOptions):
     volume_size: Annotated[int | None, Size(1, 16384)] = option(
         "--volume-size", metavar="500GB", help="The disk of each host. Default: 30GB."
     )
-    volume_key: Annotated[str | None, Text()] = option(
+    training_plan: Annotated[
+        str | None, Text(_ARN_PLAN, "a training plan's ARN: arn:aws:sagemaker:...:training-plan/X")
+    ] = option("--training-plan", metavar="ARN", help="Machines of this training plan, reserved.")
+    volume_key: Annotated[str | None, Text(_KEY, _KEY_EXPECTED)] = option(
         "--volume-key", metavar="KMS", help="The key that encrypts the disk."
     )
-    output_key: Annotated[str | None, Text()] = option(
+    output_key: Annotated[str | None, Text(_KEY, _KEY_EXPECTED)] = option(
         "--output-key", metavar="KMS", help="The key that encrypts the model."
     )
-    subnets: Annotated[tuple[str, ...], Words()] = option(
-        "--subnet", metavar="ID", default=(), help="A subnet of the VPC (repeatable)."
-    )
-    security_groups: Annotated[tuple[str, ...], Words()] = option(
-        "--security-group", metavar="ID", default=(), help="A security group (repeatable)."
+    subnets: Annotated[
+        tuple[str, ...], Words(f"subnet-{_ID}", "a subnet's id, subnet-0123456789abcdef0")
+    ] = option("--subnet", metavar="ID", default=(), help="A subnet of the VPC (repeatable).")
+    security_groups: Annotated[
+        tuple[str, ...], Words(f"sg-{_ID}", "a security group's id, sg-0123456789abcdef0")
+    ] = option("--security-group", metavar="ID", default=(), help="A security group (repeatable).")
+    private_registry: Annotated[
+        str | None,
+        Text(f"vpc|{_ARN_FUNCTION}", "vpc, or the ARN of a Lambda function that gives credentials"),
+    ] = option(
+        "--private-registry",
+        metavar="vpc|ARN",
+        help="The image lies in a Docker registry of the VPC, open there (vpc) or with the "
+        "credentials that this Lambda function gives.",
     )
     isolate: Annotated[bool, Switch()] = option(
         "--isolate", default=False, help="No network in the containers."
@@ -89,11 +130,24 @@ class SageMakerOptions(ProviderOptions):
             help="A metric that the service reads from the log (repeatable).",
         )
     )
+    tensorboard: Annotated[str | None, Text(r"s3://[^/].*", "a place in S3, s3://...")] = option(
+        "--tensorboard", metavar="S3", help="Where TensorBoard's files go while the job runs."
+    )
+    remote_debug: Annotated[bool, Switch()] = option(
+        "--remote-debug",
+        default=False,
+        help="Shells in the containers, through AWS Systems Manager.",
+    )
     mpi_options: Annotated[tuple[str, ...], Words()] = option(
         "--mpi-option",
         metavar="'-x NAME=VALUE'",
         default=(),
         help="An option for mpirun: -x NAME[=VALUE], --mca KEY VALUE, -verbose (repeatable).",
+    )
+    request: Annotated[
+        dict[str, Any], RequestFields("launchers.sagemaker.planning.request:schema")
+    ] = option(
+        default={}, help="Fields of the service's own request that no flag sets, by their names."
     )
 
 

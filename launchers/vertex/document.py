@@ -24,6 +24,8 @@ OUR_LABELS = "launch-"
 # Pools by their place in workerPoolSpecs.
 CHIEF, WORKERS, REDUCTION_SERVERS = 0, 1, 2
 
+# What stands for a reservation's name where any will do.
+ANY_RESERVATION = "any"
 BOOT_DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
 BOOT_DISK_GB = (100, 64_000)
 

@@ -20,6 +20,8 @@ from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, 
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.planning.decide import make_plan
 from launchers.vertex.planning.flags import KNOCK_ON_ERRORS
+from launchers.vertex.planning.plan import VertexPlan
+from launchers.vertex.planning.request import with_request
 from launchers.vertex.rules.dependencies import DEPENDS_ON
 
 
@@ -35,7 +37,13 @@ class VertexDefiner(Definer):
 
     def render(self, plan: Plan) -> JobDefinition:
         """The CustomJob."""
-        return render("vertex", "custom_job.json.j2", plan)
+        assert isinstance(plan, VertexPlan)
+        return render(
+            "vertex",
+            "custom_job.json.j2",
+            plan,
+            amended=lambda document: with_request(document, plan.request),
+        )
 
     def identity(self, definition: JobDefinition) -> Mapping[str, Any]:
         """The CustomJob without its name, our labels, service account, bucket, nonce and the
@@ -44,6 +52,9 @@ class VertexDefiner(Definer):
         document.pop("displayName")
         for key in ("serviceAccount", "baseOutputDirectory"):
             document["jobSpec"].pop(key, None)
+        for key in ("experiment", "experimentRun"):
+            if key in document["jobSpec"]:
+                document["jobSpec"][key] = document["jobSpec"][key].rpartition("/")[2]
         document["labels"] = {
             name: value
             for name, value in document["labels"].items()

@@ -4,12 +4,28 @@ A kind here is only as strict as it takes to read the value: the plan checks wha
 the rules what stands in the rendered document, so that all mistakes are told at once.
 """
 
+import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from launchers.core.spec.job import JobSpec, ProviderOptions, option
 from launchers.core.spec.limits import Limits
-from launchers.core.spec.value_types import Count, Switch, Text, Words
+from launchers.core.spec.request_type import RequestFields
+from launchers.core.spec.value_types import Count, Pairs, Switch, Text, Words
+
+
+@dataclass(frozen=True)
+class NfsMounts(Pairs):
+    """``data=10.0.0.2:/exports/data``, which is mounted at /mnt/nfs/data; in YAML a mapping."""
+
+    name_pattern: str = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
+    what: str = "NAME=SERVER:/PATH, mounted at /mnt/nfs/NAME"
+
+    def parse(self, value: Any) -> dict[str, str]:
+        parsed = super().parse(value)
+        if not all(re.fullmatch(r"[^:/\s]+:/\S*", text) for text in parsed.values()):
+            raise ValueError
+        return parsed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +69,12 @@ class VertexOptions(ProviderOptions):
         default=False,
         help="End the job at an internal error of the service, too.",
     )
-    reservation: Annotated[str | None, Text()] = option(
+    reservations: Annotated[tuple[str, ...], Words()] = option(
         "--reservation",
         metavar="NAME|any",
-        help="Machines of a reservation: projects/P/zones/Z/reservations/NAME.",
+        default=(),
+        key="reservation",
+        help="Machines of a reservation: projects/P/zones/Z/reservations/NAME (repeatable).",
     )
     persistent_resource: Annotated[str | None, Text()] = option(
         "--persistent-resource", metavar="ID", help="Run on this persistent resource's machines."
@@ -71,6 +89,17 @@ class VertexOptions(ProviderOptions):
         metavar="TYPE",
         help="Their machine type. Default: n1-highcpu-16.",
     )
+    reduction_server_disk: Annotated[str | None, Text()] = option(
+        "--reduction-server-disk",
+        metavar="TYPE:GB",
+        help="Their disk, such as pd-ssd:200, or 200. Default: the service's.",
+    )
+    nfs_mounts: Annotated[dict[str, str], NfsMounts()] = option(
+        "--nfs-mount",
+        metavar="NAME=SERVER:/PATH",
+        default={},
+        help="An NFS share, which each replica finds at /mnt/nfs/NAME (repeatable).",
+    )
     encryption_key: Annotated[str | None, Text()] = option(
         "--encryption-key", metavar="KMS", help="The Cloud KMS key that encrypts the job."
     )
@@ -82,6 +111,19 @@ class VertexOptions(ProviderOptions):
     web_access: Annotated[bool, Switch()] = option(
         "--web-access", default=False, help="Shells in the replicas, from the console."
     )
+    dashboard_access: Annotated[bool, Switch()] = option(
+        "--dashboard-access",
+        default=False,
+        help="Dashboards of the replicas, such as Ray's, from the console.",
+    )
+    experiment: Annotated[str | None, Text()] = option(
+        "--experiment",
+        metavar="NAME",
+        help="The Vertex AI experiment that the job belongs to.",
+    )
+    experiment_run: Annotated[str | None, Text()] = option(
+        "--experiment-run", metavar="NAME", help="The run of that experiment."
+    )
     tensorboard: Annotated[str | None, Text()] = option(
         "--tensorboard",
         metavar="NAME",
@@ -92,6 +134,11 @@ class VertexOptions(ProviderOptions):
         metavar="NAME=TIME",
         default={},
         help="How long agents wait: join, host, bundle, stop, init or reminder (repeatable).",
+    )
+    request: Annotated[
+        dict[str, Any], RequestFields("launchers.vertex.planning.request:schema")
+    ] = option(
+        default={}, help="Fields of the service's own request that no flag sets, by their names."
     )
 
 

@@ -155,6 +155,8 @@ MISTAKES = [
     (["--gpus", "-1"], ["--gpus"]),
     (["--gpus", "4"], ["at most 0 GPUs, which this machine shows"]),
     (["--env", "NOVALUE"], ["--env: 'NOVALUE'", "NAME=VALUE"]),
+    (["--env", "A=1", "--env", "A=2"], ["--env A: the same name twice", "[flag-name-twice]"]),
+    (["--secret", "A=env:B", "--secret", "A=env:C"], ["--secret A: the same name twice"]),
     (["--env", "LAUNCH_WORLD_SIZE=8"], ["a name that the launcher sets", "--instances"]),
     (["--max-runtime", "90"], ["a time with its unit"]),
     (["--name", "a_b"], ["letters, digits and inner hyphens"]),

@@ -16,12 +16,17 @@ from launchers.sagemaker.options import SageMakerOptions
 CAPTURED = Path(__file__).parent / "captured" / "sagemaker-2.257.7"
 
 
-def prepared(**asked: Any) -> Prepared:
-    """What `launch sagemaker` makes of these fields; 2 instances with 4 GPUs unless said."""
+def job(**asked: Any) -> JobSpec:
+    """The JobSpec of these fields; 2 instances with 4 GPUs unless said."""
     own = {field.name for field in fields(SageMakerOptions)}
     options = SageMakerOptions(**{name: asked.pop(name) for name in list(asked) if name in own})
     asked = {"instances": 2, "gpus": 4, **asked}
-    return prepare(SAGEMAKER, JobSpec(provider="sagemaker", options=options, **asked))
+    return JobSpec(provider="sagemaker", options=options, **asked)
+
+
+def prepared(**asked: Any) -> Prepared:
+    """What `launch sagemaker` makes of these fields."""
+    return prepare(SAGEMAKER, job(**asked))
 
 
 def rendered(**asked: Any) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def test_efa_is_set_where_the_toolkit_does_not(machine: str, told: bool):
 def test_placeholders_are_listed_and_a_filled_request_has_none():
     listed = prepared().definition.placeholders
     assert len(listed) == 4
-    filled = prepared(role=ROLE, bucket="b", region="eu-west-1").definition
+    filled = prepared(role=ROLE, bucket="my-bucket", region="eu-west-1").definition
     assert [item.value for item in filled.placeholders] == [nonce.PLACEHOLDER]
     sent = nonce.filled(filled, nonce.new_nonce())
     assert sent.placeholders == ()
@@ -245,7 +245,16 @@ MISUSES = [
         "$.VpcConfig",
     ),
     ("a key on local disks", {"volume_key": "k"}, "$.ResourceConfig.VolumeKmsKeyId"),
-    ("a bad metric", {"metrics": {"a": "x" * 501}}, "$.AlgorithmSpecification"),
+    ("a long metric", {"metrics": {"a": f"({'x' * 500})"}}, "$.AlgorithmSpecification"),
+    ("a metric of no pattern", {"metrics": {"loss": "["}}, "--metric loss"),
+    ("a metric without a group", {"metrics": {"loss": "loss: [0-9]+"}}, "--metric loss"),
+    ("a metric in Java's words", {"metrics": {"a": r"(?<v>\p{Alpha}++)"}}, None),
+    ("a bucket in capitals", {"bucket": "My_Bucket"}, "--bucket"),
+    ("a bucket with a folder", {"bucket": "s3://my-bucket/x"}, "--bucket"),
+    ("a channel of ours", {"channels": {"code": "s3://b/x"}}, "--channel code"),
+    ("a channel `model`", {"channels": {"model": "s3://b/x"}}, None),
+    ("no PATH", {"environment": {"PATH": ""}}, "--env PATH"),
+    ("a registry of no image", {"private_registry": "vpc"}, "--private-registry"),
     ("another role", {"role": "arn:aws:iam::1:user/x"}, "$.RoleArn"),
     ("no such script", {"script": "nosuch.py"}, "SCRIPT"),
 ]
@@ -271,9 +280,11 @@ def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str | None):
 
 
 BROKEN = (
-    "argument-reserved credential env-reserved framework-unknown gpus-missing image-cuda "
+    "argument-reserved bucket-name channel-reserved credential env-path env-reserved "
+    "framework-unknown gpus-missing image-cuda "
     "image-horovod image-python image-twice isolation machine-accelerator machine-gpus "
-    "machine-unknown model-length model-pattern mpi-option ranks-above-gpus runtime-limit "
+    "machine-unknown metric-pattern model-length model-pattern mpi-option private-registry "
+    "ranks-above-gpus runtime-limit "
     "script-missing secret-reference source-credential spot-wait tag-reserved "
     "volume-key-nvme warm-pool-spot"
 )
@@ -372,3 +383,122 @@ def test_wrong_flags_are_told_with_what_the_document_breaks_besides(
     assert len(lines) == len(told)
     assert all(any(part in line for line in lines) for part in told)
     assert not any(f"$.{not_told}" in line or f".{not_told}" in line for line in lines)
+
+
+FUNCTION = "arn:aws:lambda:us-east-1:111122223333:function:credentials"
+TRAINING_PLAN = "arn:aws:sagemaker:us-east-1:111122223333:training-plan/p"
+IN_VPC = {"subnets": ("subnet-0123abcd",), "security_groups": ("sg-0123abcd",)}
+# A flag, and what it alone adds to the request: the others stay as they are.
+ADDED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("a training plan", {"training_plan": TRAINING_PLAN},
+     {"ResourceConfig.TrainingPlanArn": TRAINING_PLAN}),
+    ("remote debug", {"remote_debug": True}, {"RemoteDebugConfig.EnableRemoteDebug": True}),
+    ("TensorBoard", {"tensorboard": "s3://my-bucket/tb"},
+     {"TensorBoardOutputConfig.S3OutputPath": "s3://my-bucket/tb"}),
+    ("FSx", {"channels": {"train": "fsx://fs-0123456789abcdef0/abc/train"}, **IN_VPC},
+     {"InputDataConfig.train.DataSource.FileSystemDataSource": {
+         "FileSystemId": "fs-0123456789abcdef0", "FileSystemAccessMode": "ro",
+         "FileSystemType": "FSxLustre", "DirectoryPath": "/abc/train"}}),
+    ("EFS", {"channels": {"train": "efs://fs-01234567/train,rw"}, **IN_VPC},
+     {"InputDataConfig.train.DataSource.FileSystemDataSource": {
+         "FileSystemId": "fs-01234567", "FileSystemAccessMode": "rw",
+         "FileSystemType": "EFS", "DirectoryPath": "/train"}}),
+    ("an open registry", {"private_registry": "vpc", "image": "registry.local/h:1", **IN_VPC},
+     {"AlgorithmSpecification.TrainingImage": "registry.local/h:1",
+      "AlgorithmSpecification.TrainingImageConfig": {"TrainingRepositoryAccessMode": "Vpc"}}),
+    ("a registry with credentials",
+     {"private_registry": FUNCTION, "image": "registry.local/h:1", **IN_VPC},
+     {"AlgorithmSpecification.TrainingImage": "registry.local/h:1",
+      "AlgorithmSpecification.TrainingImageConfig": {
+          "TrainingRepositoryAccessMode": "Vpc",
+          "TrainingRepositoryAuthConfig": {
+              "TrainingRepositoryCredentialsProviderArn": FUNCTION}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "added"), [r[1:] for r in ADDED], ids=[r[0] for r in ADDED])
+def test_a_flag_adds_its_fields_and_no_others(asked: dict[str, Any], added: dict[str, Any]):
+    made = prepared(**asked)
+    assert errors(made.problems) == []
+    found, before = flat(json.loads(made.definition.text)), flat(plain())
+    network = {
+        "VpcConfig.Subnets": ["subnet-0123abcd"],
+        "VpcConfig.SecurityGroupIds": ["sg-0123abcd"],
+    }
+    expected = {**(network if "subnets" in asked else {})}
+    for path, value in added.items():
+        expected |= flat(value, path)
+    if "channels" in asked:
+        expected["InputDataConfig.train.ChannelName"] = "train"
+    named = ("TrainingJobName", "CheckpointConfig.S3Uri", "HyperParameters.sagemaker_job_name")
+    unnamed = {path: value for path, value in found.items() if path not in named}
+    unnamed.pop("Environment.LAUNCH_JOB")
+    assert {path: value for path, value in unnamed.items() if before.get(path) != value} == expected
+    assert before.keys() <= found.keys()
+
+
+def test_the_plan_shows_what_costs_money_or_opens_access():
+    asked = {
+        **FULL,
+        "training_plan": TRAINING_PLAN,
+        "remote_debug": True,
+        "tensorboard": "s3://b/t",
+    }
+    asked |= {"spot": False, "max_wait": None, "keep_alive": 1800}
+    rows = [(row.label, row.text) for row in prepared(**asked, framework=None).plan.rows]
+    for row in [
+        ("channel", "training from s3://my-bucket/data"), ("network", "subnet-1, sg-1"),
+        ("key", "k1 for the disks"), ("key", "k2 for the model"), ("training plan", TRAINING_PLAN),
+        ("warm pool", "machines are kept, and paid for, 30m more"), ("disk", "200 GB each host"),
+        ("retries", "up to 3"), ("TensorBoard", "s3://b/t"),
+        ("remote debug", "shells in the containers"), ("isolation", "no network in the containers"),
+        ("tags", "team=x"),
+    ]:  # fmt: skip
+        assert row in rows
+
+
+def test_a_name_that_is_cut_is_said():
+    (row,) = [row for row in prepared(name="x" * 70).plan.rows if row.label == "name"]
+    assert row.text.startswith("x" * 49 + "-")
+    assert "x" * 70 in row.origin
+    assert [row for row in prepared(name="x" * 49).plan.rows if row.label == "name"] == []
+
+
+def test_an_image_that_lies_elsewhere_is_a_warning_since_a_rehearsal_takes_it():
+    found = [one for one in prepared(image="launch-horovod:1").problems if one.path == "--image"]
+    assert [(one.rule, one.severity) for one in found] == [("image-place", "warning")]
+    in_vpc = prepared(image="r.local/h:1", private_registry="vpc", **IN_VPC).problems
+    assert [one for one in in_vpc if one.path == "--image"] == []
+
+
+WRONG_VALUES = [
+    ("--subnet", "vpc-123"), ("--subnet", "subnet-xyz"), ("--security-group", "subnet-0123abcd"),
+    ("--volume-key", "my key"), ("--output-key", "arn:aws:s3:::b"), ("--role", "arn:aws:iam::1:x"),
+    ("--training-plan", "p"), ("--private-registry", "open"), ("--tensorboard", "./tb"),
+    ("--channel", "model="), ("--channel", "train=fsx://fs-0123abcd/x,sharded"),
+    ("--channel", "train=s3://b/x,rw"), ("--channel", "train=efs://data/x"),
+    ("--channel", "train=fsx://fs-0123abcd"),
+]  # fmt: skip
+
+
+def test_malformed_values_of_flags_are_all_told_with_what_is_expected(launch: Launch):
+    words = [word for pair in WRONG_VALUES for word in pair]
+    answer = launch("sagemaker", "--gpus", "4", "--dry-run", *words)
+    assert answer.code == 2
+    for flag, value in WRONG_VALUES:
+        assert f"error: {flag}: {value!r}; expected " in answer.err
+
+
+def test_names_that_are_given_twice_and_a_wait_that_nobody_waits_for_are_errors(launch: Launch):
+    launch.write("train.py", "import horovod.tensorflow as hvd\n")
+    words = [
+        "--channel", "a=s3://b/1", "--channel", "a=s3://b/2", "--env", "B=1", "--env", "B=1",
+        "--tag", "c=1", "--tag", "c=2", "--metric", "d=(x)", "--metric", "d=(y)",
+    ]  # fmt: skip
+    answer = launch("sagemaker", "train.py", "--gpus", "4", "--dry-run", *words)
+    assert answer.code == 2
+    for name in ("--channel a", "--env B", "--tag c", "--metric d"):
+        assert f"error: {name}: the same name twice" in answer.err
+    both = ("--gpus", "4", "--dry-run", "--detach", "--cancel-on-interrupt")
+    answer = launch("sagemaker", "train.py", *both)
+    assert (answer.code, "[flag-detach]" in answer.err) == (2, True)

@@ -145,7 +145,7 @@ def test_a_boot_disk_is_its_type_and_size(text: str | None, disk: dict[str, Any]
     ],
 )
 def test_a_reservation_is_for_the_hosts_of_ranks(reservation: str, affinity: dict[str, Any]):
-    found = pools(reservation=reservation, reduction_servers=1)
+    found = pools(reservations=(reservation,), reduction_servers=1)
     specs = [pool["machineSpec"].get("reservationAffinity") for pool in found]
     assert specs == [affinity, affinity, None]
 
@@ -269,10 +269,15 @@ FULL: dict[str, Any] = {
     "service_account": "trainer@my-project.iam.gserviceaccount.com",
     "network": "projects/123456/global/networks/default",
     "reserved_ip_ranges": ("range-a", "range-b"),
-    "reservation": "any",
+    "reservations": ("any",),
     "encryption_key": "projects/my-project/locations/us-central1/keyRings/r/cryptoKeys/k",
     "boot_disk": "pd-ssd:200",
+    "reduction_server_disk": "300",
+    "nfs_mounts": {"data": "10.0.0.2:/exports/data"},
     "web_access": True,
+    "dashboard_access": True,
+    "experiment": "my-experiment",
+    "experiment_run": "first",
     "tensorboard": "projects/my-project/locations/us-central1/tensorboards/7",
     "tags": {"team": "vision"},
     "environment": {"A": "$(B)", "C": 'é"\n'},
@@ -289,11 +294,54 @@ def test_every_option_has_its_field():
     assert spec["reservedIpRanges"] == ["range-a", "range-b"]
     assert spec["enableWebAccess"] is True
     assert spec["tensorboard"] == FULL["tensorboard"]
+    assert spec["enableDashboardAccess"] is True
+    context = "projects/my-project/locations/us-central1/metadataStores/default/contexts"
+    assert spec["experiment"] == f"{context}/my-experiment"
+    assert spec["experimentRun"] == f"{context}/my-experiment-first"
+    mount = {"server": "10.0.0.2", "path": "/exports/data", "mountPoint": "data"}
+    pools = spec["workerPoolSpecs"]
+    assert [pool.get("nfsMounts") for pool in pools] == [[mount], [mount], None]
+    disk = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 200}
+    assert [pool["diskSpec"] for pool in pools] == [disk, disk, {"bootDiskSizeGb": 300}]
     assert document["encryptionSpec"] == {"kmsKeyName": FULL["encryption_key"]}
     assert document["labels"]["team"] == "vision"
     other = rendered(network_attachment="my-attachment", persistent_resource="my-machines")
     assert other["jobSpec"]["pscInterfaceConfig"] == {"networkAttachment": "my-attachment"}
     assert other["jobSpec"]["persistentResourceId"] == "my-machines"
+
+
+SHOWN = {
+    "reservation": "any",
+    "network": "projects/123456/global/networks/default, range-a, range-b",
+    "key": FULL["encryption_key"],
+    "web access": "shells in the replicas",
+    "dashboards": "of the replicas",
+    "TensorBoard": FULL["tensorboard"],
+    "experiment": "projects/my-project/locations/us-central1/metadataStores/default/contexts/"
+    "my-experiment",
+    "NFS": "10.0.0.2:/exports/data at /mnt/nfs/data",
+    "labels": "team=vision",
+}
+
+
+def test_the_plan_shows_what_costs_money_or_opens_access():
+    rows = {row.label: row.text for row in prepared(**FULL).plan.rows}
+    assert {label: rows.get(label) for label in SHOWN} == SHOWN
+    other = prepared(network_attachment="a", persistent_resource="mine", experiment="e").plan.rows
+    assert {"machines": "mine", "network": "a"}.items() <= {
+        row.label: row.text for row in other
+    }.items()
+
+
+def test_an_experiment_in_another_project_or_location_is_the_same_job():
+    asked: dict[str, Any] = {"experiment": "e", "service_account": FULL["service_account"]}
+    places = [
+        {"project": "my-project", "region": "us-central1"},
+        {"project": "another", "region": "europe-west4"},
+    ]
+    digests = {prepared(**asked, **place).run.digest for place in places}
+    assert len(digests) == 1
+    assert digests != {prepared(experiment="f").run.digest}
 
 
 @pytest.mark.parametrize(
@@ -305,7 +353,7 @@ def test_every_option_has_its_field():
         {"flex_start": True, "max_wait": 60},
         {"spot": True, "network_attachment": "a", "persistent_resource": "b"},
         {"gpus": 0, "processes": 2},
-        {"reservation": "projects/p/zones/us-central1-a/reservations/r"},
+        {"reservations": ("projects/p/zones/us-central1-a/reservations/r",)},
     ],
     ids=["plain", "unused pool", "full", "flex", "spot", "cpu", "reservation"],
 )

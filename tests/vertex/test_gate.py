@@ -34,7 +34,7 @@ def features(**asked: Any) -> set[str]:
         ),
         ({"disable_retries": True}, {L4, "disable_retries"}),
         ({"instances": 1, "web_access": True}, {L4, "enable_web_access"}),
-        ({"instances": 1, "reservation": "any"}, {L4, "reservation_affinity"}),
+        ({"instances": 1, "reservations": ("any",)}, {L4, "reservation_affinity"}),
         ({"instances": 1, "persistent_resource": "a"}, {L4, "persistent_resource_id"}),
         ({"instances": 1, "network_attachment": "a"}, {L4, "psc_interface_config"}),
         (

@@ -123,7 +123,39 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
     ("a bucket in capitals", {"bucket": "My-Bucket"}, "--bucket", "lower case"),
     ("a disk's size first", {"boot_disk": "200:pd-ssd"}, "--boot-disk", "--boot-disk pd-ssd:200"),
     ("ranges of no network", {"reserved_ip_ranges": ("a",)}, "$.jobSpec.reserved", "--network"),
-    ("a short reservation", {"reservation": "mine"}, "$.jobSpec.worker", "ZONE/reservations/mine"),
+    (
+        "a short reservation",
+        {"reservations": ("mine",)},
+        "$.jobSpec.worker",
+        "ZONE/reservations/mine",
+    ),
+    ("any and one", {"reservations": ("any", "x")}, "--reservation", "any, or the names"),
+    (
+        "a small disk of servers",
+        {"reduction_servers": 2, "reduction_server_disk": "50"},
+        "--reduction-server-disk",
+        "--reduction-server-disk pd-ssd:100",
+    ),
+    (
+        "a disk of no servers",
+        {"reduction_server_disk": "200"},
+        "--reduction-server-disk",
+        "--reduction-servers N",
+    ),
+    ("a run of no experiment", {"experiment_run": "r"}, "--experiment-run", "--experiment NAME"),
+    ("an experiment in capitals", {"experiment": "My Runs"}, "--experiment", "lower case"),
+    (
+        "an experiment elsewhere",
+        {"experiment": "projects/p/experiments/x"},
+        "$.jobSpec.experiment",
+        "metadataStores",
+    ),
+    (
+        "a share without a network",
+        {"nfs_mounts": {"data": "10.0.0.2:/x"}},
+        "$.jobSpec.workerPoolSpecs[0].nfsMounts",
+        "--network or --network-attachment",
+    ),
     (
         "a persistent resource's full name",
         {"persistent_resource": "projects/p/locations/l/persistentResources/mine"},
@@ -194,7 +226,7 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "a reservation with spot",
-        {"reservation": "any", "spot": True},
+        {"reservations": ("any",), "spot": True},
         "$.jobSpec.workerPoolSpecs[0].machineSpec.reservationAffinity",
         "one of the two",
     ),
@@ -206,7 +238,7 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "a persistent resource with a reservation",
-        {"persistent_resource": "mine", "reservation": "any"},
+        {"persistent_resource": "mine", "reservations": ("any",)},
         "$.jobSpec.workerPoolSpecs[0].machineSpec.reservationAffinity",
         "--persistent-resource or --reservation",
     ),
@@ -240,12 +272,11 @@ def test_a_misuse_is_a_clear_problem(asked: dict[str, Any], path: str, part: str
 
 BROKEN = (
     "accelerator-machine accelerator-text boot-disk bucket-address bucket-folder credential "
-    "env-reserved flex-start gpus-missing image-address label-reserved label-text location "
-    "machine-gpus machine-unknown max-wait network-twice persistent-reservation "
-    "persistent-strategy project-id ranks-above-gpus "
-    "reduction-servers reservation reservation-strategy reserved-ip resource-address "
-    "script-missing secret-reference secret-twice source-credential spot-flex-start "
-    "strategy-machine"
+    "env-reserved experiment flex-start gpus-missing image-address label-reserved label-text "
+    "location machine-gpus machine-unknown max-wait mount-network network-twice "
+    "persistent-reservation persistent-strategy project-id ranks-above-gpus reduction-servers "
+    "reservation reservation-strategy reserved-ip resource-address script-missing "
+    "secret-reference secret-twice source-credential spot-flex-start strategy-machine"
 )
 
 

@@ -73,6 +73,10 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
     mode = _mode(values["dry_run"])
     if mode != "docker":
         refuse_without_docker(values)
+    if values["detach"] and values.get("cancel_on_interrupt"):
+        raise LaunchError(
+            RULES["flag-detach"].at("--detach", "together with --cancel-on-interrupt")
+        )
     again, ignored = bool(values.get("again")), tuple(values.get("ignore_sdk") or ())
     if given.sweep:
         from launchers.cli.jobs.sweep import run_sweep

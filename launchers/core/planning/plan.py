@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem
 from launchers.core.planning.gpu_pinning import Pinning
-from launchers.core.records.naming import Run
+from launchers.core.records.naming import Run, shortened_name
 from launchers.core.source.script import JobSource
-from launchers.core.spec.job import JobSpec
+from launchers.core.spec.job import JobSpec, base_name
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,9 @@ class Plan(ABC):
     def rows(self) -> tuple[Row, ...]:
         """The plan as it is shown."""
         run = [Row("run", str(self.run.number), self.run.why)] if self.run.why else []
-        return (*self._rows(), *run)
+        whole, short = base_name(self.job), shortened_name(self.job)
+        cut = f"cut from {whole}: digest and number need the room" if whole != short else ""
+        return (*([Row("name", self.name, cut)] if cut else []), *self._rows(), *run)
 
     @abstractmethod
     def _rows(self) -> Sequence[Row]:

@@ -7,6 +7,7 @@ JSON; so no value of a user's can change the document's shape.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,13 @@ from launchers.core.paths import templates_folder
 from launchers.core.planning.plan import Plan
 
 
-def render(provider: str, template: str, plan: Plan, nulls: bool = False) -> JobDefinition:
+def render(
+    provider: str,
+    template: str,
+    plan: Plan,
+    nulls: bool = False,
+    amended: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
+) -> JobDefinition:
     """The document that ``templates/<provider>/<template>`` makes of ``plan``.
 
     A template is the shape of the whole document; a field for which the plan says None is left
@@ -25,11 +32,16 @@ def render(provider: str, template: str, plan: Plan, nulls: bool = False) -> Job
     The text is the parsed document printed again with two spaces of indentation in the
     template's own order, so that a template's blanks and commas never reach the bytes.
 
+    Args:
+        amended: What else the job says of the document.
+
     Raises:
         jinja2.UndefinedError, json.JSONDecodeError: The template is wrong (a defect of ours).
     """
     rendered = _template(provider, template).render(plan=plan, job=plan.job)
     document = json.loads(rendered, object_pairs_hook=dict if nulls else _without_nulls)
+    if amended is not None:
+        document = amended(document)
     return JobDefinition(
         provider=provider,
         name=plan.name,

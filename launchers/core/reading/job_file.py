@@ -22,6 +22,7 @@ from launchers.core.reading.yaml_nodes import compose
 from launchers.core.reading.yaml_values import YamlValues
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.spec.job import JobSpec, ProviderOptions, key_of, option_fields
+from launchers.core.spec.request_type import RequestFields
 from launchers.core.spec.value_types import ValueType
 
 DEFAULT_FILE = "launch.yaml"
@@ -145,8 +146,15 @@ class _Section:
         else:
             owners = () if self.prefix else [name for name in PROVIDERS if key in _own_keys(name)]
             fix = f"`{key}:` belongs under `{owners[0]}:`" if owners else did_you_mean(key, keys)
+            fix = self._request_hint(key) or fix
         expected = "one of " + ", ".join(sorted(keys))
         return RULES["file-key-unknown"].at(place, "unknown key", expected, fix)
+
+    def _request_hint(self, key: str) -> str:
+        """For a field of the service's own request that stands beside the flags' keys."""
+        blocks = [kind for item, kind in option_fields(self.cls) if isinstance(kind, RequestFields)]
+        known = [key in kind.json_schema["properties"] for kind in blocks]
+        return f"`{key}:` belongs under `request:`" if any(known) else ""
 
 
 def _own_keys(name: str) -> list[str]:

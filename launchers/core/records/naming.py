@@ -62,7 +62,12 @@ def job_base(job: JobSpec, document: Mapping[str, Any], source_hash: str) -> str
         [document, source_hash], sort_keys=True, separators=(",", ":"), ensure_ascii=True
     )
     digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-    return f"{base_name(job)[:_LONGEST_BASE].rstrip('-')}-{digest}"
+    return f"{shortened_name(job)}-{digest}"
+
+
+def shortened_name(job: JobSpec) -> str:
+    """The first part of the job's name, cut to what leaves room for digest and number."""
+    return base_name(job)[:_LONGEST_BASE].rstrip("-")
 
 
 def job_name(base: str, run: int) -> str:

@@ -46,6 +46,8 @@ def problems_in_names(
                     fix=_INSTEAD.get(name, "leave it out"),
                 )
             )
+        if name == "PATH" and path == "--env" and not value:
+            problems.append(RULES["env-path"].at(f"{path} {name}", "an empty list of folders"))
         if "\0" in value:
             problems.append(RULES["env-nul"].at(f"{path} {name}", "a NUL character"))
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):

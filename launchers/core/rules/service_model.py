@@ -53,6 +53,8 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "float": ((int, float), "a number"),
     "double": ((int, float), "a number"),
 }
+# What a number without a bound of its own is for the service, in bits with its sign.
+_BITS = {"integer": 32, "long": 64}
 # Where a dot of the services' patterns stops.
 _LINE_BREAKS = set("\n\r\u0085\u2028\u2029")
 
@@ -115,6 +117,15 @@ class ServiceModel:
         """
         return list(self._problems(self.root, document, "$"))
 
+    def check_part(self, name: str, value: object, path: str) -> list[Problem]:
+        """:meth:`check` for a part of a request alone.
+
+        Args:
+            name: Its shape.
+            path: Where it stands, in the words of whoever wrote it.
+        """
+        return list(self._problems(name, value, path))
+
     def matches(self, pattern: str, value: str) -> bool:
         """Whether the whole ``value`` is what the service's ``pattern`` describes."""
         python_pattern = self.content["python_patterns"].get(pattern, pattern)
@@ -144,7 +155,7 @@ class ServiceModel:
             for index, entry in enumerate(value):
                 yield from self._problems(shape["member"], entry, f"{path}[{index}]")
         elif isinstance(value, int) and not is_truth:
-            yield from _outside(shape, value, path, RULES["model-range"])
+            yield from _in_number(shape, value, path)
 
     def _in_structure(
         self, name: str, shape: Shape, value: dict[Any, object], path: str
@@ -155,7 +166,7 @@ class ServiceModel:
             if key in members:
                 yield from self._in_member(name, key, entry, f"{path}.{key}")
                 continue
-            problem = self._unknown(name, str(key), path)
+            problem = self.unknown(name, str(key), path)
             # A required key that is misspelt is one mistake, not an unknown key and a missing one.
             missing = [member for member in missing if problem.fix != f"did you mean {member}?"]
             yield problem
@@ -200,7 +211,8 @@ class ServiceModel:
         elif "pattern" in shape and not outside and not self.matches(shape["pattern"], value):
             yield _not_matching(shape["pattern"], value, path)
 
-    def _unknown(self, name: str, key: str, path: str) -> Problem:
+    def unknown(self, name: str, key: str, path: str) -> Problem:
+        """What is wrong with ``key`` in the structure ``name``, which has none of that name."""
         json_name = self._json_name(key)
         if json_name != key and json_name in self.shapes[name]["members"]:
             found, fix = "a key as the Python client spells it", f"did you mean {json_name}?"
@@ -218,6 +230,15 @@ class ServiceModel:
 
     def _kind(self, name: str) -> str:
         return TYPES.get(self.shapes[name]["type"], (str, "text"))[1]
+
+
+def _in_number(shape: Shape, value: int, path: str) -> Iterator[Problem]:
+    """The shape's own bounds, and what its type can hold where it states none."""
+    outside = list(_outside(shape, value, path, RULES["model-range"]))
+    yield from outside
+    bits = _BITS.get(shape["type"])
+    if bits and not outside and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+        yield RULES["model-range"].at(path, shown(value), f"a number of {bits} bits")
 
 
 def _not_matching(pattern: str, value: str, path: str) -> Problem:

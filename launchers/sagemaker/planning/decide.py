@@ -13,11 +13,13 @@ from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import JobSource
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.options import SageMakerJob
-from launchers.sagemaker.planning.account import account_of
+from launchers.sagemaker.planning.account import Account, account_of
+from launchers.sagemaker.planning.flags import problems_in_flags
 from launchers.sagemaker.planning.hyperparameters import shown_arguments_problems
 from launchers.sagemaker.planning.image_choice import choose_image
 from launchers.sagemaker.planning.machine_choice import MachineChoice, choose_machine
 from launchers.sagemaker.planning.plan import SageMakerPlan
+from launchers.sagemaker.planning.request import request_of
 
 
 def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
@@ -27,6 +29,7 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
     account = account_of(job)
     image = choose_image(job, machine, account)
     keras = choose_keras(job, source, image.stack(), job.instances * processes)
+    request = request_of(job)
     return SageMakerPlan(
         job=job,
         source=source,
@@ -37,24 +40,29 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
         machine=machine,
         image=image,
         keras=keras,
+        request=request,
         problems=(
             *source.problems,
             *source.requirements_problems,
             *machine.problems,
             *image.problems,
             *keras.problems,
-            *_problems(job, processes, machine),
+            *request.problems,
+            *_problems(job, processes, machine, account),
         ),
     )
 
 
-def _problems(job: SageMakerJob, processes: int, machine: MachineChoice) -> list[Problem]:
+def _problems(
+    job: SageMakerJob, processes: int, machine: MachineChoice, account: Account
+) -> list[Problem]:
     return [
         *problems_in_names(job.environment),
         *problems_in_arguments(job.arguments, "--", frozenset(job.allow_values)),
         *shown_arguments_problems(job.arguments),
         *problems_in_secrets(job.secrets, "aws", environment=job.environment),
         *_isolation(job),
+        *problems_in_flags(job, account),
         *rank_problems(processes, machine.gpus),
     ]
 

@@ -10,6 +10,7 @@ from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
 from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
+from launchers.core.planning.request import Request
 from launchers.core.planning.rows import (
     checkpoints_row,
     pinning_rows,
@@ -20,8 +21,9 @@ from launchers.core.planning.rows import (
 )
 from launchers.core.records import nonce
 from launchers.core.spec.value_types import format_duration
-from launchers.sagemaker.document import CHECKPOINT_PATH
-from launchers.sagemaker.options import SageMakerJob
+from launchers.sagemaker.document import CHECKPOINT_PATH, CODE_CHANNEL
+from launchers.sagemaker.options import SageMakerJob, file_system
+from launchers.sagemaker.planning.access_rows import access_rows
 from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.planning.hyperparameters import hyperparameters
 from launchers.sagemaker.planning.image_choice import ImageChoice
@@ -41,6 +43,7 @@ class SageMakerPlan(Plan):
     machine: MachineChoice
     image: ImageChoice
     keras: KerasChoice
+    request: Request
 
     @property
     def code(self) -> str:
@@ -87,8 +90,8 @@ class SageMakerPlan(Plan):
             place, *words = text.split(",")
             modes = {"fastfile": "FastFile", "pipe": "Pipe"}
             mode = next((modes[word] for word in words if word in modes), None)
-            channels.append(_channel(name, place, "sharded" in words, mode))
-        return [*channels, _channel("code", self.code, False, None)]
+            channels.append(_channel(name, place, words, mode))
+        return [*channels, _channel(CODE_CHANNEL, self.code, [], None)]
 
     @property
     def volume_size(self) -> int:
@@ -106,16 +109,32 @@ class SageMakerPlan(Plan):
         job, options = self.job, self.job.options
         vpc = {"SecurityGroupIds": options.security_groups, "Subnets": options.subnets}
         retries = {"MaximumRetryAttempts": options.retries}
+        tensorboard = {"S3OutputPath": options.tensorboard}
         metrics = [{"Name": name, "Regex": regex} for name, regex in options.metrics.items()]
         return {
             "metrics": metrics or None,
             "tags": [{"Key": key, "Value": value} for key, value in job.tags.items()] or None,
+            "registry": self._registry,
+            "tensorboard": tensorboard if options.tensorboard else None,
+            "remote_debug": {"EnableRemoteDebug": True} if options.remote_debug else None,
             "vpc": vpc if options.subnets or options.security_groups else None,
             "isolate": options.isolate or None,
             "encrypt_traffic": options.encrypt_traffic or None,
             "spot": job.spot or None,
             "retries": None if options.retries is None else retries,
         }
+
+    @property
+    def _registry(self) -> Mapping[str, Any] | None:
+        """TrainingImageConfig."""
+        said = self.job.options.private_registry
+        if said is None:
+            return None
+        access = {"TrainingRepositoryAccessMode": "Vpc"}
+        if said == "vpc":
+            return access
+        function = {"TrainingRepositoryCredentialsProviderArn": said}
+        return {**access, "TrainingRepositoryAuthConfig": function}
 
     @property
     def features(self) -> frozenset[str]:
@@ -126,6 +145,9 @@ class SageMakerPlan(Plan):
             "RetryStrategy": options.retries is not None,
             "KeepAlivePeriodInSeconds": options.keep_alive is not None,
             "MaxPendingTimeInSeconds": options.max_pending is not None,
+            "TrainingPlanArn": options.training_plan is not None,
+            "RemoteDebugConfig": options.remote_debug,
+            **dict.fromkeys(self.request.fields, True),
         }
         return frozenset(f"sagemaker.request.{name}" for name, wanted in asked.items() if wanted)
 
@@ -165,7 +187,9 @@ class SageMakerPlan(Plan):
             checkpoints_row(self, self.checkpoints),
             Row("output", self.output),
             *secrets_rows(self),
+            *self.request.rows,
         ]
+        found += access_rows(self)
         if job.max_runtime:
             found.append(Row("time limit", format_duration(job.max_runtime)))
         if job.spot:
@@ -174,7 +198,18 @@ class SageMakerPlan(Plan):
         return [*found, *requirements_rows(self, "installed once a host")]
 
 
-def _channel(name: str, place: str, sharded: bool, mode: str | None) -> Mapping[str, Any]:
+def _channel(name: str, place: str, words: Sequence[str], mode: str | None) -> Mapping[str, Any]:
+    found = file_system(place)
+    if found:
+        kind, file_system_id, folder = found
+        source = {
+            "FileSystemId": file_system_id,
+            "FileSystemAccessMode": "rw" if "rw" in words else "ro",
+            "FileSystemType": kind,
+            "DirectoryPath": folder,
+        }
+        return {"ChannelName": name, "DataSource": {"FileSystemDataSource": source}}
+    sharded = "sharded" in words
     return {
         "ChannelName": name,
         "DataSource": {

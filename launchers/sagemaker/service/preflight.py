@@ -51,6 +51,8 @@ def preflight(session: Session, document: Mapping[str, Any]) -> list[Problem]:
         checks.append(asks.encryption_keys)
     if _ECR_IMAGE.fullmatch(asks.image):
         checks.append(asks.image_in_registry)
+    elif asks.image and not at(document, "AlgorithmSpecification", "TrainingImageConfig"):
+        checks.append(asks.image_elsewhere)
     return answers_of(session, checks)
 
 
@@ -127,9 +129,10 @@ class _Checks:
             needed.append(("s3:GetObject", _s3_arn(str(code), self.role_arn)))
         if output:
             needed.append(("s3:PutObject", _s3_arn(f"{output}/*", self.role_arn)))
-        checkpoints = str(at(self.document, "CheckpointConfig", "S3Uri") or "").rstrip("/")
-        if checkpoints:
-            needed.append(("s3:PutObject", _s3_arn(f"{checkpoints}/*", self.role_arn)))
+        for place in (("CheckpointConfig", "S3Uri"), ("TensorBoardOutputConfig", "S3OutputPath")):
+            folder = str(at(self.document, *place) or "").rstrip("/")
+            if folder:
+                needed.append(("s3:PutObject", _s3_arn(f"{folder}/*", self.role_arn)))
         secrets = at(self.document, "Environment", "LAUNCH_SECRETS")
         for reference in json.loads(secrets).values() if secrets else ():
             parts = reference.split(":")
@@ -251,6 +254,11 @@ class _Checks:
                 answers.append(good("keys", f"{key} is enabled"))
         return answers
 
+    def image_elsewhere(self) -> list[Problem]:
+        """image: whether it lies where SageMaker can pull it from"""
+        expected = "an image in Amazon ECR, or --private-registry"
+        return [wrong("image", f"{self.image} lies elsewhere", expected, "launch image push")]
+
     def image_in_registry(self) -> list[Problem]:
         """image: ecr DescribeImages"""
         match = _ECR_IMAGE.fullmatch(self.image)
@@ -318,6 +326,7 @@ def _buckets(document: Mapping[str, Any]) -> list[str]:
     places = [
         at(document, "OutputDataConfig", "S3OutputPath"),
         at(document, "CheckpointConfig", "S3Uri"),
+        at(document, "TensorBoardOutputConfig", "S3OutputPath"),
         *(
             at(channel, "DataSource", "S3DataSource", "S3Uri")
             for channel in entries(document, "InputDataConfig")

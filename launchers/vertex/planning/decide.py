@@ -17,6 +17,7 @@ from launchers.vertex.planning.flags import problems_in_flags
 from launchers.vertex.planning.image_choice import choose_image
 from launchers.vertex.planning.machine_choice import MachineChoice, choose_machine
 from launchers.vertex.planning.plan import VertexPlan
+from launchers.vertex.planning.request import request_of
 
 
 def make_plan(job: VertexJob, source: JobSource) -> VertexPlan:
@@ -26,6 +27,7 @@ def make_plan(job: VertexJob, source: JobSource) -> VertexPlan:
     account = account_of(job)
     image = choose_image(job)
     keras = choose_keras(job, source, stack_of_image(image.uri), job.instances * processes)
+    request = request_of(job)
     return VertexPlan(
         job=job,
         source=source,
@@ -36,10 +38,12 @@ def make_plan(job: VertexJob, source: JobSource) -> VertexPlan:
         machine=machine,
         image=image,
         keras=keras,
+        request=request,
         problems=(
             *source.problems,
             *source.requirements_problems,
             *keras.problems,
+            *request.problems,
             *machine.problems,
             *image.problems,
             *_problems(job, processes, machine, account),

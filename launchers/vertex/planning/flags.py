@@ -12,7 +12,14 @@ from typing import Any
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.core.spec.value_types import Size
 from launchers.vertex.catalogue import RULES
-from launchers.vertex.document import BOOT_DISK_GB, BOOT_DISK_TYPES, MOUNT, OUR_LABELS, SCHEME
+from launchers.vertex.document import (
+    ANY_RESERVATION,
+    BOOT_DISK_GB,
+    BOOT_DISK_TYPES,
+    MOUNT,
+    OUR_LABELS,
+    SCHEME,
+)
 from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.account import BUCKET_VARIABLE, Account
 from launchers.vertex.tables import locations
@@ -23,6 +30,8 @@ _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _ZONE = re.compile(r"([a-z]+-[a-z]+\d{1,2})-[a-z]")
 # Cloud Storage's bucket names; those with dots may be longer than 63.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]")
+# A context of Vertex ML Metadata, which an experiment is.
+_CONTEXT = re.compile(r"[a-z0-9][a-z0-9-]{0,127}")
 # Of the pools with ranks; a reservation's name and the reduction servers have flags of their own.
 _HARDWARE = (
     r"Specs\[[01]\]\.(machineSpec(?!\.reservationAffinity\.values)|diskSpec)"
@@ -62,36 +71,39 @@ def problems_in_flags(job: VertexJob, account: Account) -> list[Problem]:
         *_scheduling_problems(job),
         *_label_problems(job),
         *boot_disk(job.options.boot_disk)[1],
+        *boot_disk(job.options.reduction_server_disk, "--reduction-server-disk")[1],
+        *_reservation_problems(job),
+        *_experiment_problems(job),
         *_reduction_problems(job),
     ]
 
 
-def boot_disk(text: str | None) -> tuple[dict[str, Any] | None, list[Problem]]:
+def boot_disk(
+    text: str | None, flag: str = "--boot-disk"
+) -> tuple[dict[str, Any] | None, list[Problem]]:
     """``pd-ssd:200`` as the document's diskSpec; a size alone leaves the type to the service, whose
     default goes by the machine."""
     if text is None:
         return None, []
     kind, colon, size = text.rpartition(":")
     if size in BOOT_DISK_TYPES and kind:
-        fix = f"--boot-disk {size}:{kind}"
-        return None, [RULES["boot-disk"].at("--boot-disk", text, "TYPE:GB", fix)]
+        fix = f"{flag} {size}:{kind}"
+        return None, [RULES["boot-disk"].at(flag, text, "TYPE:GB", fix)]
     kind = size if size in BOOT_DISK_TYPES else kind
     problems = []
     if colon and kind not in BOOT_DISK_TYPES:
         expected = "one of " + ", ".join(BOOT_DISK_TYPES)
         problems.append(
-            RULES["boot-disk"].at(
-                "--boot-disk", kind or text, expected, did_you_mean(kind, BOOT_DISK_TYPES)
-            )
+            RULES["boot-disk"].at(flag, kind or text, expected, did_you_mean(kind, BOOT_DISK_TYPES))
         )
     try:
         named = {"bootDiskType": kind} if kind else {}
         return {**named, "bootDiskSizeGb": _SIZE.parse(size)}, problems
     except ValueError:
         usual = kind or BOOT_DISK_TYPES[0]
-        fix = f"--boot-disk {usual}:{BOOT_DISK_GB[0]}" if usual in BOOT_DISK_TYPES else ""
+        fix = f"{flag} {usual}:{BOOT_DISK_GB[0]}" if usual in BOOT_DISK_TYPES else ""
         expected = f"TYPE:GB, from {BOOT_DISK_GB[0]} to {BOOT_DISK_GB[1]} GB"
-        problems.append(RULES["boot-disk"].at("--boot-disk", text, expected, fix))
+        problems.append(RULES["boot-disk"].at(flag, text, expected, fix))
     return None, problems
 
 
@@ -182,6 +194,27 @@ def _scheduling_problems(job: VertexJob) -> list[Problem]:
     return problems
 
 
+def _reservation_problems(job: VertexJob) -> list[Problem]:
+    names = job.options.reservations
+    if ANY_RESERVATION not in names or len(names) == 1:
+        return []
+    found = f"{ANY_RESERVATION} together with a name"
+    return [RULES["reservation"].at("--reservation", found, "any, or the names")]
+
+
+def _experiment_problems(job: VertexJob) -> list[Problem]:
+    options, problems = job.options, []
+    if options.experiment_run and not options.experiment:
+        found, fix = "without --experiment", "--experiment NAME"
+        problems.append(RULES["experiment"].at("--experiment-run", found, "its experiment", fix))
+    names = {"--experiment": options.experiment, "--experiment-run": options.experiment_run}
+    for flag, name in names.items():
+        if name and "/" not in name and not _CONTEXT.fullmatch(name):
+            expected = "lower case letters, digits and hyphens"
+            problems.append(RULES["experiment"].at(flag, name[:80], expected))
+    return problems
+
+
 def _label_problems(job: VertexJob) -> list[Problem]:
     return [
         RULES["label-reserved"].at(f"--tag {name}", f"begins with {OUR_LABELS}")
@@ -192,13 +225,18 @@ def _label_problems(job: VertexJob) -> list[Problem]:
 
 def _reduction_problems(job: VertexJob) -> list[Problem]:
     options = job.options
-    if options.reduction_server_machine and options.reduction_servers is None:
+    if options.reduction_servers is None:
+        given = {
+            "--reduction-server-machine": options.reduction_server_machine,
+            "--reduction-server-disk": options.reduction_server_disk,
+        }
+        found, expected = "without --reduction-servers", "--reduction-servers N"
         return [
-            RULES["reduction-servers"].at(
-                "--reduction-server-machine", "without --reduction-servers", "--reduction-servers N"
-            )
+            RULES["reduction-servers"].at(flag, found, expected)
+            for flag, value in given.items()
+            if value
         ]
-    if options.reduction_servers is None or job.instances > 1:
+    if job.instances > 1:
         return []
     return [
         RULES["reduction-servers"].at(

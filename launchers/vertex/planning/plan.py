@@ -11,6 +11,7 @@ from launchers.core.model.jobs import Placeholder
 from launchers.core.planning import plan as core
 from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
+from launchers.core.planning.request import Request
 from launchers.core.planning.rows import (
     checkpoints_row,
     limits_rows,
@@ -35,6 +36,7 @@ from launchers.vertex.document import (
     words,
 )
 from launchers.vertex.options import VertexJob
+from launchers.vertex.planning.access_rows import access_rows
 from launchers.vertex.planning.account import Account
 from launchers.vertex.planning.flags import problems_in_account
 from launchers.vertex.planning.image_choice import ImageChoice, build_line
@@ -55,6 +57,7 @@ class VertexPlan(Plan):
     machine: MachineChoice
     image: ImageChoice
     keras: KerasChoice
+    request: Request
 
     def with_account(self, account: core.Account) -> Plan:
         """The same job in an account of which everything is known; its values are checked too."""
@@ -142,8 +145,21 @@ class VertexPlan(Plan):
             "reserved_ip_ranges": options.reserved_ip_ranges or None,
             "network_interface": {"networkAttachment": interface} if interface else None,
             "web_access": options.web_access or None,
+            "dashboard_access": options.dashboard_access or None,
+            "experiment": self._context(options.experiment),
+            "experiment_run": self._context(options.experiment_run, options.experiment),
             "encryption": {"kmsKeyName": key} if key else None,
         }
+
+    def _context(self, name: str | None, experiment: str | None = None) -> str | None:
+        """The full name of an experiment, or of a run of one, in the project's default store."""
+        if name is None or "/" in name:
+            return name
+        account = self.account
+        store = f"projects/{account.project}/locations/{account.location}/metadataStores/default"
+        # A run's name begins with that of its experiment (CustomJobSpec.experimentRun).
+        of = f"{experiment.rpartition('/')[2]}-" if experiment else ""
+        return f"{store}/contexts/{of}{name}"
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -167,10 +183,12 @@ class VertexPlan(Plan):
             "disable_retries": options.disable_retries,
             "persistent_resource_id": options.persistent_resource is not None,
             "spot": self.job.spot,
-            "reservation_affinity": options.reservation is not None,
+            "reservation_affinity": bool(options.reservations),
+            "experiment": options.experiment is not None,
             "flex_start": options.flex_start,
             "max_wait_duration": self.job.max_wait is not None,
-            "psc_interface_config": options.network_attachment is not None,
+            "psc_interface_config": "pscInterfaceConfig" in self.request.fields.get("jobSpec", {})
+            or options.network_attachment is not None,
             f"accelerator.{self.machine.accelerator}": bool(self.machine.accelerator),
         }
         return frozenset(f"vertex.request.{name}" for name, wanted in asked.items() if wanted)
@@ -221,6 +239,8 @@ class VertexPlan(Plan):
             checkpoints_row(self, self.checkpoints),
             Row("output", self.output),
             *secrets_rows(self),
+            *access_rows(self),
+            *self.request.rows,
             *self._scheduling_rows(),
             *limits_rows(self.job.options.limits),
             *requirements_rows(self, "installed once a replica"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from launchers.vertex.document import ANY_RESERVATION
 from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.flags import boot_disk
 from launchers.vertex.planning.machine_choice import MachineChoice
@@ -28,11 +29,12 @@ def worker_pools(
     hardware = {
         "machineType": machine.name,
         **(gpus if machine.accelerator else {}),
-        "reservationAffinity": _affinity(job.options.reservation),
+        "reservationAffinity": _affinity(job.options.reservations),
     }
-    pools = [_pool(hardware, 1, disk, container)]
+    mounts = _nfs_mounts(job.options.nfs_mounts)
+    pools = [_pool(hardware, 1, disk, container, mounts)]
     if job.instances > 1:
-        pools.append(_pool(hardware, job.instances - 1, disk, container))
+        pools.append(_pool(hardware, job.instances - 1, disk, container, mounts))
     elif servers:
         pools.append({})
     if servers:
@@ -40,7 +42,8 @@ def worker_pools(
         hardware = {"machineType": job.options.reduction_server_machine or name}
         spec = {"imageUri": image, "env": container["env"]}
         # --boot-disk is the ranks': their data lies on it, and a server has none.
-        pools.append(_pool(hardware, servers, None, spec))
+        disk = boot_disk(job.options.reduction_server_disk)[0]
+        pools.append(_pool(hardware, servers, disk, spec))
     return pools
 
 
@@ -49,24 +52,35 @@ def _pool(
     replicas: int,
     disk: Mapping[str, Any] | None,
     container: Mapping[str, Any],
+    mounts: Sequence[Mapping[str, str]] = (),
 ) -> Mapping[str, Any]:
     return {
         "machineSpec": hardware,
         # The JSON form of a 64 bit number is a text.
         "replicaCount": str(replicas),
         "diskSpec": disk,
+        "nfsMounts": mounts or None,
         "containerSpec": container,
     }
 
 
-def _affinity(reservation: str | None) -> Mapping[str, Any] | None:
+def _nfs_mounts(said: Mapping[str, str]) -> Sequence[Mapping[str, str]]:
+    """NfsMount of each ``NAME=SERVER:/PATH``."""
+    found = []
+    for name, place in said.items():
+        server, _, path = place.partition(":")
+        found.append({"server": server, "path": path, "mountPoint": name})
+    return found
+
+
+def _affinity(reservations: Sequence[str]) -> Mapping[str, Any] | None:
     """ReservationAffinity."""
-    if reservation is None:
+    if not reservations:
         return None
-    if reservation == "any":
+    if ANY_RESERVATION in reservations:
         return {"reservationAffinityType": "ANY_RESERVATION"}
     return {
         "reservationAffinityType": "SPECIFIC_RESERVATION",
         "key": _RESERVATION_KEY,
-        "values": [reservation],
+        "values": list(reservations),
     }

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from launchers.core.credentials.search import problems_in_environment
-from launchers.core.model.document import at, mapping
+from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
 from launchers.vertex.catalogue import RULES
 
@@ -21,6 +21,10 @@ MOST_LABELS = 64
 
 _PROJECT = r"(?:[a-z0-9.-]+:)?[a-z0-9-]+"
 _LOCATION = r"(?P<location>[a-z0-9-]+)"
+_CONTEXT = (
+    rf"projects/{_PROJECT}/locations/{_LOCATION}/metadataStores/[\w-]+/contexts/[a-z0-9][a-z0-9-]*"
+)
+_CONTEXT_TEXT = "projects/P/locations/L/metadataStores/default/contexts/NAME"
 # What stands at a path below $: its form, and what that looks like.
 _FORMS = {
     ("jobSpec", "network"): (
@@ -43,6 +47,8 @@ _FORMS = {
         rf"projects/{_PROJECT}/locations/{_LOCATION}/tensorboards/\w+",
         "projects/P/locations/L/tensorboards/ID",
     ),
+    ("jobSpec", "experiment"): (_CONTEXT, _CONTEXT_TEXT),
+    ("jobSpec", "experimentRun"): (_CONTEXT, _CONTEXT_TEXT),
     ("encryptionSpec", "kmsKeyName"): (
         rf"projects/{_PROJECT}/locations/{_LOCATION}/keyRings/[\w-]+/cryptoKeys/[\w-]+",
         "projects/P/locations/L/keyRings/R/cryptoKeys/K",
@@ -162,6 +168,14 @@ def _together(document: object) -> list[Problem]:
     if spec.get("reservedIpRanges") and not spec.get("network"):
         where, found = "$.jobSpec.reservedIpRanges", "without network"
         problems.append(RULES["reserved-ip"].at(where, found))
+    problems += _reachable(spec)
+    if spec.get("experiment") and not spec.get("serviceAccount"):
+        where, expected = "$.jobSpec.serviceAccount", "the account that writes to the experiment"
+        problems.append(
+            RULES["experiment"].at(
+                where, "missing", expected, "--service-account", severity="warning"
+            )
+        )
     if spec.get("tensorboard"):
         needed = {
             "serviceAccount": "the service account that writes to the TensorBoard",
@@ -169,6 +183,18 @@ def _together(document: object) -> list[Problem]:
         }
         problems += _needed(spec, needed)
     return problems
+
+
+def _reachable(spec: dict[str, object]) -> Iterable[Problem]:
+    """Shares of the user's own network, which replicas outside of it cannot mount."""
+    if any(spec.get(key) for key in ("network", "pscInterfaceConfig", "persistentResourceId")):
+        return
+    for index, pool in enumerate(entries(spec, "workerPoolSpecs")):
+        for key in ("nfsMounts", "lustreMounts"):
+            if pool.get(key):
+                where = f"$.jobSpec.workerPoolSpecs[{index}].{key}"
+                yield RULES["mount-network"].at(where, "without a network of yours")
+                return
 
 
 def _needed(spec: dict[str, object], needed: dict[str, str]) -> Iterable[Problem]:

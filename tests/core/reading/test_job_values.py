@@ -22,11 +22,11 @@ def made(**values: Any) -> JobSpec:
 def test_values_become_the_fields_of_the_job_and_of_the_provider():
     job = made(
         script=Path("train.py"), instances=2, gpus=4, env={"A": 1, "B": True}, max_runtime="1h30m",
-        spot=True, subnets=["a", "b"], volume_size="2TB", role=None,
+        spot=True, subnets=["subnet-0123abcd"], volume_size="2TB", role=None,
     )  # fmt: skip
     assert job == JobSpec(
         provider="sagemaker",
-        options=SageMakerOptions(subnets=("a", "b"), volume_size=2048),
+        options=SageMakerOptions(subnets=("subnet-0123abcd",), volume_size=2048),
         script="train.py", instances=2, gpus=4, environment={"A": "1", "B": "true"},
         max_runtime=5400, spot=True,
     )  # fmt: skip

@@ -318,6 +318,27 @@ MUTATIONS: list[tuple[str, Callable[[Document], None], str, str, str]] = [
         "at least 1",
     ),
     (
+        "more instances than 32 bits hold",
+        _put("ResourceConfig", "InstanceCount", value=2**31),
+        "$.ResourceConfig.InstanceCount",
+        "model-range",
+        "2147483648; expected a number of 32 bits",
+    ),
+    (
+        "a run time of twenty nines",
+        _put("StoppingCondition", "MaxRuntimeInSeconds", value=99999999999999999999),
+        "$.StoppingCondition.MaxRuntimeInSeconds",
+        "model-range",
+        "a number of 32 bits",
+    ),
+    (
+        "a seed of twenty nines",
+        _put("InputDataConfig", 0, "ShuffleConfig", value={"Seed": 99999999999999999999}),
+        "$.InputDataConfig[0].ShuffleConfig.Seed",
+        "model-range",
+        "a number of 64 bits",
+    ),
+    (
         "misspelt machine",
         _put("ResourceConfig", "InstanceType", value="ml.g5.12xlage"),
         "$.ResourceConfig.InstanceType",

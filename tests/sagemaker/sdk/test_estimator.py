@@ -44,9 +44,9 @@ JOBS: dict[str, dict[str, Any]] = {
     },
     "everything": {
         "instances": 2, "machine": "ml.p3.8xlarge", "env": {"A": "x#y", "B": 'q"\n'},
-        "tags": {"team": "x"}, "output_path": "s3://my-bucket/out", "output_key": "k2",
-        "volume_key": "k1", "volume_size": "200GB", "subnets": ["subnet-1"],
-        "security_groups": ["sg-1"], "encrypt_traffic": True, "spot": True,
+        "tags": {"team": "x"}, "output_path": "s3://my-bucket/out", "output_key": "alias/k2",
+        "volume_key": "alias/k1", "volume_size": "200GB", "subnets": ["subnet-0123abcd"],
+        "security_groups": ["sg-0123abcd"], "encrypt_traffic": True, "spot": True,
         "max_runtime": "1h", "max_wait": "2h", "retries": 3, "metrics": {"loss": "loss: ([0-9.]+)"},
         "checkpoint": "s3://my-bucket/ckpt", "mpi_options": ["-x NCCL_DEBUG=INFO"],
         "channels": {"training": "s3://my-bucket/data"},
@@ -162,7 +162,7 @@ def test_a_script_that_is_edited_in_a_live_notebook_is_launched_as_it_is_now(
 
 
 def test_a_session_is_made_in_the_jobs_region_where_none_is_given(aws: Recorder):
-    job = launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4, region="eu-west-1")
+    job = launchers.sagemaker.job(role=ROLE, bucket="my-bucket", gpus=4, region="eu-west-1")
     made = launchers.sagemaker.estimator(job)
     made.fit(wait=False)
     assert made.sagemaker_session.boto_region_name == "eu-west-1"
@@ -202,7 +202,7 @@ def test_inputs_of_fit_stand_for_the_jobs_channels_and_the_code_stays(aws: Recor
 
 def test_a_session_of_the_users_gives_the_region(aws: Recorder):
     made = launchers.sagemaker.estimator(
-        launchers.sagemaker.job(role=ROLE, bucket="b", gpus=4),
+        launchers.sagemaker.job(role=ROLE, bucket="my-bucket", gpus=4),
         sagemaker_session=session("eu-west-1"),
     )
     assert ".eu-west-1." in made.image_uri

@@ -1,0 +1,35 @@
+"""The rows of a plan that say what its job pays for besides machines, and what it opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from launchers.core.planning.plan import Row
+
+if TYPE_CHECKING:
+    from launchers.vertex.planning.plan import VertexPlan
+
+
+def access_rows(plan: VertexPlan) -> list[Row]:
+    """A row for each field that is sent and costs money or opens access."""
+    options = plan.job.options
+    network = [options.network, *options.reserved_ip_ranges] if options.network else []
+    tags = [f"{key}={value}" for key, value in plan.job.tags.items()]
+    texts = [
+        ("reservation", ", ".join(options.reservations), "--reservation"),
+        ("machines", options.persistent_resource, "--persistent-resource"),
+        ("network", ", ".join(network), "--network"),
+        ("network", options.network_attachment, "--network-attachment"),
+        ("key", options.encryption_key, "--encryption-key"),
+        ("web access", "shells in the replicas" if options.web_access else "", "--web-access"),
+        ("dashboards", "of the replicas" if options.dashboard_access else "", "--dashboard-access"),
+        ("TensorBoard", options.tensorboard, "--tensorboard"),
+        ("experiment", plan.optional["experiment"], "--experiment"),
+        ("experiment run", plan.optional["experiment_run"], "--experiment-run"),
+        ("labels", ", ".join(tags), "--tag"),
+    ]
+    mounts = [
+        Row("NFS", f"{place} at /mnt/nfs/{name}", "--nfs-mount")
+        for name, place in options.nfs_mounts.items()
+    ]
+    return [*mounts, *(Row(label, text, flag) for label, text, flag in texts if text)]
