@@ -24,6 +24,9 @@ OUR_LABELS = "launch-"
 # Pools by their place in workerPoolSpecs.
 CHIEF, WORKERS, REDUCTION_SERVERS = 0, 1, 2
 
+PLACEHOLDER_IMAGE = "us-docker.pkg.dev/placeholder-project/placeholder/launch-horovod:placeholder"
+# Registries that answer to nobody without an account of theirs, and this machine's own.
+CLOSED = re.compile(r".*\.amazonaws\.com|.*\.azurecr\.io|localhost|127\..*|.*\.local|.*\.internal")
 # What stands for a reservation's name where any will do.
 ANY_RESERVATION = "any"
 BOOT_DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from launchers.core.model.problems import LaunchError, Problem, errors
-from launchers.core.planning.request import laid_over
 from launchers.core.reading.job_file import schema
+from launchers.core.rules.request import laid_over
 from launchers.vertex.planning.request import request_of
 from tests.vertex.documents import IMAGE, job, prepared, rendered, through_the_client
 

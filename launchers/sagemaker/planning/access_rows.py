@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from launchers.core.planning.plan import Row
 from launchers.core.spec.value_types import format_duration
-
-if TYPE_CHECKING:
-    from launchers.sagemaker.planning.plan import SageMakerPlan
+from launchers.sagemaker.options import SageMakerJob
 
 
-def access_rows(plan: SageMakerPlan) -> list[Row]:
+def access_rows(job: SageMakerJob) -> list[Row]:
     """A row for each field that is sent and costs money or opens access."""
-    job, options = plan.job, plan.job.options
-    found = []
+    options, found = job.options, []
     for name, place in options.channels.items():
         found.append(Row("channel", f"{name} from {place}", "--channel"))
     if options.subnets or options.security_groups:

@@ -10,7 +10,6 @@ from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
 from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
-from launchers.core.planning.request import Request
 from launchers.core.planning.rows import (
     checkpoints_row,
     pinning_rows,
@@ -20,6 +19,7 @@ from launchers.core.planning.rows import (
     source_rows,
 )
 from launchers.core.records import nonce
+from launchers.core.rules.request import Request
 from launchers.core.spec.value_types import format_duration
 from launchers.sagemaker.document import CHECKPOINT_PATH, CODE_CHANNEL
 from launchers.sagemaker.options import SageMakerJob, file_system
@@ -189,7 +189,7 @@ class SageMakerPlan(Plan):
             *secrets_rows(self),
             *self.request.rows,
         ]
-        found += access_rows(self)
+        found += access_rows(job)
         if job.max_runtime:
             found.append(Row("time limit", format_duration(job.max_runtime)))
         if job.spot:

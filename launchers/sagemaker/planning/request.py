@@ -10,7 +10,7 @@ from typing import Any
 from launchers.core.catalogue import RULES
 from launchers.core.model.document import at, entries
 from launchers.core.model.problems import Problem
-from launchers.core.planning.request import Block, Request, laid_over
+from launchers.core.rules.request import Block, Request, laid_over
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.rules.service_model import MODEL
 

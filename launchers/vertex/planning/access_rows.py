@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from launchers.core.planning.plan import Row
-
-if TYPE_CHECKING:
-    from launchers.vertex.planning.plan import VertexPlan
+from launchers.vertex.options import VertexJob
 
 
-def access_rows(plan: VertexPlan) -> list[Row]:
-    """A row for each field that is sent and costs money or opens access."""
-    options = plan.job.options
+def access_rows(job: VertexJob, sent: Mapping[str, Any]) -> list[Row]:
+    """A row for each field that is sent and costs money or opens access.
+
+    Args:
+        sent: The plan's optional fields, for the whole names of what a flag names in short.
+    """
+    options = job.options
     network = [options.network, *options.reserved_ip_ranges] if options.network else []
-    tags = [f"{key}={value}" for key, value in plan.job.tags.items()]
+    tags = [f"{key}={value}" for key, value in job.tags.items()]
     texts = [
         ("reservation", ", ".join(options.reservations), "--reservation"),
         ("machines", options.persistent_resource, "--persistent-resource"),
@@ -24,8 +27,8 @@ def access_rows(plan: VertexPlan) -> list[Row]:
         ("web access", "shells in the replicas" if options.web_access else "", "--web-access"),
         ("dashboards", "of the replicas" if options.dashboard_access else "", "--dashboard-access"),
         ("TensorBoard", options.tensorboard, "--tensorboard"),
-        ("experiment", plan.optional["experiment"], "--experiment"),
-        ("experiment run", plan.optional["experiment_run"], "--experiment-run"),
+        ("experiment", sent["experiment"], "--experiment"),
+        ("experiment run", sent["experiment_run"], "--experiment-run"),
         ("labels", ", ".join(tags), "--tag"),
     ]
     mounts = [

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from launchers.core.model.problems import Problem
 from launchers.core.records.pushed_image import last_pushed
 from launchers.vertex.catalogue import RULES
+from launchers.vertex.document import CLOSED, PLACEHOLDER_IMAGE
 from launchers.vertex.options import VertexJob
 from launchers.vertex.planning.account import Account
 
-PLACEHOLDER_IMAGE = "us-docker.pkg.dev/placeholder-project/placeholder/launch-horovod:placeholder"
-# Registries that answer to nobody without an account of theirs, and this machine's own.
-CLOSED = re.compile(r".*\.amazonaws\.com|.*\.azurecr\.io|localhost|127\..*|.*\.local|.*\.internal")
 # HOST/PATH with a tag or a digest; a registry's own rules are stricter.
 _REFERENCE = re.compile(
     r"[\w.:-]+(/[\w.-]+)+(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?", re.ASCII

@@ -11,7 +11,6 @@ from launchers.core.model.jobs import Placeholder
 from launchers.core.planning import plan as core
 from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
-from launchers.core.planning.request import Request
 from launchers.core.planning.rows import (
     checkpoints_row,
     limits_rows,
@@ -22,6 +21,7 @@ from launchers.core.planning.rows import (
     source_rows,
 )
 from launchers.core.records import nonce
+from launchers.core.rules.request import Request
 from launchers.core.spec import limits
 from launchers.core.spec.value_types import format_duration
 from launchers.vertex.document import (
@@ -239,7 +239,7 @@ class VertexPlan(Plan):
             checkpoints_row(self, self.checkpoints),
             Row("output", self.output),
             *secrets_rows(self),
-            *access_rows(self),
+            *access_rows(self.job, self.optional),
             *self.request.rows,
             *self._scheduling_rows(),
             *limits_rows(self.job.options.limits),

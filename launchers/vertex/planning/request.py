@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from launchers.core.planning.request import Block, Request, laid_over
+from launchers.core.rules.request import Block, Request, laid_over
 from launchers.vertex.document import CHIEF, WORKERS
 from launchers.vertex.options import VertexJob
 from launchers.vertex.rules.service_model import MODEL

@@ -10,7 +10,7 @@ import re
 
 from launchers.core.model.problems import Problem, Severity
 from launchers.vertex.catalogue import RULES
-from launchers.vertex.planning.image_choice import CLOSED, PLACEHOLDER_IMAGE
+from launchers.vertex.document import CLOSED, PLACEHOLDER_IMAGE
 from launchers.vertex.rules.pools import Pool
 
 _NAME = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
