@@ -47,6 +47,7 @@ KEYS: list[dict[str, Any]] = [
         "reduction_server_disk": "pd-standard:300",
         "nfs_mounts": {"data": "10.0.0.2:/exports/data", "more/data": "nfs.local:/x"},
         "dashboard_access": True,
+        "limits": {"join": "20m", "stop": "30s"},
         "experiment": "my-experiment",
         "experiment_run": "first",
         "encryption_key": "projects/p/locations/europe-west4/keyRings/r/cryptoKeys/k",
