@@ -42,6 +42,19 @@ _SIGNS = (
 )
 
 
+# How the toolkit tells a program of the other hosts (sagemaker-training: environment.py; the
+# PyTorch module: training.py).
+_TOLD = (
+    "SM_HOSTS",
+    "SM_CURRENT_HOST",
+    "SM_RESOURCE_CONFIG",
+    "SM_TRAINING_ENV",
+    "resourceconfig",
+    "MASTER_ADDR",
+    "sagemaker_training",
+)
+
+
 class SageMakerDefiner(Definer):
     """Makes and checks CreateTrainingJob requests."""
 
@@ -121,7 +134,15 @@ class SageMakerReader(Reader):
         problems = tuple(check(document, world_size))
         runs = program(document)
         return Examined(
-            definition, problems, start.ranks, carried, script, runs, because=start.because
+            definition,
+            problems,
+            start.ranks,
+            carried,
+            script,
+            runs,
+            because=start.because,
+            alone="" if carried is not None else start.once,
+            told=_TOLD,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from launchers.cli.catalogue import RULES
 from launchers.cli.checking.findings import Checked, Finding
-from launchers.cli.document_file import problems_of_source
+from launchers.cli.document_file import problems_of_source, told_by_source
 from launchers.core.bounded import read_text
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.reading.documents import Spec, examine, specs_in
@@ -51,9 +51,10 @@ def _checked(
     source: str | None,
     strategy: str | None,
 ) -> Checked:
-    found = examine(spec, world_size)
+    found = told_by_source(examine(spec, world_size), source)
     problems = [*found.problems, *problems_of_source(found, source, strategy)]
-    if found.started is None:
+    told = any(one.rule == "world-size" and one.severity == "unknown" for one in problems)
+    if found.started is None and not told:
         because = found.because or "the document does not say"
         rule = RULES["world-size-unknown"]
         problems.append(rule.at(spec.place, because, severity="unknown"))

@@ -14,6 +14,7 @@ from launchers.cli.document_file import (
     read_document,
     source_of,
     strategy_option,
+    told_by_source,
 )
 from launchers.cli.jobs.rehearse import given_options, rehearsal_flags, rehearse_and_say
 from launchers.cli.show.output import say, say_problems
@@ -27,7 +28,7 @@ from launchers.core.spec.value_types import Count
 def _command(**values: Any) -> int:
     chosen, spec = read_document(values["file"], values["job"])
     options = given_options(values)
-    found = examine(spec, options.world_size)
+    found = told_by_source(examine(spec, options.world_size), options.source)
     if open_size(spec):
         raise LaunchError(_open_size(values["file"], open_size(spec)))
     unlike = chosen.contract.unlike(found.definition) if chosen.contract is not None else ""

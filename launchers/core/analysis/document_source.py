@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from launchers.core.analysis.facts import facts_in
+from launchers.core.analysis.own_start import own_start
 from launchers.core.analysis.strategy_reader import read
 from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import Examined
@@ -47,6 +48,41 @@ def source_problems(found: Examined, source: str, strategy: str | None = None) -
     if found.carried is not None:
         return list(problems)
     return [replace(one, severity="warning") for one in problems]
+
+
+def with_source(found: Examined, source: str) -> Examined:
+    """What a document starts, by what the source of its program shows. Reads it; changes nothing.
+
+    Where the program starts or joins ranks by itself, nobody can tell how many; a world size that
+    the document does not start is then no error.
+
+    Args:
+        source: A folder, or a tar.
+
+    Raises:
+        LaunchError: There is no such folder or tar.
+    """
+    if not found.alone:
+        return found
+    texts, _ = _texts_in(Path(source).expanduser())
+    script = _script((found.alone,), texts)
+    if not script:
+        return replace(found, problems=(*found.problems, _not_there(source, (found.alone,))))
+    sign = own_start(texts, found.told)
+    if not sign:
+        because = f"{script} runs once, and nothing in its source starts more"
+        return found if found.started is not None else replace(found, started=1, because=because)
+    problems = tuple(
+        replace(one, severity="unknown") if _is_about_alone(one) else one for one in found.problems
+    )
+    because = f"{sign}, so {script} may start or join ranks by itself"
+    return replace(found, problems=problems, started=None, because=because)
+
+
+def _is_about_alone(problem: Problem) -> bool:
+    # Two numbers that are said and differ stay an error.
+    is_size = problem.rule == "world-size" and problem.severity == "error"
+    return is_size and not problem.path.startswith("--")
 
 
 def _texts_in(source: Path) -> tuple[SourceTexts, frozenset[str]]:

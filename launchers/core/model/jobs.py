@@ -116,6 +116,9 @@ class Examined:
             in a way in which they need no Horovod.
         because: Why it starts so many, in a short clause (``MPI over 2 hosts x 4 processes``);
             where ``started`` is None, why it cannot be told.
+        alone: The program that it starts once on each host, where that may itself start ranks or
+            join those of the other hosts: its source says more.
+        told: Words by which the provider tells that program of the other hosts.
     """
 
     definition: JobDefinition
@@ -125,6 +128,8 @@ class Examined:
     script: str | None = None
     program: tuple[str, ...] = ()
     because: str = ""
+    alone: str = ""
+    told: tuple[str, ...] = ()
 
     @property
     def answer(self) -> str:
