@@ -5,6 +5,7 @@ Only the verb that was asked for is imported; ``launch --help`` imports none.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 from typing import Any, NoReturn
@@ -176,6 +177,12 @@ def report(error: Exception) -> int:
         return EXIT_BAD_REQUEST
     if isinstance(error, click.Abort):
         return EXIT_INTERRUPTED
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        from launchers.core.paths import unwritable
+
+        place = error.filename or "a file of this machine"
+        say_problems([unwritable(place, error, "free space on that disk")])
+        return EXIT_BAD_REQUEST
     say_problems([RULES["internal-error"].at("launch", f"{type(error).__name__}: {error}")])
     return 1
 

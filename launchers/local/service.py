@@ -102,7 +102,7 @@ class LocalService(Service):
         self._lifelines[name] = write_end
         package_root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
-        with folder.supervisor_log.open("wb") as log:
+        with writing(folder.supervisor_log, ELSEWHERE), folder.supervisor_log.open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "launchers.local.supervisor", str(folder.path)],
                 stdin=None if hand_on else subprocess.DEVNULL,

@@ -10,8 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.jobs import JobDefinition
-from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError, Problem
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    EXIT_JOB_DID_NOT_SUCCEED,
+    EXIT_PREFLIGHT,
+    LaunchError,
+    Problem,
+)
+from launchers.core.paths import unwritable
 from launchers.core.provider import Contract
+from launchers.core.records.ledger import data_folder
 from launchers.core.source.bundle import SourceBundle
 from launchers.docker.engine import engine
 from launchers.rehearsal.catalogue import RULES
@@ -24,6 +32,8 @@ from launchers.rehearsal.engine.workplace import Workplace, outcome_folder
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.staging.resources import have_image
 from launchers.rehearsal.staging.stage import stage
+
+_ELSEWHERE = "free space there, or set LAUNCH_HOME and TMPDIR to folders of another disk"
 
 
 def rehearse(
@@ -44,7 +54,8 @@ def rehearse(
             ``options.source`` names.
 
     Raises:
-        LaunchError: It cannot start: no engine, no image, no source, a flag that is wrong.
+        LaunchError: It cannot start: no engine, no image, no source, a flag that is wrong. Its
+            files cannot be written; once a container was started, that is exit code 1.
         KeyboardInterrupt: Asked to stop; everything was removed.
     """
     from requests.exceptions import RequestException
@@ -52,6 +63,7 @@ def rehearse(
     began = time.monotonic()
     definition = replace(definition, document=json.loads(definition.text))
     client = engine()
+    place, play = data_folder(), None
     try:
         for old in leftovers.clean_left_over(client):
             audience.note(f"removed what an earlier rehearsal had left: {old.labels.job}")
@@ -59,24 +71,30 @@ def rehearse(
         workplace = Workplace(labels)
         with _removed_afterwards(client, labels, workplace, audience):
             workplace.make()
+            place = workplace.folder
             prepared = stage(contract, definition, bundle, options, client, workplace)
             audience.plan(prepared, labels)
             have_image(client, prepared.image, audience.note)
             for image in {item.image for item in prepared.containers} - {prepared.image}:
                 with suppress(LaunchError):  # its container's own start names the host
                     have_image(client, image, audience.note)
+            place = outcome_folder(labels)
             play = Course(
                 client,
                 labels,
                 prepared,
                 definition,
-                outcome_folder(labels),
+                place,
                 audience,
                 options.interrupt_after,
             )
             result = play.run()
     except RequestException as error:
         raise LaunchError(_engine_gone(error), EXIT_PREFLIGHT) from None
+    except OSError as error:
+        began_ranks = play is not None and play.began
+        code = EXIT_JOB_DID_NOT_SUCCEED if began_ranks else EXIT_BAD_REQUEST
+        raise LaunchError(unwritable(error.filename or place, error, _ELSEWHERE), code) from None
     finally:
         client.close()
     seconds = {"total": time.monotonic() - began, **result.seconds}

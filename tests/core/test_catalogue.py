@@ -31,7 +31,7 @@ image-mpi4py image-mpirun image-name image-pam image-ranks image-region image-ro
 image-shim image-sshd image-tf-keras image-toolkit image-unfit import-exists import-flag
 import-word in-doubt init-exists installation-incomplete instance-groups intent-elsewhere
 intent-ended internal-error isolation-secret job-ambiguous keras-3-wrapper keras-missing
-keras-too-new ledger-name-taken ledger-unusable local-channel local-gpus local-no-horovod
+keras-too-new ledger-name-taken local-channel local-gpus local-no-horovod
 local-path local-python location-missing memory-folder module-missing name-taken no-credentials
 no-rehearsal object-name placeholder-left port-taken preflight-identity preflight-image
 preflight-keys preflight-network preflight-project preflight-region preflight-role-rights

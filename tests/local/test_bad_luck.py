@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -290,6 +291,25 @@ def test_a_full_disk_is_told_before_any_rank(launch: Launch, small_disk: Path):
     answer = launch("local", "train.py", "--output-path", str(small_disk))
     assert answer.code == 2
     assert "MB free" in answer.err
+
+
+@pytest.mark.parametrize("left", [0, 8 << 10, 40 << 10])
+def test_a_disk_that_is_full_under_the_ledger_is_told_before_any_rank(
+    launch: Launch, small_disk: Path, left: int
+):
+    launch.write("train.py", "print('a rank runs')\n")
+    (small_disk / "home").mkdir()
+    with (small_disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+        while True:
+            filler.write(b"\0" * 4096)
+    os.truncate(small_disk / "filler", (small_disk / "filler").stat().st_size - left)
+    home = str(small_disk / "home")
+    answer = launch("local", "train.py", "--output-path", "out", LAUNCH_HOME=home)
+    assert answer.code == 2
+    assert "a rank runs" not in answer.out
+    (line,) = (line for line in answer.err.splitlines() if line.startswith("error"))
+    assert "[ledger-unusable]" in line or "[folder-unwritable]" in line
+    assert "defect" not in answer.err
 
 
 def test_a_disk_that_fills_up_ends_the_job_with_that_reason(launch: Launch, small_disk: Path):

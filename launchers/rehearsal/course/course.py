@@ -62,6 +62,7 @@ class Course:
         self._audience, self._interrupt_after = audience, interrupt_after
         self._cluster = self._new_cluster()
         self._log: TextIO | None = None
+        self.began = False  # whether a container was started
         self._ran = 0.0  # seconds in which containers ran, all attempts together
 
     def run(self) -> RehearsalResult:
@@ -115,6 +116,7 @@ class Course:
             interrupt_after,
             self._stage.expected.watch(),
         )
+        self.began = True
         self._cluster.start(self._stage.conduct.start_apart)
         began = time.monotonic()
         end = running.run()

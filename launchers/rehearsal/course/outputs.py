@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ from pathlib import Path
 from launchers.core.model.containers import Container
 from launchers.rehearsal.course.unpack import Unpacked, differences, unpack
 from launchers.rehearsal.engine.cluster import Cluster
+
+# What this machine's disk says, not the container.
+_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EACCES)
 
 
 @dataclass
@@ -28,7 +32,11 @@ class Outputs:
 
 
 def collect_outputs(cluster: Cluster, containers: Sequence[Container], target: Path) -> Outputs:
-    """Copy every collected folder of every container to ``target/<host>/<name>``. May block."""
+    """Copy every collected folder of every container to ``target/<host>/<name>``. May block.
+
+    Raises:
+        OSError: ``target`` cannot be written.
+    """
     outputs = Outputs()
     names = dict.fromkeys(name for container in containers for name in container.collected)
     for name in names:
@@ -78,8 +86,17 @@ def _copied(cluster: Cluster, host: str, path: str, folder: Path) -> Unpacked:
         return unpack(cluster.folder(host, path), folder)
     except NotFound:
         return Unpacked()  # a folder that the job's own code makes, if it does
-    except (DockerException, OSError, tarfile.TarError, KeyError) as error:
-        return Unpacked(refused=[f"{path} cannot be read: {type(error).__name__}"])
+    except OSError as error:
+        if error.errno in _OURS:
+            error.filename = error.filename or str(folder)
+            raise
+        return _unread(path, error)
+    except (DockerException, tarfile.TarError, KeyError) as error:
+        return _unread(path, error)
+
+
+def _unread(path: str, error: Exception) -> Unpacked:
+    return Unpacked(refused=[f"{path} cannot be read: {type(error).__name__}"])
 
 
 def _remove_empty(folder: Path, root: Path) -> None:

@@ -1,0 +1,106 @@
+"""A disk of this machine that is full is told as that, at any moment of a rehearsal."""
+
+from __future__ import annotations
+
+import errno
+import io
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from launchers.core.model.jobs import JobDefinition
+from launchers.core.model.problems import LaunchError
+from launchers.rehearsal import run
+from launchers.rehearsal.course.outputs import carry_over, collect_outputs
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MB of its own; needs root, as CI is."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+class Cluster:
+    """One host with a folder of 4 MB."""
+
+    def folder(self, host: str, path: str) -> Iterator[bytes]:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            member = tarfile.TarInfo("model/weights")
+            member.size = 4 << 20
+            archive.addfile(member, io.BytesIO(bytes(member.size)))
+        yield buffer.getvalue()
+
+
+class BrokenCluster:
+    """One whose engine breaks the stream off."""
+
+    def folder(self, host: str, path: str) -> Iterator[bytes]:
+        raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+
+
+HOST: Any = SimpleNamespace(name="host-1", collected={"model": "/opt/ml/model"}, kept=["/opt/c"])
+
+
+@pytest.mark.parametrize("copy", [collect_outputs, carry_over])
+def test_a_full_disk_is_not_blamed_on_the_container(small_disk: Path, copy: Any) -> None:
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        copy(Cluster(), [HOST], small_disk)
+    assert str(raised.value.filename).startswith(str(small_disk))
+
+
+def test_a_stream_that_breaks_is_the_containers(tmp_path: Path) -> None:
+    cluster: Any = BrokenCluster()
+    outputs = collect_outputs(cluster, [HOST], tmp_path)
+    assert outputs.refused == ["host-1 model: /opt/ml/model cannot be read: ConnectionResetError"]
+
+
+class FullCourse:
+    """A course that meets a full disk, with or without containers that ran."""
+
+    began = False
+
+    def __init__(self, *given: Any) -> None:
+        self.began = FullCourse.began
+
+    def run(self) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("staged", "began", "code"), [(False, False, 2), (True, False, 2), (True, True, 1)]
+)
+def test_a_full_disk_is_one_line_with_the_code_of_its_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, staged: bool, began: bool, code: int
+) -> None:
+    def stage(*given: Any) -> Any:
+        if not staged:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return SimpleNamespace(image="image", containers=())
+
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
+    monkeypatch.setattr(run, "engine", lambda: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(run.leftovers, "clean_left_over", lambda client: [])
+    monkeypatch.setattr(run.leftovers, "remove_all", lambda client, labels: [])
+    monkeypatch.setattr(run, "have_image", lambda *given: None)
+    monkeypatch.setattr(run, "stage", stage)
+    monkeypatch.setattr(run, "Course", FullCourse)
+    monkeypatch.setattr(FullCourse, "began", began)
+    audience: Any = SimpleNamespace(note=lambda text: None, plan=lambda *given: None)
+    options: Any = SimpleNamespace(interrupt_after=None)
+    contract: Any = None
+    definition = JobDefinition("vertex", "job-1", 2, "{}", {})
+    with pytest.raises(LaunchError) as raised:
+        run.rehearse(contract, definition, None, options, audience)
+    (problem,) = raised.value.problems
+    assert (problem.rule, problem.found) == ("folder-unwritable", "No space left on device")
+    assert raised.value.exit_code == code
