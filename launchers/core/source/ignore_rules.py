@@ -125,6 +125,10 @@ class IgnoreRules:
             verdict, origin = _verdict(self.git, path)
         return origin if verdict else ""
 
+    def keeps(self, path: str) -> bool:
+        """Whether a `.launchignore` says that ``path`` travels."""
+        return _verdict(self.launch, path)[0] is False
+
     def brings_back_below(self, path: str) -> bool:
         """Whether a `.launchignore` names a path inside the folder ``path``, to keep it."""
         for file in self.launch:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.source import exclusions
+from launchers.core.source import exclusions, outputs
 from launchers.core.source.ignore_rules import IgnoreRules
 
 
@@ -94,6 +94,7 @@ class _Walk:
         self.root = str(root)
         self.tree = Tree()
         self.links: list[str] = []
+        self.redirected = outputs.redirected_files()
         self.stack: list[tuple[str, IgnoreRules, str]] = []
 
     def run(self, without: frozenset[str]) -> None:
@@ -136,6 +137,8 @@ class _Walk:
             self._unnameable(path)
             return
         ignored = rules.why_ignored(path)
+        if not ignored and self._is_left_behind(entry, is_folder, path, rules):
+            return
         if ignored and not (is_folder and rules.brings_back_below(path)):
             self._leave(path, f"by {ignored}")
         elif is_folder:
@@ -144,6 +147,22 @@ class _Walk:
             self.links.append(path)
         else:
             self._file(path, entry)
+
+    def _is_left_behind(
+        self, entry: os.DirEntry[str], is_folder: bool, path: str, rules: IgnoreRules
+    ) -> bool:
+        """Whether it is what a tool or this command's shell has left here; it is noted then."""
+        why = ""
+        if not is_folder and self.redirected and entry.is_file(follow_symlinks=False):
+            status = entry.stat(follow_symlinks=False)
+            if (status.st_dev, status.st_ino) in self.redirected:
+                why = outputs.REDIRECTED
+        if not why and outputs.is_output(entry.path, entry.name, is_folder):
+            why = outputs.OUTPUT
+        if not why or rules.keeps(path) or (is_folder and rules.brings_back_below(path)):
+            return False
+        self._leave(path, why)
+        return True
 
     def _file(self, path: str, entry: os.DirEntry[str]) -> None:
         status = entry.stat(follow_symlinks=False)
