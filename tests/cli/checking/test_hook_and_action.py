@@ -1,0 +1,108 @@
+"""The pre-commit hook and the GitHub Action: what they run is the command as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from launchers.cli.reports import REPORTS
+from launchers.cli.verbs.check import command
+from tests.cli.checking.conftest import Here, broken, job
+from tests.places import ROOT
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
+
+
+def test_the_hook_runs_the_command_on_json_and_yaml() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert (hook["id"], hook["entry"], hook["language"]) == (
+        "launch-check",
+        "launch check",
+        "python",
+    )
+    assert hook["types_or"] == ["json", "yaml"]
+
+
+def test_the_action_uses_no_other_action_and_every_input() -> None:
+    assert ACTION["runs"]["using"] == "composite"
+    assert all("uses" not in step for step in STEPS.values())
+    expressions = json.dumps([step["env"] for step in STEPS.values()])
+    assert all(f"${{{{ inputs.{name} }}}}" in expressions for name in ACTION["inputs"])
+    # What a pull request's author writes reaches the shell as a variable alone.
+    assert all("${{" not in step["run"] for step in STEPS.values())
+    assert ACTION["outputs"]["report"]["value"] == "${{ steps.check.outputs.report }}"
+
+
+def test_every_flag_that_the_action_gives_is_one_of_the_command() -> None:
+    flags = {flag for parameter in command.params for flag in parameter.opts}
+    assert {"--report", "--output", "--strict", "--world-size"} <= flags
+    assert all(form in ACTION["inputs"]["report"]["description"] for form in REPORTS)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("inputs", "code", "output"),
+    [
+        ({"files": "good.json"}, 0, "launch-check.sarif"),
+        ({"files": "\n  jobs/**/*.json\n  good.json\n"}, 2, "launch-check.sarif"),
+        ({"files": "good.json", "report": "junit"}, 0, "launch-check.xml"),
+        ({"files": "good.json", "world-size": "16", "output": "a b.md"}, 2, "a b.md"),
+        ({"files": ""}, 2, None),
+        ({"files": "--help"}, 2, "launch-check.sarif"),
+        ({"files": "$(touch stolen)"}, 2, "launch-check.sarif"),
+    ],
+)
+def test_the_actions_steps_check_and_leave_the_report(
+    here: Here, inputs: dict[str, str], code: int, output: str | None
+) -> None:
+    here.write("good.json", job())
+    here.write("jobs/deep/bad job.json", broken())
+    place = here.folder / "runner" / "launch-check"
+    (place / "bin").mkdir(parents=True)
+    launch = place / "bin" / "launch"
+    launch.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m launchers.cli.main "$@"\n')
+    launch.chmod(0o755)
+    ended = step(STEPS["Check"], inputs, here.folder)
+    assert ended.returncode == code, ended.stderr
+    if output:
+        assert (here.folder / output).stat().st_size > 0
+        assert (here.folder / "outputs").read_text() == f"report={output}\n"
+    assert not (here.folder / "stolen").exists()
+
+
+def step(
+    described: dict[str, str], inputs: dict[str, str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """A step's shell as the runner starts it."""
+    values = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()}
+    given = {f"${{{{ inputs.{name} }}}}": text for name, text in {**values, **inputs}.items()}
+    runner = {"${{ runner.temp }}": str(folder / "runner")}
+    variables = {}
+    for name, text in dict(described["env"]).items():  # type: ignore[call-overload]
+        for expression, value in {**given, **runner}.items():
+            text = text.replace(expression, value)
+        variables[name] = text
+    script = folder / "step.sh"
+    script.write_text(described["run"])
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
+        cwd=folder,
+        env={
+            **os.environ,
+            **variables,
+            "GITHUB_OUTPUT": str(folder / "outputs"),
+            "PYTHONPATH": str(ROOT),
+        },
+        text=True,
+        capture_output=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
