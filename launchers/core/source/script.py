@@ -72,7 +72,16 @@ def read_source(job: JobSpec) -> JobSource:
     """
     source, problems = locate(job)
     requirements, more = _requirements_file(job)
-    bundle = scan(source.folder, entrypoints_folder(), requirements, allowed=job.allow_values)
+    # What is missing is told once, by whoever looked for it first.
+    bundle = scan(
+        source.folder,
+        entrypoints_folder(),
+        None if more else requirements,
+        allowed=job.allow_values,
+    )
+    if any(problem.rule == "source-missing" for problem in problems):
+        left = tuple(problem for problem in bundle.problems if problem.rule != "source-folder")
+        bundle = replace(bundle, problems=left)
     if not bundle.sha256:
         digest = hashlib.sha256()
         for file in bundle.files:

@@ -1,0 +1,1 @@
+"""Makes ``tests/corpus/captured``: the requests that SageMaker's own SDKs send."""
