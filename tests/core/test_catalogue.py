@@ -37,7 +37,7 @@ no-rehearsal object-name placeholder-left port-taken preflight-identity prefligh
 preflight-keys preflight-network preflight-project preflight-region preflight-role-rights
 preflight-secret preflight-service preflight-service-account program-missing project-missing
 provider-unknown push-refused push-repository rank-unknown ranks-per-host region-missing
-rehearsal-image rehearsal-package rehearsal-source requirements-local requirements-missing
+rehearsal-image rehearsal-package rehearsal-source requirements-local
 requirements-unreadable role-missing role-unknown script-outside-source sdk-ignore sdk-version
 source-changed source-folder source-link source-name source-of-document source-runtime source-size
 source-unreadable stdin-lost sweep-local sweep-rehearsal verb-unknown

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -78,14 +79,14 @@ def test_the_actions_steps_check_and_leave_the_report(
 
 
 def step(
-    described: dict[str, str], inputs: dict[str, str], folder: Path
+    described: dict[str, Any], inputs: dict[str, str], folder: Path
 ) -> subprocess.CompletedProcess[str]:
     """A step's shell as the runner starts it."""
     values = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()}
     given = {f"${{{{ inputs.{name} }}}}": text for name, text in {**values, **inputs}.items()}
     runner = {"${{ runner.temp }}": str(folder / "runner")}
     variables = {}
-    for name, text in dict(described["env"]).items():  # type: ignore[call-overload]
+    for name, text in described["env"].items():
         for expression, value in {**given, **runner}.items():
             text = text.replace(expression, value)
         variables[name] = text
