@@ -44,17 +44,17 @@ def problems_of_source(found: Examined, source: str | None, strategy: str | None
     return source_problems(found, where, strategy)
 
 
-def told_by_source(found: Examined, source: str | None) -> Examined:
+def told_by_source(found: Examined, source: str | None, strategy: str | None = None) -> Examined:
     """What a document starts, by what its source shows as well.
 
     Raises:
         LaunchError: The source is neither a folder nor a tar.
     """
-    if source is None or not found.alone:
+    if source is None or not (found.alone or found.copies):
         return found
     from launchers.core.analysis.document_source import with_source
 
-    return with_source(found, source)
+    return with_source(found, source, strategy)
 
 
 def read_document(file: str, job: str = "") -> tuple[Provider, Spec]:

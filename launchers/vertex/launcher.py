@@ -8,7 +8,7 @@ from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.document import document_text
-from launchers.core.model.jobs import Examined, JobDefinition
+from launchers.core.model.jobs import Copies, Examined, JobDefinition
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
@@ -120,8 +120,16 @@ class VertexReader(Reader):
         problems = tuple(rules.check_as_given(document, world_size))
         program = rules.program_of(job)
         script, started = script_of(job), world.started
+        alone = rules.plain_program_of(job) if world.alone else ()
         return Examined(
-            definition, problems, started, carried, script, program, because=world.because
+            definition=definition,
+            problems=problems,
+            started=started,
+            carried=carried,
+            script=script,
+            program=program,
+            because=world.because,
+            copies=Copies(world.alone, alone, world.because) if alone else None,
         )
 
 

@@ -297,3 +297,29 @@ def test_a_rehearsal_says_why_it_cannot_tell_how_many_ranks_a_document_starts(he
     assert answer.code == 2
     assert "--world-size" in answer.err
     assert "python train.py on each of 4 replicas" in answer.err
+
+
+MIRRORED = "import tensorflow as tf\nstrategy = tf.distribute.MultiWorkerMirroredStrategy()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "started", "why"),
+    [
+        (MIRRORED, 4, "MultiWorkerMirroredStrategy"),
+        ("import horovod.tensorflow as hvd\nhvd.init()\n", None, "a world of its own"),
+        ("print(1)\n", None, "TF_CONFIG"),
+    ],
+    ids=["MultiWorkerMirrored", "Horovod", "neither"],
+)
+def test_the_source_shows_what_copies_of_a_program_start(
+    here: Launch, text: str, started: int | None, why: str
+):
+    job = captured("chief_3workers.json")
+    for pool in job["jobSpec"]["workerPoolSpecs"]:
+        pool["containerSpec"] = {"imageUri": IMAGE, "command": ["python", "-u", "/app/train.py"]}
+    here.write("job.json", json.dumps(job))
+    here.write("train.py", text)
+    answer = here("check", "job.json", "--source", ".", "--json")
+    assert (answer.code, answer.json["world_size"]) == (0, started)
+    assert why in answer.json["because"]
+    assert here("check", "job.json", "--json").json["world_size"] is None

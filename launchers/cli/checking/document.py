@@ -51,7 +51,7 @@ def _checked(
     source: str | None,
     strategy: str | None,
 ) -> Checked:
-    found = told_by_source(examine(spec, world_size), source)
+    found = told_by_source(examine(spec, world_size), source, strategy)
     problems = [*found.problems, *problems_of_source(found, source, strategy)]
     told = any(one.rule == "world-size" and one.severity == "unknown" for one in problems)
     if found.started is None and not told:

@@ -11,9 +11,11 @@ from pathlib import Path, PurePosixPath
 from launchers.core.analysis.facts import facts_in
 from launchers.core.analysis.own_start import own_start
 from launchers.core.analysis.strategy_reader import read
+from launchers.core.analysis.strategy_search import HOROVOD, search
 from launchers.core.catalogue import RULES
-from launchers.core.model.jobs import Examined
+from launchers.core.model.jobs import Copies, Examined
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import spread
 from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import read_tree
 
@@ -50,7 +52,7 @@ def source_problems(found: Examined, source: str, strategy: str | None = None) -
     return [replace(one, severity="warning") for one in problems]
 
 
-def with_source(found: Examined, source: str) -> Examined:
+def with_source(found: Examined, source: str, strategy: str | None = None) -> Examined:
     """What a document starts, by what the source of its program shows. Reads it; changes nothing.
 
     Where the program starts or joins ranks by itself, nobody can tell how many; a world size that
@@ -58,10 +60,13 @@ def with_source(found: Examined, source: str) -> Examined:
 
     Args:
         source: A folder, or a tar.
+        strategy: ``--strategy``.
 
     Raises:
         LaunchError: There is no such folder or tar.
     """
+    if found.copies is not None:
+        return _of_copies(found, found.copies, source, strategy)
     if not found.alone:
         return found
     texts, _ = _texts_in(Path(source).expanduser())
@@ -83,6 +88,37 @@ def _is_about_alone(problem: Problem) -> bool:
     # Two numbers that are said and differ stay an error.
     is_size = problem.rule == "world-size" and problem.severity == "error"
     return is_size and not problem.path.startswith("--")
+
+
+def _of_copies(found: Examined, copies: Copies, source: str, strategy: str | None) -> Examined:
+    """Of a plain program on several hosts: MultiWorkerMirroredStrategy makes one world of them, by
+    TF_CONFIG. Horovod makes none: without a launcher hvd.init() gives each a world of its own,
+    unless the script starts ranks itself."""
+    # A provider's answer may have given way to an unknown value of a wrapping.
+    if found.started is not None or found.because != copies.because:
+        return found
+    texts, left_out = _texts_in(Path(source).expanduser())
+    script = _script(copies.program, texts)
+    facts = facts_in(texts, script) if script else None
+    if facts is None:
+        problem = _not_there(source, copies.program)
+        return replace(found, problems=(*found.problems, problem))
+    sight = search(facts, copies.program[1:], left_out)
+    if strategy == "horovod" or (sight.kind == HOROVOD and strategy in (None, "auto")):
+        why = sight.why if sight.kind == HOROVOD else "--strategy horovod"
+        because = (
+            f"Horovod ({why}) and no launcher on {copies.hosts} hosts: each is a world of its own, "
+            "unless the script starts ranks itself"
+        )
+        return replace(found, because=because)
+    if sight.other == _BY_TF_CONFIG:
+        because = f"{sight.other} ({sight.other_use}) over {spread(copies.hosts, 1)}"
+        return replace(found, started=copies.hosts, because=because)
+    return found
+
+
+# Its hosts find each other by a variable that the services set.
+_BY_TF_CONFIG = "MultiWorkerMirroredStrategy"
 
 
 def _texts_in(source: Path) -> tuple[SourceTexts, frozenset[str]]:

@@ -102,6 +102,21 @@ class LogLine:
 
 
 @dataclass(frozen=True)
+class Copies:
+    """A plain Python program on each of several hosts, which the provider tells of each other.
+
+    Attributes:
+        hosts: How many.
+        program: As :attr:`Examined.program`.
+        because: Why the document alone does not say what they start.
+    """
+
+    hosts: int
+    program: tuple[str, ...]
+    because: str
+
+
+@dataclass(frozen=True)
 class Examined:
     """A document that something else made, as its provider reads it.
 
@@ -119,6 +134,7 @@ class Examined:
         alone: The program that it starts once on each host, where that may itself start ranks or
             join those of the other hosts: its source says more.
         told: Words by which the provider tells that program of the other hosts.
+        copies: Where only the script says what its hosts start together; else None.
     """
 
     definition: JobDefinition
@@ -130,6 +146,7 @@ class Examined:
     because: str = ""
     alone: str = ""
     told: tuple[str, ...] = ()
+    copies: Copies | None = None
 
     @property
     def answer(self) -> str:

@@ -23,6 +23,7 @@ from launchers.vertex.rules.scheduling import check_reservation_location, check_
 from launchers.vertex.rules.start import check_start
 from launchers.vertex.rules.starts import carried_world_size as carried_world_size
 from launchers.vertex.rules.starts import meant_for_horovod
+from launchers.vertex.rules.starts import plain_program_of as plain_program_of
 from launchers.vertex.rules.starts import program_of as program_of
 from launchers.vertex.rules.starts import world as world
 from launchers.vertex.rules.world_size import check_world_size

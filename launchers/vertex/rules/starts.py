@@ -90,6 +90,23 @@ def program_of(document: object) -> tuple[str, ...]:
     return tuple(launched_words(found[0].words("command", "args"))[1:])
 
 
+def plain_program_of(document: object) -> tuple[str, ...]:
+    """The Python file, or ``-m`` and a module, that every replica runs without a launcher; empty
+    where they differ or none is named."""
+    found = {_plain_program(pool) for pool in rank_pools(document)}
+    return found.pop() if len(found) == 1 else ()
+
+
+def _plain_program(pool: Pool) -> tuple[str, ...]:
+    if "containerSpec" not in pool.spec:
+        module = pool.task.get("pythonModule")
+        return ("-m", module) if isinstance(module, str) else ()
+    words = launched_words(pool.words("command", "args"))[1:]
+    while words and words[0].startswith("-") and words[0] != "-m":
+        words = words[1:]  # python -u train.py
+    return tuple(words)
+
+
 def carried_world_size(document: object) -> int | None:
     """LAUNCH_WORLD_SIZE of the first pool; None where it is missing or no number."""
     found = rank_pools(document)

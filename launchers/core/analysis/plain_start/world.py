@@ -35,6 +35,8 @@ class World:
         copies: How many worlds there are that know nothing of each other.
         never: Why the world never comes together; empty where it does, or nobody knows.
         spans: Whether one world is known to reach over several hosts.
+        alone: On how many hosts a plain Python program runs, where only the script says what they
+            are together; else 0.
     """
 
     started: int | None
@@ -42,6 +44,7 @@ class World:
     copies: int = 1
     never: str = ""
     spans: bool = False
+    alone: int = 0
 
 
 def world_of(hosts: Sequence[Hosts], unit: str = "host", told: str = "") -> World:
@@ -83,7 +86,7 @@ def _plain(working: Sequence[Hosts], copies: int, unit: str, told: str) -> World
     if copies > 1:
         known = f" ({told})" if told else ""
         because = f"{text} on each of {copies} {unit}s{known}: only the script says what joins them"
-        return World(None, because)
+        return World(None, because, alone=copies)
     if gpus > 1:
         return World(None, f"{text} is one process with {gpus} GPUs: only the script says the rest")
     return World(1, f"{text}, one process")
