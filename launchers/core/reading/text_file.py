@@ -46,7 +46,7 @@ def parse_all(text: str, file: str) -> list[Any]:
         if text.lstrip().startswith("{"):
             place = f"{file}:{error.line}"
             raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
-    from launchers.core.reading.unreadable import reason_of
+    from launchers.core.reading.unreadable import is_chart, reason_of
     from launchers.core.reading.yaml_nodes import compose_all
     from launchers.core.reading.yaml_values import YamlValues
 
@@ -56,9 +56,8 @@ def parse_all(text: str, file: str) -> list[Any]:
         reason = None if _is_bound(error) else reason_of(text, file)
         raise (LaunchError(reason) if reason else error) from None
     # A program may be YAML as well: a text of many lines.
-    reason = (
-        None if any(isinstance(tree, (dict, list)) for tree in trees) else reason_of(text, file)
-    )
+    finished = any(isinstance(tree, (dict, list)) for tree in trees) and not is_chart(text)
+    reason = None if finished else reason_of(text, file)
     if reason:
         raise LaunchError(reason)
     return trees

@@ -47,6 +47,15 @@ _FORMS = (
 )
 
 
+# What no values of a finished document hold.
+_CHART = re.compile(r"\{\{-?\s*\.(?:Values|Release|Chart)\.")
+
+
+def is_chart(text: str) -> bool:
+    """Whether a chart's values are to be filled in, also where the text is YAML before that."""
+    return _CHART.search(text[:_READ]) is not None
+
+
 def reason_of(text: str, file: str) -> Problem | None:
     """What a text is that is neither JSON nor YAML with a document in it; None where that is not
     known."""

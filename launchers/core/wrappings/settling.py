@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from launchers.core.credentials.search import looks_like_credential
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import Problem
 from launchers.core.model.unknown import Unknown, unknowns_in
@@ -48,7 +49,10 @@ def open_size(spec: Spec, places: Sequence[str]) -> str:
     at = _reached(unknowns, places)
     if at is None:
         return ""
-    return f"{spec.places.of_steps(at)} is {unknowns[at].text}, which is not known here"
+    text = unknowns[at].text
+    # A text that is put together may hold one beside what is not known.
+    shown = "an expression" if looks_like_credential("", text) else text
+    return f"{spec.places.of_steps(at)} is {shown}, which is not known here"
 
 
 def _open(problem: Problem, unknowns: Unknowns, depends_on: Mapping[str, Sequence[str]]) -> bool:

@@ -104,3 +104,9 @@ def test_places_are_those_of_what_was_read():
     assert places.within("ResourceConfig").of("$.InstanceCount") == (
         "$.spec.resourceConfig.instanceCount"
     )
+
+
+def test_an_unknown_that_holds_a_credential_is_not_shown():
+    text = "postgres://admin:Zq8vK2mW9xR4tB7n@db.example.com/$.x"
+    found = examine(Spec("sagemaker", request(ResourceConfig=Unknown(text))))
+    assert found.because == "$.ResourceConfig is an expression, which is not known here"

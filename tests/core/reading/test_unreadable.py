@@ -8,6 +8,7 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.reading.text_file import parse_all
 
 HELM = "spec:\n  count: {{ .Values.hosts }}\n{{- if .Values.spot }}\n  spot: true\n{{- end }}\n"
+QUOTED = 'spec:\n  image: "{{ .Values.image }}"\n'
 HCL = 'resource "aws_sagemaker_training_job" "main" {\n  training_job_name = "x"\n}\n'
 PYTHON = "import boto3\nclient = boto3.client('sagemaker')\nclient.create_training_job(**a)\n"
 JINJA = "name: {{ name }}\n{% for x in y %}\n- {{ x }}\n{% endfor %}\n"
@@ -19,6 +20,7 @@ CDK = "import * as cdk from 'aws-cdk-lib';\nconst app = new cdk.App();\n"
     ("text", "words"),
     [
         (HELM, "a Helm template"),
+        (QUOTED, "a Helm template"),
         (HCL, "Terraform's own language"),
         (PYTHON, "a Python program"),
         (JINJA, "a template"),
