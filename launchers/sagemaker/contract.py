@@ -247,10 +247,22 @@ def _channels(document: Mapping[str, Any], code: str) -> Iterator[Channel]:
         yield Channel(
             name=str(channel.get("ChannelName")),
             path=path,
-            uri=str(source.get("S3Uri", "")),
+            uri=_uri(channel),
             sharded=source.get("S3DataDistributionType") == "ShardedByS3Key",
             streamed=channel.get("InputMode", mode) == "Pipe",
         )
+
+
+def _uri(channel: Mapping[str, Any]) -> str:
+    """Where the data lies; an address that no object store has for what is no prefix of one."""
+    system = at(channel, "DataSource", "FileSystemDataSource")
+    if isinstance(system, Mapping):
+        kind = {"EFS": "efs"}.get(str(system.get("FileSystemType")), "fsx")
+        return f"{kind}://{system.get('FileSystemId')}{system.get('DirectoryPath')}"
+    source = at(channel, "DataSource", "S3DataSource") or {}
+    uri = str(source.get("S3Uri", ""))
+    # What a manifest names is not downloaded.
+    return uri if source.get("S3DataType", "S3Prefix") == "S3Prefix" else f"manifest {uri}"
 
 
 def _code(document: Mapping[str, Any]) -> str:

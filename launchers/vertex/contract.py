@@ -11,12 +11,12 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.containers import Conduct, Container
-from launchers.core.model.document import at, whole_number
+from launchers.core.model.containers import Channel, Conduct, Container
+from launchers.core.model.document import at, entries, whole_number
 from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
 from launchers.vertex.catalogue import RULES
@@ -159,6 +159,7 @@ def _container(
         environment=_environment(document, pool, index, number, ranks_per_host),
         files={},
         folders=tuple(f"{MOUNT}{bucket}" for bucket in _buckets(document)),
+        channels=tuple(_shares(pool)),
         code=arguments[0] if ours and serve_code and arguments else "",
         code_digest=arguments[1] if ours and len(arguments) > 1 else "",
         ranks=ranks,
@@ -167,6 +168,18 @@ def _container(
         collected=_collected(document) if number == 0 else {},
         shared=(MOUNT.rstrip("/"),),
     )
+
+
+def _shares(pool: Pool) -> Iterator[Channel]:
+    """NFS and Lustre shares (NfsMount, LustreMount): folders of this machine stand for them."""
+    for share in entries(pool.spec, "nfsMounts"):
+        name = str(share.get("mountPoint"))
+        uri = f"nfs://{share.get('server')}{share.get('path')}"
+        yield Channel(name=name, path=f"/mnt/nfs/{name}", uri=uri)
+    for share in entries(pool.spec, "lustreMounts"):
+        name = str(share.get("mountPoint"))
+        uri = f"lustre://{share.get('instanceIp')}/{share.get('filesystem')}"
+        yield Channel(name=name, path=f"/mnt/lustre/{name}", uri=uri)
 
 
 def _environment(

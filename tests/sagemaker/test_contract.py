@@ -262,3 +262,35 @@ def test_what_containers_of_this_machine_can_show_is_rehearsed(name: str) -> Non
 @pytest.mark.parametrize("name", NOT_REHEARSED)
 def test_what_they_cannot_show_is_said(name: str) -> None:
     assert NOT_REHEARSED[name] in unlike(STARTS[name][0])
+
+
+@pytest.mark.parametrize(
+    ("source", "uri"),
+    [
+        (
+            {
+                "FileSystemDataSource": {
+                    "FileSystemId": "fs-01234567",
+                    "FileSystemType": "FSxLustre",
+                    "FileSystemAccessMode": "ro",
+                    "DirectoryPath": "/abc/x",
+                }
+            },
+            "fsx://fs-01234567/abc/x",
+        ),
+        (
+            {"S3DataSource": {"S3DataType": "ManifestFile", "S3Uri": "s3://b/m.json"}},
+            "manifest s3://b/m.json",
+        ),
+    ],
+    ids=["a file system", "a manifest"],
+)
+def test_data_that_no_object_store_has_is_given_by_a_folder_of_this_machine(
+    source: dict[str, Any], uri: str
+) -> None:
+    document = plain()
+    document["InputDataConfig"].insert(0, {"ChannelName": "train", "DataSource": source})
+    (channel,) = contract(document)[0].channels
+    # Of no scheme that is copied from: --local-channel gives it, or it is empty and said to be.
+    assert (channel.name, channel.uri) == ("train", uri)
+    assert not uri.startswith("s3://")

@@ -253,3 +253,21 @@ def test_a_crash_that_counts_as_transient_is_tried_again_as_the_document_says() 
     document["jobSpec"]["scheduling"]["disableRetries"] = True
     assert (conduct(document).retried_codes, conduct(document).retries) == (set(), 0)
     assert conduct(foreign("true")).restarts == "the service would start it alone again"
+
+
+def test_shares_are_channels_of_every_replica_which_a_folder_of_this_machine_stands_for() -> None:
+    document = rendered(nfs_mounts={"data": "10.0.0.2:/exports/data"}, network_attachment="a")
+    for pool in document["jobSpec"]["workerPoolSpecs"]:
+        pool["lustreMounts"] = [
+            {
+                "instanceIp": "10.0.0.3",
+                "filesystem": "fs",
+                "mountPoint": "fast",
+                "volumeHandle": "h",
+            }
+        ]
+    for host in contract(document):
+        assert [(one.name, one.path, one.uri) for one in host.channels] == [
+            ("data", "/mnt/nfs/data", "nfs://10.0.0.2/exports/data"),
+            ("fast", "/mnt/lustre/fast", "lustre://10.0.0.3/fs"),
+        ]

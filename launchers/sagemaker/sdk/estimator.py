@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sagemaker.inputs import TrainingInput
+from sagemaker.inputs import FileSystemInput, TrainingInput
 from sagemaker.pytorch import PyTorch
 from sagemaker.session import Session
 from sagemaker.tensorflow import TensorFlow
@@ -159,9 +159,13 @@ def _code(document: Mapping[str, Any]) -> str:
 
 
 def _training_input(channel: Mapping[str, Any]) -> Any:
-    source = channel["DataSource"]["S3DataSource"]
-    return TrainingInput(
-        source["S3Uri"],
-        distribution=source["S3DataDistributionType"],
-        input_mode=channel.get("InputMode"),
-    )
+    """The SDK's input of a channel, which sends the channel as it is."""
+    system = at(channel, "DataSource", "FileSystemDataSource")
+    if system:
+        made = FileSystemInput(
+            system["FileSystemId"], system["FileSystemType"], system["DirectoryPath"]
+        )
+    else:
+        made = TrainingInput(channel["DataSource"]["S3DataSource"]["S3Uri"])
+    made.config = {key: value for key, value in channel.items() if key != "ChannelName"}
+    return made

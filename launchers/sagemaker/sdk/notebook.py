@@ -38,6 +38,7 @@ ARGUMENTS = {
     "ResourceConfig.InstanceCount": "instance_count",
     "ResourceConfig.VolumeSizeInGB": "volume_size",
     "ResourceConfig.VolumeKmsKeyId": "volume_kms_key",
+    "ResourceConfig.TrainingPlanArn": "training_plan",
     "ResourceConfig.KeepAlivePeriodInSeconds": "keep_alive_period_in_seconds",
     "StoppingCondition.MaxRuntimeInSeconds": "max_run",
     "StoppingCondition.MaxWaitTimeInSeconds": "max_wait",
@@ -49,6 +50,7 @@ ARGUMENTS = {
     "EnableInterContainerTrafficEncryption": "encrypt_inter_container_traffic",
     "EnableManagedSpotTraining": "use_spot_instances",
     "RetryStrategy.MaximumRetryAttempts": "max_retry_attempts",
+    "RemoteDebugConfig.EnableRemoteDebug": "enable_remote_debug",
     "CheckpointConfig.S3Uri": "checkpoint_s3_uri",
     "CheckpointConfig.LocalPath": "checkpoint_local_path",
 }
@@ -95,6 +97,8 @@ def _features(job: SageMakerJob) -> list[str]:
         "sagemaker.estimator.environment": True,
         "sagemaker.estimator.retry_strategy": job.options.retries is not None,
         "sagemaker.estimator.warm_pools": job.options.keep_alive is not None,
+        "sagemaker.estimator.training_plan": job.options.training_plan is not None,
+        "sagemaker.estimator.remote_debug": job.options.remote_debug,
     }
     return [name for name, wanted in asked.items() if wanted]
 

@@ -58,6 +58,20 @@ JOBS: dict[str, dict[str, Any]] = {
         "gpus": 4,
         "channels": {"train": "s3://b/train,sharded", "test": "s3://b/test,sharded,fastfile"},
     },
+    "file systems and fields of channels": {
+        "gpus": 4, "subnets": ["subnet-0123abcd"], "security_groups": ["sg-0123abcd"],
+        "request": {"InputDataConfig": [
+            {"ChannelName": "train", "ContentType": "text/csv", "ShuffleConfig": {"Seed": 3},
+             "DataSource": {"S3DataSource": {"S3DataType": "ManifestFile", "S3Uri": "s3://b/m"}}},
+            {"ChannelName": "fast", "DataSource": {"FileSystemDataSource": {
+                "FileSystemId": "fs-01234567", "FileSystemAccessMode": "rw",
+                "FileSystemType": "FSxLustre", "DirectoryPath": "/abc/x"}}},
+        ]},
+    },
+    "a training plan and remote debug": {
+        "gpus": 4, "remote_debug": True,
+        "training_plan": "arn:aws:sagemaker:us-east-1:111122223333:training-plan/p",
+    },
     "a warm pool": {"gpus": 8, "keep_alive": "30m"},
     "machines without GPUs": {"instances": 3, "gpus": 0, "processes": 2},
     "PyTorch": {"gpus": 4, "framework": "pytorch-1.13"},
@@ -233,6 +247,12 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     ("no region", {"region": None}, {}, "the region", "placeholder"),
     ("a field that the SDK lacks", {"max_pending": "2h"}, {},
      "$.StoppingCondition.MaxPendingTimeInSeconds", "estimator-field"),
+    ("a private registry", {"private_registry": "vpc", "image": "r.local/h:1",
+                            "subnets": ["subnet-0123abcd"], "security_groups": ["sg-0123abcd"]},
+     {}, "$.AlgorithmSpecification.TrainingImageConfig", "estimator-field"),
+    ("a field of the block that the SDK lacks",
+     {"request": {"OutputDataConfig": {"CompressionType": "NONE"}}}, {},
+     "$.OutputDataConfig.CompressionType", "estimator-field"),
     ("a broken rule", {"spot": True}, {}, "$.StoppingCondition.MaxWaitTimeInSeconds", "spot-wait"),
 ]  # fmt: skip
 
