@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from launchers.core.analysis.plain_start.start import read_start
-from launchers.core.analysis.plain_start.world import Hosts, world_of
 from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
 from launchers.sagemaker.catalogue import RULES
@@ -42,6 +40,10 @@ def start_by_command(document: object) -> Start:
     if on:
         cause = f"{found}: it takes the place of the toolkit, so {on[0].flag} does nothing"
         return Start("command", None, cause, problems=(_problem(cause),))
+    # Imported here: a plan's own document never comes this way.
+    from launchers.core.analysis.plain_start.start import read_start
+    from launchers.core.analysis.plain_start.world import Hosts, world_of
+
     environment = mapping(document, "Environment")
     variables = {name: value for name, value in environment.items() if isinstance(value, str)}
     world = world_of(

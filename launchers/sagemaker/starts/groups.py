@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from launchers.core.model.document import entries, mapping, whole_number
 from launchers.core.planning.plan import counted
@@ -15,8 +15,7 @@ TOGETHER = "sagemaker_distribution_instance_groups"
 ONE_GROUP = "homogeneousCluster"
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Machines of one type.
 
     Attributes:

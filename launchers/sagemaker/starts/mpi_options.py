@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import is_reserved
@@ -39,8 +39,7 @@ _REFUSED_MCA = {
 }
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option: its flag and its words."""
 
     flag: str

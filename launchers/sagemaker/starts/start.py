@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import spread
 from launchers.sagemaker.starts.groups import Group
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """What a request starts.
 
     Attributes:

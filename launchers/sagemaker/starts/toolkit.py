@@ -8,7 +8,6 @@ names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.document import at, whole_number
@@ -119,7 +118,7 @@ def _ignored(document: object, groups: Sequence[Group], way: Way, module: str) -
     )
     because = f"{way.flag} does nothing in {where}; {start.because}"
     # The hosts apart are its consequence.
-    return replace(start, because=because, problems=(problem,))
+    return start._replace(because=because, problems=(problem,))
 
 
 def _by(way: Way, document: object, groups: Sequence[Group]) -> Start:
@@ -135,7 +134,7 @@ def _by(way: Way, document: object, groups: Sequence[Group]) -> Start:
     if not together:
         found = str(hyperparameter(document, TOGETHER))[:60]
         start = alone.start(document, groups)
-        return replace(start, problems=(_groups_problem(f"{found}, no group of these", groups),))
+        return start._replace(problems=(_groups_problem(f"{found}, no group of these", groups),))
     starts = [_of_cluster(way, document, cluster) for cluster in together]
     if len(starts) > 1:
         return _several(way, groups, starts)
@@ -143,7 +142,7 @@ def _by(way: Way, document: object, groups: Sequence[Group]) -> Start:
         return starts[0]
     rest = f"{named(apart)} ({hosts_text(apart)}) runs the program outside of it"
     because = f"{starts[0].because} of {named(together[0])}; {rest}"
-    return replace(starts[0], because=because)
+    return starts[0]._replace(because=because)
 
 
 def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:

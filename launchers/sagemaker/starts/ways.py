@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from launchers.core.model.document import at
 from launchers.sagemaker.document import hyperparameter
@@ -16,8 +15,7 @@ _FILE = Path(__file__).with_name("ways.json")
 _MODULE_VARIABLE = "SAGEMAKER_TRAINING_MODULE"
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """One way of starting.
 
     Attributes:
