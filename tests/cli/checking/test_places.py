@@ -47,3 +47,13 @@ def test_a_file_that_cannot_be_parsed_has_the_line_of_its_fault(here: Here) -> N
     here.write("job.json", '{"A": 1,\n "B": }\n')
     (problem,) = here("job.json", "--json").json["problems"]
     assert (problem["rule"], problem["line"]) == ("file-json", 2)
+
+
+def test_every_document_of_a_yaml_stream_is_checked_with_its_own_lines(here: Here) -> None:
+    here.write("jobs.yaml", f"{POOLS}---\n{POOLS}")
+    answer = here("jobs.yaml", "--json")
+    places = [
+        (part["place"], [one["line"] for one in part["problems"] if one["severity"] == "error"])
+        for part in answer.json["documents"]
+    ]
+    assert (answer.code, places) == (2, [("$[0]", [5]), ("$[1]", [5 + POOLS.count("\n") + 1])])
