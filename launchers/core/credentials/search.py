@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from launchers.core.catalogue import RULES
+from launchers.core.credentials.encoded import encoded
 from launchers.core.credentials.names import (
     NameKind,
     is_literal,
@@ -46,6 +47,12 @@ _ASSIGNED = re.compile(
         (?: :\s*[A-Za-z_][\w.\[\]|\ ]{0,40}?\s*=(?!=) | => | := | =(?!=) | : | (?P<comma>,) )\s*
         (?: [rbuf]? (?P<quote>\\?["']) (?P<quoted>[^"'\\\n]{3,400}) (?P=quote)
           | (?P<bare>[^\s"'`,;&(){}\[\]\\]{3,400}) )""",
+    re.VERBOSE,
+)
+# The default of an option: argparse, click.
+_DEFAULT = re.compile(
+    r"""(?:add_argument|option|Option)\(\s*(?:["']-\w["']\s*,\s*)?["']--?(?P<name>[\w-]+)["']
+        [^()]{0,200}? \bdefault\s*=\s*["'](?P<value>[^"'\\\n]{3,400})["']""",
     re.VERBOSE,
 )
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
@@ -96,6 +103,13 @@ def scan_text(text: str, *, configuration: bool = False) -> list[tuple[int, str]
             found.setdefault(_line(text, start), kind)
     for start, kind in _assignments(text, configuration=configuration):
         found.setdefault(_line(text, start), kind)
+    for default in _DEFAULT.finditer(text) if "default" in text else ():
+        kind_named = kind_of_name(default["name"])
+        if kind_named and is_secret_literal(kind_named, default["value"]):
+            found.setdefault(_line(text, default.start("value")), f"{kind_named}, by its name")
+    data = text.encode("utf-8", "replace")
+    for start, kind in encoded(data):
+        found.setdefault(data.count(b"\n", 0, start) + 1, kind)
     return sorted(found.items())
 
 

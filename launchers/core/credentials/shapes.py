@@ -7,14 +7,17 @@ megabyte of ordinary source costs milliseconds.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-import string
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from launchers.core.credentials.anchors import present
 
 
 class Shape(NamedTuple):
@@ -25,14 +28,13 @@ class Shape(NamedTuple):
         anchors: Substrings with one of which every such text begins.
         pattern: The regular expression, matched where an anchor stands. A group ``literal`` is
             the part that must be a real value, and not a placeholder, for the match to count.
-        unbroken: Whether the anchor is part of at least 20 letters, digits, ``_`` and ``-`` in a
-            row, so that only such runs need to be searched for it.
+        strict: Whether no random bytes look like it, so that binary files are searched for it.
     """
 
     kind: str
     anchors: tuple[str, ...]
     pattern: str
-    unbroken: bool = True
+    strict: bool = True
 
 
 _ALONE = r"(?<![A-Za-z0-9])"
@@ -41,13 +43,12 @@ _END = r"(?![A-Za-z0-9])"
 # Sources: AWS "IAM identifiers"; GitHub "About authentication"; GitLab "Token overview"; Slack
 # "Token types"; Hugging Face "User access tokens"; Google Cloud "API keys"; RFC 7468 (PEM),
 # RFC 7519 (JWT), RFC 6750 (Bearer); Azure Storage "Connection strings". Written 2026-11.
-SHAPES: tuple[Shape, ...] = (
+_OWN: tuple[Shape, ...] = (
     Shape("an AWS access key id", ("AKIA", "ASIA"), _ALONE + r"A[KS]IA[A-Z0-9]{16}" + _END),
     Shape(
         "an AWS session token",
         ("IQoJb3JpZ2luX2Vj", "FwoGZXIvYXdzE"),
         _ALONE + r"[A-Za-z0-9/+=]{80,}",
-        unbroken=False,
     ),
     Shape(
         "a private key",
@@ -55,7 +56,6 @@ SHAPES: tuple[Shape, ...] = (
         # The key itself must follow, also inside a quoted string: code may name the mere header.
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|[\s\"'+\\bf(#])*"
         r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|Version:|Comment:)",
-        unbroken=False,
     ),
     Shape(
         "a GitHub token",
@@ -69,7 +69,6 @@ SHAPES: tuple[Shape, ...] = (
         "a Slack webhook",
         ("hooks.slack.com/services/",),
         r"hooks\.slack\.com/services/T\w+/B\w+/\w{16,}",
-        unbroken=False,
     ),
     Shape("a Hugging Face token", ("hf_",), _ALONE + r"hf_[A-Za-z0-9]{30,}" + _END),
     Shape(
@@ -83,11 +82,11 @@ SHAPES: tuple[Shape, ...] = (
         "a Weights & Biases key",
         ("wandb.login",),
         r"wandb\.login\([^)\n]*key\s*=\s*\\?[\"'][0-9a-f]{40}",
-        unbroken=False,
+        strict=False,
     ),
     Shape("a Google API key", ("AIza",), _ALONE + r"AIza[\w-]{35}(?![\w-])"),
     Shape("a Google OAuth secret", ("GOCSPX-",), _ALONE + r"GOCSPX-[\w-]{20,}"),
-    Shape("a Google access token", ("ya29.",), _ALONE + r"ya29\.[\w.-]{20,}", unbroken=False),
+    Shape("a Google access token", ("ya29.",), _ALONE + r"ya29\.[\w.-]{20,}"),
     # Before the JSON web token, whose anchor it shares.
     Shape("a Neptune API token", ("eyJhcGlfYWRkcmVzcyI6",), r"eyJhcGlfYWRkcmVzcyI6[\w+/=]{20,}"),
     Shape("a JSON web token", ("eyJ",), _ALONE + r"eyJ[\w-]{8,}\.ey[\w-]{8,}\.[\w-]{8,}"),
@@ -96,32 +95,87 @@ SHAPES: tuple[Shape, ...] = (
         "an Azure key",
         ("AccountKey=", "SharedAccessKey="),
         r"\w+=[A-Za-z0-9+/]{32,}={0,2}",
-        unbroken=False,
+        strict=False,
+    ),
+    Shape(
+        "an Azure AD secret",
+        ("Q~",),
+        r"(?<=(?<![A-Za-z0-9_~.-])[\w~.]{3}\d)Q~[\w~.-]{31,34}(?![\w~.-])",
+    ),
+    Shape("a Twilio key", ("SK",), _ALONE + r"SK[0-9a-f]{32}" + _END),
+    Shape(
+        "a Telegram bot token",
+        (":AA",),
+        r"(?<=(?<!\d)\d{8}):AA[\w-]{33}(?![\w-])|(?<=(?<!\d)\d{9}):AA[\w-]{33}(?![\w-])"
+        r"|(?<=(?<!\d)\d{10}):AA[\w-]{33}(?![\w-])",
+    ),
+    Shape(
+        "an npm credential",
+        ("_authToken", "_password", "_auth"),
+        r"(?<=:)_(?:authToken|password|auth)\s*=\s*(?P<literal>[^\s\"'${}]{8,})",
+        strict=False,
+    ),
+    Shape(
+        "a Terraform Cloud token",
+        (".atlasv1.",),
+        r"(?<=[A-Za-z0-9]{14})\.atlasv1\.[\w=-]{60,70}",
+    ),
+    Shape(
+        "a password for curl",
+        ("curl ",),
+        # On its own line, or on those that a backslash joins to it.
+        r"curl (?:[^\n|;]|(?<=\\)\n){0,300}?\s?(?<=\s)(?:-u|--user)[ =]?[\"']?"
+        r"[^\s:\"'${}<>]*:(?P<literal>[^\s\"'$\\{}<>]{3,})",
+        strict=False,
     ),
     Shape(
         "a signed URL",
         ("-Signature=", "sig="),
         r"(?:(?<=X-Amz|-Goog)-Signature|(?<=[?&])sig)=(?P<literal>[\w%+/=-]{16,})",
-        unbroken=False,
+        strict=False,
     ),
     Shape(
         "a URL with a password in it",
         ("://",),
         # `user:tag@sha256:` is an image reference, not a password.
         r"://[^/\s:@\"'<>]*:(?P<literal>[^/\s@\"'<>]+)@(?!sha256:)",
-        unbroken=False,
+        strict=False,
     ),
     Shape(
         "an Authorization header",
         ("earer ",),
         r"(?<=[Bb])earer +(?=[A-Za-z._~+/-]*\d)(?P<literal>[\w.~+/-]{16,}=*)",
-        unbroken=False,
+        strict=False,
     ),
 )
 
-_RUN = 20
-_RUN_CHARACTERS = (string.ascii_letters + string.digits + "_-").encode()
-_AS_RUNS = bytes(ord("a") if byte in _RUN_CHARACTERS else ord(" ") for byte in range(256))
+
+def _from_table() -> tuple[Shape, ...]:
+    """The rows of shapes.json, where the prefix alone makes the shape."""
+    rows = json.loads(Path(__file__).with_name("shapes.json").read_text("utf-8"))["shapes"]
+    return tuple(
+        Shape(row["kind"], tuple(row["prefixes"]), _pattern(row["prefixes"], *_rest(row)))
+        for row in rows
+    )
+
+
+def _rest(row: Any) -> tuple[str, int, int | None]:
+    return row["alphabet"], row["length"][0], row["length"][1]
+
+
+def _pattern(prefixes: Sequence[str], alphabet: str, least: int, most: int | None) -> str:
+    prefix = "|".join(map(re.escape, prefixes))
+    length = f"{{{least},{'' if most is None else most}}}"
+    end = f"(?![{alphabet}])" if most is not None else ""
+    return rf"(?<![A-Za-z0-9_/+])(?:{prefix})(?=[{alphabet}]*\d)[{alphabet}]{length}{end}"
+
+
+SHAPES: tuple[Shape, ...] = (*_OWN, *_from_table())
+_SHAPES_OF: dict[bytes, list[int]] = {}
+for _number, _shape in enumerate(SHAPES):
+    for _anchor in _shape.anchors:
+        _SHAPES_OF.setdefault(_anchor.encode(), []).append(_number)
+ANCHORS: tuple[bytes, ...] = tuple(_SHAPES_OF)
 
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
@@ -135,13 +189,26 @@ class Match(NamedTuple):
     literal: str | None
 
 
-def matches(text: str) -> Iterator[Match]:
-    """Every place in ``text`` that has one of :data:`SHAPES`, shape by shape."""
-    runs = _long_runs(text)
-    for shape in SHAPES:
+def matches(text: str, *, strict: bool = False) -> Iterator[Match]:
+    """Every place in ``text`` that has one of :data:`SHAPES`, shape by shape.
+
+    Args:
+        text: Of any length.
+        strict: Only shapes that no random bytes have (:attr:`Shape.strict`).
+    """
+    yield from matches_of(text, present(text.encode("utf-8", "replace"), ANCHORS), strict=strict)
+
+
+def matches_of(text: str, anchors: Collection[bytes], *, strict: bool = False) -> Iterator[Match]:
+    """The same, where it is known which of :data:`ANCHORS` stand in ``text``."""
+    if not anchors:
+        return
+    wanted = {shape for anchor in anchors for shape in _SHAPES_OF[anchor]}
+    for number in sorted(wanted):
+        shape = SHAPES[number]
+        if strict and not shape.strict:
+            continue
         for anchor in shape.anchors:
-            if shape.unbroken and anchor not in runs:
-                continue
             at = text.find(anchor)
             while at >= 0:
                 found = _compiled(shape.pattern).match(text, at)
@@ -179,23 +246,6 @@ def entropy(value: str) -> float:
     """Shannon entropy of the characters of ``value``, in bits per character; 0.0 when empty."""
     total = len(value)
     return -sum(n / total * math.log2(n / total) for n in Counter(value).values())
-
-
-def _long_runs(text: str) -> str:
-    """The unbroken runs of ``text`` in which a token can stand, one a line.
-
-    They are a tenth of ordinary source. Finding them by a translation table and one long needle
-    costs a fifth of searching the whole text for every anchor.
-    """
-    data = text.encode("utf-8", "replace")
-    mapped = data.translate(_AS_RUNS) + b" "
-    needle, runs = b"a" * _RUN, []
-    at = mapped.find(needle)
-    while at >= 0:
-        end = mapped.find(b" ", at + _RUN)
-        runs.append(data[at:end])
-        at = mapped.find(needle, end)
-    return b"\n".join(runs).decode("ascii")
 
 
 @cache

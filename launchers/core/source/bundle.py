@@ -16,9 +16,10 @@ from typing import BinaryIO
 
 from launchers.core.catalogue import RULES
 from launchers.core.credentials.search import scan_text
+from launchers.core.credentials.stream import StreamSearch
 from launchers.core.model.problems import LaunchError, Problem, errors
 from launchers.core.source import exclusions
-from launchers.core.source.bundle_files import RUNTIME_NAMES, BundleFile, runtime_files, tar
+from launchers.core.source.bundle_files import CHUNK, RUNTIME_NAMES, BundleFile, runtime_files, tar
 from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import LeftOut, changed_while_read, read_tree
 
@@ -198,6 +199,7 @@ def scan(
     digest = hashlib.sha256()
     for chunk in tar(files, search.look):
         digest.update(chunk)
+    search.end()
     return SourceBundle(
         root,
         tuple(files),
@@ -243,26 +245,55 @@ class _CredentialSearch:
         self.allowed = {PurePosixPath(path) for path in allowed}
         self.problems: list[Problem] = []
         self.passed: list[str] = []
+        self.large: tuple[BundleFile, StreamSearch] | None = None
 
     def look(self, file: BundleFile, content: bytes) -> None:
+        if self.large and self.large[0] is not file:
+            self.end()
         if file.ours:
+            return
+        if file.size > CHUNK:
+            self._look_on(file, content)
             return
         path = file.name.removeprefix(SOURCE_FOLDER + "/")
         self.texts.keep(path, content)
         if b"\0" in content:
+            search = StreamSearch()
+            search.feed(content)
+            self._take(path, search)
             return
         name = file.name.rpartition("/")[2].lower()
         unquoted = os.path.splitext(name)[1] in _UNQUOTED or name.startswith((".env", "dockerfile"))
         found = scan_text(content.decode("utf-8", "replace"), configuration=unquoted)
+        self._tell(path, [(f"{path}:{line}", kind) for line, kind in found])
+
+    def _look_on(self, file: BundleFile, piece: bytes) -> None:
+        """The next piece of a large file."""
+        if self.large is None:
+            self.large = (file, StreamSearch())
+        self.large[1].feed(piece)
+
+    def end(self) -> None:
+        """The last large file is through."""
+        if self.large:
+            file, search = self.large
+            self.large = None
+            self._take(file.name.removeprefix(SOURCE_FOLDER + "/"), search)
+
+    def _take(self, path: str, search: StreamSearch) -> None:
+        word = "{} at byte {}" if search.binary else "{}:{}"
+        self._tell(path, [(word.format(path, at), kind) for at, kind in search.found.items()])
+
+    def _tell(self, path: str, found: list[tuple[str, str]]) -> None:
         if found and PurePosixPath(path) in self.allowed:
             self.passed.append(path)
             return
-        self.problems += [_credential(path, line, kind) for line, kind in found]
+        self.problems += [_credential(path, place, kind) for place, kind in found]
 
 
-def _credential(path: str, line: int, kind: str) -> Problem:
+def _credential(path: str, place: str, kind: str) -> Problem:
     return RULES["source-credential"].at(
-        f"{path}:{line}",
+        place,
         f"holds what looks like {kind}",
         fix="Read it from an environment variable and pass that with --secret NAME=REFERENCE, or "
         "leave the file out with a line in .launchignore; if it is no credential, "

@@ -18,7 +18,7 @@ _OPTIONAL_RUNTIME = ("secret_references.py",)
 _RUNTIME_FOLDER = "launch_runtime"
 RUNTIME_NAMES = frozenset({*_RUNTIME, *_OPTIONAL_RUNTIME, _RUNTIME_FOLDER})
 
-_CHUNK = 1 << 20  # bytes read at a time
+CHUNK = 1 << 20  # bytes read at a time
 
 
 class BundleFile(NamedTuple):
@@ -62,7 +62,7 @@ def runtime_files(entrypoints: Path) -> tuple[list[BundleFile], list[Problem]]:
 def tar(
     files: Iterable[BundleFile], look: Callable[[BundleFile, bytes], None] | None = None
 ) -> Iterator[bytes]:
-    """The tar stream; ``look`` sees the whole content of every file of up to ``_CHUNK`` bytes."""
+    """The tar stream; ``look`` sees all content, a file of up to ``CHUNK`` bytes in one piece."""
     written = 0
     for file in files:
         head = tar_stream.header(file.name, file.size, executable=file.executable, link=file.link)
@@ -70,7 +70,7 @@ def tar(
         yield head
         if not file.link:
             for chunk in _content(file):
-                if look and file.size <= _CHUNK:
+                if look:
                     look(file, chunk)
                 yield chunk
             yield tar_stream.padding(file.size)
@@ -84,7 +84,7 @@ def _content(file: BundleFile) -> Iterator[bytes]:
         with os.fdopen(os.open(file.origin, flags), "rb", buffering=0) as stream:
             left = file.size
             while left:
-                chunk = stream.read(min(left, _CHUNK))
+                chunk = stream.read(min(left, CHUNK))
                 if not chunk:
                     raise changed_while_read(file.origin)
                 left -= len(chunk)

@@ -241,6 +241,7 @@ def test_a_credential_in_source_is_an_error_with_file_and_line_and_without_its_v
     assert [problem.path for problem in errors(bundle.problems)] == [
         "pkg/config.py:3",
         "settings.yaml:2",
+        "weights.bin at byte 1",
     ]
     text = "\n".join(map(str, bundle.problems))
     assert AWS_KEY_ID not in text

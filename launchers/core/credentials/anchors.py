@@ -1,0 +1,69 @@
+"""Which of many short texts stand in a long one: by a native matcher, or by Python alone.
+
+Where google-re2 is installed it looks for all of them at once in large texts; without it the result
+is the same, and takes several times as long.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+# Below this, importing the native matcher costs more than it gains.
+NATIVE_FROM = 256 << 10  # bytes
+_RUN = 20
+_RUN_CHARACTERS = (string.ascii_letters + string.digits + "_-+/").encode()
+_AS_RUNS = bytes(ord("a") if byte in _RUN_CHARACTERS else ord(" ") for byte in range(256))
+# Words of these characters that a shorter run may hold.
+_OUTSIDE = frozenset({b"_authToken", b"_password", b"_auth", b"Q~"})
+
+
+def present(data: bytes, anchors: tuple[bytes, ...]) -> Sequence[bytes]:
+    """Those of ``anchors`` that stand in ``data``, in their order."""
+    if len(data) < 4096:
+        return [anchor for anchor in anchors if anchor in data]
+    native = _native(anchors) if len(data) >= NATIVE_FROM else None
+    if native is not None:
+        return [anchors[index] for index in sorted(native.Match(data))]
+    runs = _long_runs(data)
+    return [anchor for anchor in anchors if anchor in (runs if _in_run(anchor) else data)]
+
+
+@cache
+def _native(anchors: tuple[bytes, ...]) -> Any:
+    try:
+        import re2
+    except ImportError:  # no wheel for this machine
+        return None
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.literal = True
+    made = re2.Set.SearchSet(options)
+    for anchor in anchors:
+        made.Add(anchor)
+    made.Compile()
+    return made
+
+
+@cache
+def _in_run(anchor: bytes) -> bool:
+    """Whether the anchor can stand in a run of :data:`_RUN` characters alone: a token's prefix."""
+    return anchor not in _OUTSIDE and not anchor.strip(_RUN_CHARACTERS)
+
+
+def _long_runs(data: bytes) -> bytes:
+    """The unbroken runs in which a token can stand, one a line: a tenth of ordinary source.
+
+    Finding them by a translation table and one long needle costs a fifth of searching the whole
+    text for every anchor.
+    """
+    mapped = data.translate(_AS_RUNS) + b" "
+    needle, runs = b"a" * _RUN, []
+    at = mapped.find(needle)
+    while at >= 0:
+        end = mapped.find(b" ", at + _RUN)
+        runs.append(data[at:end])
+        at = mapped.find(needle, end)
+    return b"\n".join(runs)
