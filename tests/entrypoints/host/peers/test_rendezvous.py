@@ -138,6 +138,17 @@ def test_a_report_with_another_body_is_not_heard(meeting: Meeting) -> None:
     assert meeting.reports == []
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "size"),
+    [("POST", REPORT_PATH, 1 << 30), ("PUT", "/launch/keys/global_/0", 16 << 20)],
+)
+def test_an_endless_body_is_not_waited_for_though_a_host_promises_it(
+    method: str, path: str, size: int, meeting: Meeting
+) -> None:
+    assert meeting.throw(question(1, b"", method=method, path=path, size=size)) == b""
+    assert meeting.reports == []
+
+
 def test_what_was_meant_for_another_start_of_the_first_host_is_not_acted_upon(
     meeting: Meeting,
 ) -> None:
