@@ -127,7 +127,7 @@ def test_a_service_that_cannot_be_reached_is_not_the_buckets_fault(tried: Bench)
 
 
 def test_a_region_that_looks_misspelt_is_shown_before_anything_is_sent(tried: Bench):
-    image = f"{tried.aws.account.id}.dkr.ecr.us-east-1.amazonaws.com/mine:1"
+    image = f"{tried.aws.account.id}.dkr.ecr.us-esat-1.amazonaws.com/mine:1"
     answer = tried.submit("--region", "us-esat-1", "--image", image)
     assert answer.code == 4
     (line,) = [line for line in answer.err.splitlines() if line.startswith("  region         ")]

@@ -147,3 +147,10 @@ def test_the_plan_says_where_role_bucket_and_region_came_from(tried: Bench):
     tried.launch.write("credentials", "[work]\nregion = eu-west-2\n")
     files = {"AWS_CONFIG_FILE": "config", "AWS_SHARED_CREDENTIALS_FILE": "credentials"}
     assert "eu-west-2  (profile file)" in tried.ask(*words, **profile, **files).err
+
+
+def test_an_image_that_lies_outside_of_the_registry_is_never_sent(tried: Bench):
+    answer = tried.submit("--image", "launch-horovod:1")
+    assert answer.code == 4, answer.err
+    assert "launch-horovod:1 lies elsewhere" in answer.err
+    assert not tried.aws.received("CreateTrainingJob")
