@@ -124,6 +124,7 @@ def script(text: str) -> Change:
     return both("containerSpec", {"imageUri": IMAGE, "command": ["bash", "-c", text]})
 
 
+EXPERIMENT = "projects/p/locations/us-central1/metadataStores/default/contexts/e"
 RESERVATION = "projects/p/zones/us-central1-a/reservations/r"
 NAMED = {"key": "compute.googleapis.com/reservation-name", "values": [RESERVATION]}
 NOTHING: Change = lambda document: None  # noqa: E731 - a good document as it is
@@ -478,6 +479,24 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         f"{SCHEDULING}.disableRetries",
         "spot-retries",
         "warning",
+    ),
+    (
+        "an experiment's account",
+        "ours",
+        NOTHING,
+        put(f"{SPEC}.experiment", EXPERIMENT),
+        f"{SPEC}.serviceAccount",
+        "experiment",
+        "warning",
+    ),
+    (
+        "a network for a mount",
+        "ours",
+        NOTHING,
+        both("nfsMounts", [{"server": "10.0.0.2", "path": "/a", "mountPoint": "b"}]),
+        f"{POOL}.nfsMounts",
+        "mount-network",
+        "error",
     ),
     (
         "a reservation or spot",
