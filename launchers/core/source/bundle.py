@@ -179,7 +179,8 @@ def scan(
     tree = read_tree(root, RUNTIME_NAMES if shared else frozenset())
     problems += tree.problems
     files = [*runtime]
-    texts = SourceTexts({file.path: root / file.path for file in tree.files})
+    origins = {file.path: root / file.path for file in tree.files}
+    texts = SourceTexts(origins)
     if requirements is not None:
         from launchers.core.source.requirements_file import problems_in_requirements
 
@@ -187,7 +188,7 @@ def scan(
         if requirements.is_file():
             files.append(BundleFile(REQUIREMENTS, requirements, requirements.stat().st_size))
     for file in tree.files:
-        name, origin = f"{SOURCE_FOLDER}/{file.path}", root / file.path
+        name, origin = f"{SOURCE_FOLDER}/{file.path}", origins[file.path]
         files.append(BundleFile(name, origin, file.size, file.executable, file.link))
     files.sort(key=lambda file: file.name.encode())
     size = sum(file.size for file in files)

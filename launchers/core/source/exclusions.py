@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 
 CACHE = "a cache"
 VERSION_CONTROL = "version control"
@@ -62,6 +62,7 @@ _FILE_PATTERNS = {
     "*.kdbx": _KEYS,
     "*.ppk": _KEYS,
 }
+_ANY_PATTERN = re.compile("|".join(map(translate, _FILE_PATTERNS)))
 # A sample of an environment file is made to be shared.
 _SHARED_SAMPLES = (".example", ".sample", ".template", ".dist")
 
@@ -82,7 +83,9 @@ def by_name(name: str, is_folder: bool) -> str:
         return "" if folded.endswith(_SHARED_SAMPLES) else _ENVIRONMENT_FILE
     if folded in _FILES:
         return _FILES[folded]
-    return next((why for glob, why in _FILE_PATTERNS.items() if fnmatchcase(folded, glob)), "")
+    if not _ANY_PATTERN.match(folded):  # one look at each of many thousand names
+        return ""
+    return next(why for glob, why in _FILE_PATTERNS.items() if fnmatchcase(folded, glob))
 
 
 def is_environment(names: Collection[str]) -> bool:

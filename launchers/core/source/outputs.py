@@ -7,8 +7,9 @@ in the plan, and a line of `.launchignore` (``!wandb/``) keeps it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 OUTPUT = "a tool's output (a line such as !PATH in .launchignore keeps it)"
 REDIRECTED = "this command's own output"
@@ -18,7 +19,7 @@ REDIRECTED = "this command's own output"
 _FOLDERS = frozenset({"wandb", "mlruns", "mlartifacts", "lightning_logs", ".neptune", ".aim"})
 # These may be anything; without a Python file inside they are logs.
 _FOLDERS_OF_LOGS = frozenset({"log", "logs", "runs", "tb_logs", "tensorboard"})
-_FILES = ("*.log", "nohup.out", "events.out.tfevents.*")
+_FILES = re.compile("|".join(map(translate, ("*.log", "nohup.out", "events.out.tfevents.*"))))
 # Looked through at the most.
 _MOST_ENTRIES = 5000
 
@@ -26,7 +27,7 @@ _MOST_ENTRIES = 5000
 def is_output(path: str, name: str, is_folder: bool) -> bool:
     """Whether the file or folder at ``path`` is what a tool leaves behind."""
     if not is_folder:
-        return any(fnmatchcase(name, glob) for glob in _FILES)
+        return bool(_FILES.match(name))
     if name in _FOLDERS:
         return not os.path.exists(os.path.join(path, "__init__.py"))
     return name in _FOLDERS_OF_LOGS and not _holds_python(path)

@@ -118,6 +118,7 @@ _MEMBERS = {
 
 
 # As the services word it: Value '{A=1, B=2}' at 'environment' failed to satisfy constraint: ...
+_PAGE = re.compile(r"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
 _MAP = re.compile(r"Value '\{.*\}' at '", re.DOTALL)
 
 
@@ -226,7 +227,10 @@ def message_of(error: Exception) -> str:
     wrong; none of that is shown, since it goes into the ledger and the screen's history."""
     if isinstance(error, ClientError):
         told = error.response.get("Error", {})
-        text = _MAP.sub("A map (not shown) at '", str(told.get("Message", "")))
+        text = str(told.get("Message", ""))
+        if _PAGE.match(text):  # a proxy's, or a gateway's
+            return f"an answer that cannot be read: a page of HTML ({told.get('Code', '')})"
+        text = _MAP.sub("A map (not shown) at '", text)
         return f"{told.get('Code', '')}: {text}".replace("\n", " ")
     if isinstance(error, ResponseParserError):
         return "an answer that cannot be read: it was cut, or something else than AWS gave it"
@@ -237,7 +241,8 @@ def is_missing(error: Exception) -> bool:
     """Whether a training job does not exist. The service says ValidationException although its
     model has ResourceNotFound (github.com/boto/boto3, issue 2808)."""
     code = code_of(error)
-    missing = code == "ValidationException" and "not found" in message_of(error).lower()
+    text = message_of(error).lower()
+    missing = code == "ValidationException" and ("not found" in text or "could not find" in text)
     return missing or code in ("ResourceNotFound", "ResourceNotFoundException")
 
 

@@ -6,6 +6,7 @@ of one name. What is left to us is to know whether the job that has the name is 
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from launchers.core.model.problems import NameTakenError, Problem
 from launchers.core.output.mpirun import untangled
 from launchers.core.proof import expected_of
 from launchers.core.provider import SILENT
+from launchers.core.records.ledger import Ledger
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.service.log_streams import GROUP, LogStreams, RawLine
 from launchers.sagemaker.service.session import (
@@ -54,7 +56,7 @@ class TrainingJob(CloudJob):
         found = describe_job(self._session, self.handle.name)
         if found is None:
             return None
-        if not _is_ours(found, request.definition.document, request.begun):
+        if not _is_ours(found, request.definition.document, request.begun, in_doubt):
             raise self._conflict(found)
         return {}
 
@@ -97,6 +99,7 @@ class TrainingJob(CloudJob):
         found = describe_job(self._session, self.handle.name, attempts=1)
         if found is None:
             return None
+        found = _with_environment(found, self.handle)
         self._size = _size(found)
         ended = found.get("TrainingEndTime")
         return Observation(
@@ -181,6 +184,19 @@ def describe_job(session: Session, name: str, attempts: int = ATTEMPTS) -> dict[
     return found
 
 
+def _with_environment(found: dict[str, Any], handle: JobHandle) -> dict[str, Any]:
+    """``found``; an Environment that a service leaves out is the one that the ledger has sent."""
+    if found.get("Environment"):
+        return found
+    entry = Ledger().get(handle.provider, handle.name)
+    try:
+        document = json.loads(entry.definition) if entry is not None else {}
+    except ValueError:
+        return found
+    sent = mapping(document, "Environment") if isinstance(document, dict) else {}
+    return {**found, "Environment": sent}
+
+
 # Several threads may send their jobs by one client.
 _sending = threading.local()
 
@@ -189,10 +205,19 @@ def _send_as_printed(params: dict[str, Any], **_: Any) -> None:
     params["body"] = _sending.body
 
 
-def _is_ours(found: Mapping[str, Any], document: Mapping[str, Any], intended: float) -> bool:
+def _is_ours(
+    found: Mapping[str, Any], document: Mapping[str, Any], intended: float, sent: bool
+) -> bool:
+    """Whether it is the job of this request.
+
+    Args:
+        sent: Whether the ledger knows that the request went out. Then what a service leaves out of
+            its description counts for nothing; what it tells must be the same.
+    """
     created = found["CreationTime"].timestamp()
+    compared = [key for key in _COMPARED if key in found] if sent else _COMPARED
     return created >= intended - CLOCK_SECONDS and all(
-        is_subset(found.get(key, {}), document.get(key, {})) for key in _COMPARED
+        is_subset(found.get(key, {}), document.get(key, {})) for key in compared
     )
 
 
