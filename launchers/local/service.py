@@ -78,7 +78,7 @@ class LocalService(Service):
         with writing(folder.path, ELSEWHERE):
             folder.path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                folder.path.mkdir()
+                folder.path.mkdir(mode=0o700)  # output and results are its owner's alone
             except FileExistsError as error:
                 raise NameTakenError(unwritable(folder.path, error, ELSEWHERE)) from None
         try:

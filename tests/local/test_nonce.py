@@ -33,6 +33,7 @@ def test_a_local_jobs_nonce_is_its_own_and_what_a_script_prints_changes_nothing(
         assert "environment []" in answer.err
         file = Path(answer.json["folder"], "definition.json")
         assert file.stat().st_mode & 0o077 == 0
+        assert file.parent.stat().st_mode & 0o777 == 0o700, "logs and results are its owner's alone"
         drawn.append(json.loads(file.read_text())["environment"]["LAUNCH_NONCE"])
         meant = nonce.filled_text(printed.out, drawn[-1])
         assert re.sub(r"-[12](?=[/\"])", "-1", file.read_text()) == meant
