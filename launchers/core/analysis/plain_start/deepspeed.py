@@ -1,7 +1,8 @@
 """``deepspeed``: a rank for each GPU of its own host, unless a host file names others.
 
-Source: deepspeed/launcher/runner.py of DeepSpeed 0.1x: without a host file (/job/hostfile is looked
-for) and without --include, it starts --num_gpus ranks, or one a GPU, on its own host.
+Source: deepspeed/launcher/runner.py (read 2026-11-22): without a host file (it looks for
+/job/hostfile, taken for absent here) and without --include, it starts --num_gpus ranks, or one a
+GPU, on its own host.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from launchers.core.analysis.plain_start.shell import Command
 
 _SWITCHES = {
     *("--module", "--no-python", "--no-local-rank", "--force-multi", "--elastic-training"),
-    *("--no-ssh", "--no-ssh-check", "--save-pid", "--bind-cores-to-rank", "--enable-each-rank-log"),
+    *("--no-ssh", "--no-ssh-check", "--save-pid", "--bind-cores-to-rank"),
 }
 _OTHERS = ("--hostfile", "-H", "--num-nodes", "--include", "-i", "--exclude", "-e", "--no-ssh")
 
@@ -33,7 +34,7 @@ def read(command: Command, behind: int, gpus: int) -> Start:
     if given.unread or any(option in given.values for option in _OTHERS):
         unknown = "deepspeed: which hosts and GPUs it takes is known only when it runs"
         return Start("deepspeed", "deepspeed", unknown=unknown)
-    said = given.first("--num-gpus")
+    said = given.first("--num-gpus", "--num-accelerators")
     text = f"deepspeed --num_gpus {said}" if said else "deepspeed"
     each = number(said) if said else gpus_seen(gpus, command.variables) or None
     unknown = "" if each else f"{text}: how many ranks is known only when it runs"

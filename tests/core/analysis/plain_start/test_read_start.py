@@ -46,6 +46,7 @@ STARTS: list[tuple[str, dict[str, Any]]] = [
     ),
     ("deepspeed t.py", {"each": 4, "closed": True}),
     ("deepspeed --num_gpus=2 t.py", {"each": 2, "closed": True}),
+    ("deepspeed --enable_each_rank_log logs --num_accelerators 3 t.py", {"each": 3}),
     ("python t.py --epochs 3", {"each": 1, "closed": False, "launcher": ""}),
     ("python -u -m trainer.task", {"each": 1, "text": "python -m trainer.task"}),
     ("env A=1 timeout 60 uv run torchrun --nproc_per_node=3 t.py", {"each": 3}),
