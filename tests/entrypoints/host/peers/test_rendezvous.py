@@ -18,6 +18,7 @@ from launch_runtime.host.peers.keys import Keys
 from launch_runtime.host.peers.ranks_door import RanksDoor
 from launch_runtime.host.peers.rendezvous import REPORT_PATH, Rendezvous, SharedKeys
 from launch_runtime.host.peers.signatures import Key, Question
+from launch_runtime.host.peers.waiting_room import MOST
 
 from tests.entrypoints.simulated import free_port
 from tests.waiting import until
@@ -235,6 +236,8 @@ def test_strangers_that_say_nothing_hold_nobody_up(meeting: Meeting) -> None:
         host = meeting.host()
         for number in range(5):
             assert host.report({"question": number}) == {"answer": number + 1}
+        assert len(meeting.rendezvous._door._guests) <= MOST
+        until(lambda: not meeting.rendezvous._door._guests, "the end of their patience")
     finally:
         for stranger in strangers:
             stranger.close()
