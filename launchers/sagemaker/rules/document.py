@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from launchers.core.credentials.elsewhere import problems_anywhere
 from launchers.core.credentials.search import problems_in_environment
 from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
@@ -27,6 +28,8 @@ _HARDWARE = (
 )
 _ARGUMENTS = r"HyperParameters\.(?!sagemaker_mpi_)"
 _SCRIPT = r"HyperParameters\.sagemaker_(launch_(script|module)|program)"
+# Where a value has a name, by which it may be allowed.
+_NAMED_VALUES = ("Environment", "HyperParameters", "Tags")
 # See Definer.knock_on_errors.
 KNOCK_ON_ERRORS = {
     "gpus-missing": _HARDWARE,
@@ -75,14 +78,15 @@ def check(
     problems += check_machines(document, start, ours)
     problems += check_world_size(document, start, world_size, ours)
     problems += check_start(document, ours)
-    for section in ("Environment", "HyperParameters", "Tags"):
+    for section in _NAMED_VALUES:
         values = {
             str(name): value
             for name, value in _named_values(document, section).items()
             if isinstance(value, str)
         }
         problems += problems_in_environment(values, f"$.{section}", allowed_values)
-    return problems
+    skip = frozenset(f"$.{section}" for section in _NAMED_VALUES)
+    return problems + problems_anywhere(document, skip=skip)
 
 
 def _named_values(document: Mapping[str, Any], section: str) -> Mapping[Any, Any]:

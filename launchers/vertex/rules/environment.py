@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from launchers.core.analysis.plain_start.model import gpus_seen
+from launchers.core.credentials.elsewhere import problems_anywhere
 from launchers.core.credentials.search import problems_in_arguments, problems_in_environment
 from launchers.core.model.document import mapping
 from launchers.core.model.problems import Problem, Severity
@@ -54,7 +55,8 @@ def check_environment(document: object, ours: bool, allowed: frozenset[str]) -> 
         if ours:
             problems += problems_in_proof(values, f"{pool.task_path}.env")
         problems += problems_in_arguments(_arguments(pool), f"{pool.task_path}.args: ", allowed)
-    return problems
+    read = {f"{pool.task_path}.{part}" for pool in pools(document) for part in ("env", "args")}
+    return problems + problems_anywhere(document, skip={"$.labels", *read})
 
 
 def _arguments(pool: Pool) -> list[str]:
