@@ -1,6 +1,6 @@
 """`make benchmark`: the measurements that the README quotes, one table each.
 
-    python -m tests.benchmarks [--runs 5] [commands] [sagemaker] [vertex] [training] [steps]
+    python -m tests.benchmarks [--runs 5] [commands] [large] [sagemaker] [vertex] [training] [steps]
                                [rendezvous]
 
 Figures depend on the machine and on what else runs there: the ratios count.
@@ -13,7 +13,7 @@ import importlib
 
 from tests.benchmarks.measure import machine
 
-TABLES = ("commands", "sagemaker", "vertex", "training", "steps", "rendezvous")
+TABLES = ("commands", "large", "sagemaker", "vertex", "training", "steps", "rendezvous")
 
 
 def main() -> None:

@@ -229,6 +229,20 @@ def test_an_answer_to_an_earlier_question_is_not_believed(meeting: Meeting) -> N
         door.close()
 
 
+def test_an_answer_that_was_changed_on_its_way_is_not_believed(meeting: Meeting) -> None:
+    real = Line.body
+
+    def changed(self: Line, size: int, deadline: float) -> bytes:
+        return real(self, size, deadline).replace(b'"answer": 2', b'"answer": 3')
+
+    host = meeting.host()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Line, "body", changed)
+        with pytest.raises(ImpostorError, match="changed on its way"):
+            host.report({"question": 1})
+    assert host.report({"question": 1}) == {"answer": 2}
+
+
 def test_strangers_that_say_nothing_hold_nobody_up(meeting: Meeting) -> None:
     strangers = [socket.create_connection(("127.0.0.1", meeting.port)) for _ in range(300)]
     try:
