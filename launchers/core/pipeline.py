@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from launchers.core.catalogue import RULES
+from launchers.core.earlier import note_command, unlike_last
 from launchers.core.model.jobs import PENDING, JobDefinition, JobHandle
 from launchers.core.model.problems import (
     InDoubtError,
@@ -100,10 +101,10 @@ def prepare(
         _gate(plan, ignored_sdks)
         plan = plan.with_account(provider.service.resolve(plan))
         _refuse(provider, plan, bundle_problems)
-    base = job_base(
-        job, provider.definer.identity(provider.definer.render(plan)), source.bundle.sha256
-    )
-    plan = plan.with_run(choose_run(provider, plan, base, again, online))
+    identity = provider.definer.identity(provider.definer.render(plan))
+    base = job_base(job, identity, source.bundle.sha256)
+    run = choose_run(provider, plan, base, again, online)
+    plan = plan.with_run(replace(run, unlike=unlike_last(provider, plan, base, identity)))
     definition = provider.definer.render(plan)
     problems = (*plan.problems, *bundle_problems, *provider.definer.check(definition))
     return Prepared(plan, definition, problems)
@@ -165,6 +166,7 @@ def submit(
         raise LaunchError(errors(answers), provider.service.preflight_exit)
     ledger = Ledger()
     prepared, entry = _entered(provider, prepared, ledger, ignored_sdks)
+    note_command(provider, prepared.plan, entry)
     try:
         handle = _sent(provider, prepared, entry.nonce)
     except (InDoubtError, PassingError):

@@ -99,7 +99,9 @@ class Plan(ABC):
         run = [Row("run", str(self.run.number), self.run.why)] if self.run.why else []
         whole, short = base_name(self.job), shortened_name(self.job)
         cut = f"cut from {whole}: digest and number need the room" if whole != short else ""
-        return (*([Row("name", self.name, cut)] if cut else []), *self._rows(), *run)
+        named = [Row("name", self.name, cut)] if cut else []
+        unlike = [Row("" if at else "differs", text) for at, text in enumerate(self.run.unlike)]
+        return (*named, *self._rows(), *run, *unlike)
 
     @abstractmethod
     def _rows(self) -> Sequence[Row]:

@@ -229,25 +229,6 @@ class Ledger:
             )
         )
 
-    def last_of(self, command: str) -> tuple[str, str, bytes] | None:
-        """Provider, name and the source's digests of the job that ``command`` started last."""
-        query = "SELECT provider, name, files FROM commands WHERE command = ?"
-        found = self._rows(query, (command,))
-        return (found[0][0], found[0][1], found[0][2]) if found else None
-
-    def note_command(self, command: str, entry: Entry, files: bytes, kept: int = 500) -> None:
-        """Keep what ``command`` started; the commands that were used last are kept."""
-        with connected(self.path) as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?, ?)",
-                (command, entry.provider, entry.name, time.time(), files),
-            )
-            connection.execute(
-                "DELETE FROM commands WHERE command NOT IN"
-                " (SELECT command FROM commands ORDER BY used DESC LIMIT ?)",
-                (kept,),
-            )
-
     def _select(self, rest: str, values: tuple[Any, ...]) -> list[Entry]:
         rows = self._rows(f"SELECT {', '.join(_COLUMNS)} FROM jobs {rest}", values)
         return [_entry(row) for row in rows]

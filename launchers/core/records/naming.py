@@ -31,6 +31,7 @@ class Run:
         why: For the plan's line; empty where there is nothing to say.
         existing: The ledger's job that makes a new one needless: it runs, or has succeeded.
         inherited: The run whose checkpoints this one goes on from.
+        unlike: What makes it another job than the last of the same command, for the plan's lines.
     """
 
     base: str = ""
@@ -38,6 +39,7 @@ class Run:
     why: str = ""
     existing: Entry | None = None
     inherited: Entry | None = None
+    unlike: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

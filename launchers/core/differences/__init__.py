@@ -1,0 +1,1 @@
+"""What makes a job another one than the last that the same command made."""

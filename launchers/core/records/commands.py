@@ -1,0 +1,97 @@
+"""What each command started last, in the ledger.
+
+The same command is told by digests, the strictest first: all that the job's user asked for, be it
+by flags or by a file; what the command line alone says; the script and the folder of its source. Of
+a sweep the first tells the jobs apart, of two launch.yaml the second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.ledger_file import connected
+from launchers.core.spec.job import JobSpec, option_fields
+
+# Which account and region a job goes to, and what it is called, makes it no other job.
+_NOT_THE_JOB = frozenset({"name", "region", "bucket", "allow_values"})
+# Rows of which the ledger keeps no more; three a job.
+_KEPT = 1500
+
+
+class Last(NamedTuple):
+    """The job that a command made last.
+
+    Attributes:
+        command: The digest by which it was found.
+        base: Its name without the run number.
+        definition: Its document, without the nonce.
+        files: Its source's digests (:mod:`launchers.core.differences.files`).
+    """
+
+    command: str
+    name: str
+    base: str
+    definition: str
+    files: bytes
+
+
+def commands_of(job: JobSpec, folder: str, program: Sequence[str]) -> tuple[str, ...]:
+    """The digests by which the command that asked for ``job`` is found again.
+
+    Args:
+        folder: The source's, absolute.
+        program: What runs in it.
+    """
+    asked = {}
+    for holder in (job, job.options):
+        for item, _ in option_fields(type(holder)) if holder is not None else ():
+            if item.name not in _NOT_THE_JOB:
+                asked[item.name] = getattr(holder, item.name)
+    words = {name: value for name, value in asked.items() if name not in job.origins}
+    files = sorted(set(job.origins.values()))
+    place = [job.provider, folder, list(program)]
+    return tuple(_digest(value) for value in ([place, asked, 0], [place, words, files], place))
+
+
+def last_of(ledger: Ledger, commands: Sequence[str]) -> Last | None:
+    """The last job of the first of ``commands`` that made one; changes nothing."""
+    if not ledger.path.exists():
+        return None
+    with connected(ledger.path) as connection:
+        rows = connection.execute(
+            "SELECT command, jobs.name, base, definition, files FROM commands"
+            " JOIN jobs ON jobs.provider = commands.provider AND jobs.name = commands.name"
+            f" WHERE command IN ({', '.join('?' * len(commands))})",
+            tuple(commands),
+        ).fetchall()
+    found = {row[0]: Last(*row) for row in rows if _is_sound(row)}
+    return next((found[command] for command in commands if command in found), None)
+
+
+def note(ledger: Ledger, commands: Sequence[str], entry: Entry, files: bytes) -> None:
+    """Keep ``entry`` as the last job of ``commands``; those that were used last are kept."""
+    now = time.time()
+    with connected(ledger.path) as connection:
+        connection.executemany(
+            "INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?, ?)",
+            [(command, entry.provider, entry.name, now, files) for command in commands],
+        )
+        connection.execute(
+            "DELETE FROM commands WHERE command NOT IN"
+            " (SELECT command FROM commands ORDER BY used DESC LIMIT ?)",
+            (_KEPT,),
+        )
+
+
+def _is_sound(row: Sequence[object]) -> bool:
+    return all(isinstance(value, str) for value in row[:4]) and isinstance(row[4], bytes)
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
