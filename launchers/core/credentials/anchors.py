@@ -7,28 +7,33 @@ is the same, and takes several times as long.
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
 # Below this, importing the native matcher costs more than it gains.
 NATIVE_FROM = 256 << 10  # bytes
-_RUN = 20
-_RUN_CHARACTERS = (string.ascii_letters + string.digits + "_-+/").encode()
-_AS_RUNS = bytes(ord("a") if byte in _RUN_CHARACTERS else ord(" ") for byte in range(256))
-# Words of these characters that a shorter run may hold.
-_OUTSIDE = frozenset({b"_authToken", b"_password", b"_auth", b"Q~"})
+LONG = 20
+RUN_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_-+/")
+_AS_RUNS = bytes(ord("a") if chr(byte) in RUN_CHARACTERS else ord(" ") for byte in range(256))
 
 
-def present(data: bytes, anchors: tuple[bytes, ...]) -> Sequence[bytes]:
-    """Those of ``anchors`` that stand in ``data``, in their order."""
+def present(
+    data: bytes, anchors: tuple[bytes, ...], unbroken: Collection[bytes] = ()
+) -> Sequence[bytes]:
+    """Those of ``anchors`` that stand in ``data``, in their order.
+
+    Args:
+        unbroken: Those that count only within :data:`LONG` or more :data:`RUN_CHARACTERS`; of
+            these, one that stands in fewer may or may not be given.
+    """
     if len(data) < 4096:
         return [anchor for anchor in anchors if anchor in data]
     native = _native(anchors) if len(data) >= NATIVE_FROM else None
     if native is not None:
         return [anchors[index] for index in sorted(native.Match(data))]
     runs = _long_runs(data)
-    return [anchor for anchor in anchors if anchor in (runs if _in_run(anchor) else data)]
+    return [anchor for anchor in anchors if anchor in (runs if anchor in unbroken else data)]
 
 
 @cache
@@ -47,12 +52,6 @@ def _native(anchors: tuple[bytes, ...]) -> Any:
     return made
 
 
-@cache
-def _in_run(anchor: bytes) -> bool:
-    """Whether the anchor can stand in a run of :data:`_RUN` characters alone: a token's prefix."""
-    return anchor not in _OUTSIDE and not anchor.strip(_RUN_CHARACTERS)
-
-
 def _long_runs(data: bytes) -> bytes:
     """The unbroken runs in which a token can stand, one a line: a tenth of ordinary source.
 
@@ -60,10 +59,10 @@ def _long_runs(data: bytes) -> bytes:
     text for every anchor.
     """
     mapped = data.translate(_AS_RUNS) + b" "
-    needle, runs = b"a" * _RUN, []
+    needle, runs = b"a" * LONG, []
     at = mapped.find(needle)
     while at >= 0:
-        end = mapped.find(b" ", at + _RUN)
+        end = mapped.find(b" ", at + LONG)
         runs.append(data[at:end])
         at = mapped.find(needle, end)
     return b"\n".join(runs)

@@ -12,6 +12,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from launchers.core.catalogue import RULES
+from launchers.core.credentials.aws import (
+    KEY_ID,
+    aws_secret_keys,
+    is_bare_aws_secret_key,
+    secret_keys_beside,
+)
 from launchers.core.credentials.encoded import encoded
 from launchers.core.credentials.names import (
     NameKind,
@@ -21,7 +27,7 @@ from launchers.core.credentials.names import (
     is_secret_value,
     kind_of_name,
 )
-from launchers.core.credentials.shapes import aws_secret_keys, is_bare_aws_secret_key, matches
+from launchers.core.credentials.shapes import matches
 from launchers.core.model.problems import Problem
 
 REFERENCE_FORMS = (
@@ -98,9 +104,9 @@ def scan_text(text: str, *, configuration: bool = False) -> list[tuple[int, str]
     for match in matches(text):
         if match.literal is None or is_literal(match.literal):
             found.setdefault(_line(text, match.start), match.kind)
-    if "an AWS access key id" in found.values():
-        for start, kind in _aws_secrets_near(text, found):
-            found.setdefault(_line(text, start), kind)
+        if match.kind == KEY_ID:
+            for secret in secret_keys_beside(text, match.start):
+                found.setdefault(_line(text, secret.start), secret.kind)
     for start, kind in _assignments(text, configuration=configuration):
         found.setdefault(_line(text, start), kind)
     for default in _DEFAULT.finditer(text) if "default" in text else ():
@@ -252,15 +258,6 @@ def _named_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]
         else:
             yield option, option or f"argument {position}", argument
         option = ""
-
-
-def _aws_secrets_near(text: str, found: Mapping[int, str]) -> Iterator[tuple[int, str]]:
-    """Secret access keys within three lines of a key id."""
-    near = {line for line, kind in found.items() if kind == "an AWS access key id"}
-    for match in aws_secret_keys(text):
-        line = _line(text, match.start)
-        if any(abs(line - other) <= 3 for other in near):
-            yield match.start, match.kind
 
 
 def _assignments(text: str, *, configuration: bool) -> Iterator[tuple[int, str]]:

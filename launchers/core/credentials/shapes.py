@@ -11,13 +11,12 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from launchers.core.credentials.anchors import present
+from launchers.core.credentials.anchors import LONG, RUN_CHARACTERS, present
 
 
 class Shape(NamedTuple):
@@ -29,12 +28,14 @@ class Shape(NamedTuple):
         pattern: The regular expression, matched where an anchor stands. A group ``literal`` is
             the part that must be a real value, and not a placeholder, for the match to count.
         strict: Whether no random bytes look like it, so that binary files are searched for it.
+        unbroken: Whether each begins with :data:`LONG` or more of :data:`RUN_CHARACTERS`.
     """
 
     kind: str
     anchors: tuple[str, ...]
     pattern: str
     strict: bool = True
+    unbroken: bool = False
 
 
 _ALONE = r"(?<![A-Za-z0-9])"
@@ -44,7 +45,12 @@ _END = r"(?![A-Za-z0-9])"
 # "Token types"; Hugging Face "User access tokens"; Google Cloud "API keys"; RFC 7468 (PEM),
 # RFC 7519 (JWT), RFC 6750 (Bearer); Azure Storage "Connection strings". Written 2026-11.
 _OWN: tuple[Shape, ...] = (
-    Shape("an AWS access key id", ("AKIA", "ASIA"), _ALONE + r"A[KS]IA[A-Z0-9]{16}" + _END),
+    Shape(
+        "an AWS access key id",
+        ("AKIA", "ASIA"),
+        _ALONE + r"A[KS]IA[A-Z0-9]{16}" + _END,
+        unbroken=True,
+    ),
     Shape(
         "an AWS session token",
         ("IQoJb3JpZ2luX2Vj", "FwoGZXIvYXdzE"),
@@ -61,36 +67,43 @@ _OWN: tuple[Shape, ...] = (
         "a GitHub token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
         _ALONE + r"gh[pousr]_[A-Za-z0-9]{30,}",
+        unbroken=True,
     ),
-    Shape("a GitHub token", ("github_pat_",), _ALONE + r"github_pat_\w{22,}"),
-    Shape("a GitLab token", ("glpat-",), _ALONE + r"glpat-[\w-]{20,}"),
-    Shape("a Slack token", ("xox", "xapp-"), _ALONE + r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,}"),
+    Shape("a GitHub token", ("github_pat_",), _ALONE + r"github_pat_\w{22,}", unbroken=True),
+    Shape("a GitLab token", ("glpat-",), _ALONE + r"glpat-[\w-]{20,}", unbroken=True),
+    Shape(
+        "a Slack token",
+        ("xox", "xapp-"),
+        _ALONE + r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,}",
+        unbroken=True,
+    ),
     Shape(
         "a Slack webhook",
         ("hooks.slack.com/services/",),
         r"hooks\.slack\.com/services/T\w+/B\w+/\w{16,}",
     ),
-    Shape("a Hugging Face token", ("hf_",), _ALONE + r"hf_[A-Za-z0-9]{30,}" + _END),
+    Shape("a Hugging Face token", ("hf_",), _ALONE + r"hf_[A-Za-z0-9]{30,}" + _END, unbroken=True),
     Shape(
         "an API key",
         ("sk-", "sk_live_", "rk_live_"),
         _ALONE + r"(?:sk-[A-Za-z0-9]{20,}|sk-(?:proj|svcacct|admin|ant|or)-[\w-]{20,}"
         r"|[sr]k_live_[A-Za-z0-9]{16,})",
+        unbroken=True,
     ),
-    Shape("a Weights & Biases key", ("wandb_v1_",), r"wandb_v1_\w{20,}"),
+    Shape("a Weights & Biases key", ("wandb_v1_",), r"wandb_v1_\w{20,}", unbroken=True),
     Shape(
         "a Weights & Biases key",
         ("wandb.login",),
         r"wandb\.login\([^)\n]*key\s*=\s*\\?[\"'][0-9a-f]{40}",
         strict=False,
     ),
-    Shape("a Google API key", ("AIza",), _ALONE + r"AIza[\w-]{35}(?![\w-])"),
-    Shape("a Google OAuth secret", ("GOCSPX-",), _ALONE + r"GOCSPX-[\w-]{20,}"),
+    Shape("a Google API key", ("AIza",), _ALONE + r"AIza[\w-]{35}(?![\w-])", unbroken=True),
+    Shape("a Google OAuth secret", ("GOCSPX-",), _ALONE + r"GOCSPX-[\w-]{20,}", unbroken=True),
     Shape("a Google access token", ("ya29.",), _ALONE + r"ya29\.[\w.-]{20,}"),
     # Before the JSON web token, whose anchor it shares.
     Shape("a Neptune API token", ("eyJhcGlfYWRkcmVzcyI6",), r"eyJhcGlfYWRkcmVzcyI6[\w+/=]{20,}"),
     Shape("a JSON web token", ("eyJ",), _ALONE + r"eyJ[\w-]{8,}\.ey[\w-]{8,}\.[\w-]{8,}"),
-    Shape("a Databricks token", ("dapi",), _ALONE + r"dapi[0-9a-f]{32}" + _END),
+    Shape("a Databricks token", ("dapi",), _ALONE + r"dapi[0-9a-f]{32}" + _END, unbroken=True),
     Shape(
         "an Azure key",
         ("AccountKey=", "SharedAccessKey="),
@@ -102,7 +115,7 @@ _OWN: tuple[Shape, ...] = (
         ("Q~",),
         r"(?<=(?<![A-Za-z0-9_~.-])[\w~.]{3}\d)Q~[\w~.-]{31,34}(?![\w~.-])",
     ),
-    Shape("a Twilio key", ("SK",), _ALONE + r"SK[0-9a-f]{32}" + _END),
+    Shape("a Twilio key", ("SK",), _ALONE + r"SK[0-9a-f]{32}" + _END, unbroken=True),
     Shape(
         "a Telegram bot token",
         (":AA",),
@@ -153,21 +166,20 @@ _OWN: tuple[Shape, ...] = (
 def _from_table() -> tuple[Shape, ...]:
     """The rows of shapes.json, where the prefix alone makes the shape."""
     rows = json.loads(Path(__file__).with_name("shapes.json").read_text("utf-8"))["shapes"]
-    return tuple(
-        Shape(row["kind"], tuple(row["prefixes"]), _pattern(row["prefixes"], *_rest(row)))
-        for row in rows
-    )
+    return tuple(_from_row(row["prefixes"], row["alphabet"], row) for row in rows)
 
 
-def _rest(row: Any) -> tuple[str, int, int | None]:
-    return row["alphabet"], row["length"][0], row["length"][1]
-
-
-def _pattern(prefixes: Sequence[str], alphabet: str, least: int, most: int | None) -> str:
+def _from_row(prefixes: Sequence[str], alphabet: str, row: Mapping[str, Any]) -> Shape:
+    least, most = row["length"]
     prefix = "|".join(map(re.escape, prefixes))
     length = f"{{{least},{'' if most is None else most}}}"
     end = f"(?![{alphabet}])" if most is not None else ""
-    return rf"(?<![A-Za-z0-9_/+])(?:{prefix})(?=[{alphabet}]*\d)[{alphabet}]{length}{end}"
+    letters = {sign for sign in map(chr, range(33, 127)) if re.match(f"[{alphabet}]", sign)}
+    # A word of an ordinary identifier has no digit; where the alphabet has one, a key has it too.
+    digit = rf"(?=[{alphabet}]*\d)" if letters & set("0123456789") else ""
+    pattern = rf"(?<![A-Za-z0-9_/+])(?:{prefix}){digit}[{alphabet}]{length}{end}"
+    unbroken = letters <= RUN_CHARACTERS and all(len(one) + least >= LONG for one in prefixes)
+    return Shape(row["kind"], tuple(prefixes), pattern, unbroken=unbroken)
 
 
 SHAPES: tuple[Shape, ...] = (*_OWN, *_from_table())
@@ -176,8 +188,11 @@ for _number, _shape in enumerate(SHAPES):
     for _anchor in _shape.anchors:
         _SHAPES_OF.setdefault(_anchor.encode(), []).append(_number)
 ANCHORS: tuple[bytes, ...] = tuple(_SHAPES_OF)
-
-_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_UNBROKEN: frozenset[bytes] = frozenset(
+    anchor
+    for anchor, numbers in _SHAPES_OF.items()
+    if set(anchor.decode()) <= RUN_CHARACTERS and all(SHAPES[number].unbroken for number in numbers)
+)
 
 
 class Match(NamedTuple):
@@ -196,7 +211,13 @@ def matches(text: str, *, strict: bool = False) -> Iterator[Match]:
         text: Of any length.
         strict: Only shapes that no random bytes have (:attr:`Shape.strict`).
     """
-    yield from matches_of(text, present(text.encode("utf-8", "replace"), ANCHORS), strict=strict)
+    anchors = anchors_in(text.encode("utf-8", "replace"))
+    yield from matches_of(text, anchors, strict=strict)
+
+
+def anchors_in(data: bytes) -> Sequence[bytes]:
+    """Those of :data:`ANCHORS` with which a shape in ``data`` may begin."""
+    return present(data, ANCHORS, _UNBROKEN)
 
 
 def matches_of(text: str, anchors: Collection[bytes], *, strict: bool = False) -> Iterator[Match]:
@@ -218,30 +239,6 @@ def matches_of(text: str, anchors: Collection[bytes], *, strict: bool = False) -
                 at = text.find(anchor, at + len(anchor))
 
 
-def aws_secret_keys(text: str) -> Iterator[Match]:
-    """Runs of 40 characters in ``text`` that can be an AWS secret access key.
-
-    The shape alone is weak (it is that of any base64 text of 30 bytes), so the caller asks only
-    near an access key id or a name that says secret. A hexadecimal run is a git hash or a digest.
-    """
-    for found in _AWS_SECRET.finditer(text):
-        if _mixed(found.group()) and not _readable_base64(found.group()):
-            yield Match(found.start(), found.end(), "an AWS secret access key", None)
-
-
-def is_bare_aws_secret_key(value: str) -> bool:
-    """Whether the whole of ``value`` is so random that it is an AWS secret access key by itself.
-
-    The bounds were set on 200,000 random keys (99 in 100 pass) and on paths and identifiers of the
-    same length, which are made of words: few changes between letter cases, long runs of lower case.
-    """
-    if not _AWS_SECRET.fullmatch(value) or not _mixed(value) or _readable_base64(value):
-        return False
-    changes = sum(_class(a) != _class(b) for a, b in pairwise(value))
-    in_words = sum(len(run) for run in re.findall(r"[a-z]{4,}", value))
-    return changes >= 12 and in_words < 14 and entropy(value) >= 4.2
-
-
 def entropy(value: str) -> float:
     """Shannon entropy of the characters of ``value``, in bits per character; 0.0 when empty."""
     total = len(value)
@@ -250,29 +247,4 @@ def entropy(value: str) -> float:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def _mixed(value: str) -> bool:
-    """Both letter cases and a digit: a hexadecimal digest has one case, a word has no digit."""
-    return bool(re.search("[a-z]", value) and re.search("[A-Z]", value) and re.search(r"\d", value))
-
-
-def _readable_base64(value: str) -> bool:
-    """Whether ``value`` is base64 of plain text, which no random key is."""
-    import base64
-    import binascii
-
-    try:
-        decoded = base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return decoded.isascii() and decoded.decode("ascii").replace("\n", " ").isprintable()
-
-
-def _class(character: str) -> str:
-    if character.isupper():
-        return "upper"
-    if character.islower():
-        return "lower"
-    return "digit" if character.isdigit() else "other"
+    return re.compile(pattern, re.ASCII)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from launchers.core.credentials.anchors import present
+from launchers.core.credentials.aws import KEY_ID, secret_keys_beside
 from launchers.core.credentials.names import is_literal
-from launchers.core.credentials.shapes import ANCHORS, matches_of
+from launchers.core.credentials.shapes import Match, anchors_in, matches_of
 
 _OVERLAP = 4096  # bytes of a piece that are seen once more with the next one
 _MOST = 20  # of one file: what follows says nothing more
@@ -39,12 +39,18 @@ class StreamSearch:
         self._lines += 0 if self.binary else data.count(b"\n", 0, gone)
 
     def _look(self, data: bytes) -> None:
-        anchors = present(data, ANCHORS)
+        anchors = anchors_in(data)
         if not anchors:
             return
         text = data.decode("latin-1")
         for match in matches_of(text, anchors, strict=self.binary):
             if match.literal is None or is_literal(match.literal):
-                before = 0 if self.binary else data.count(b"\n", 0, match.start) + 1
-                place = before + (self._offset + match.start if self.binary else self._lines)
-                self.found.setdefault(place, match.kind)
+                self._keep(data, match)
+            if match.kind == KEY_ID and not self.binary:
+                for secret in secret_keys_beside(text, match.start):
+                    self._keep(data, secret)
+
+    def _keep(self, data: bytes, match: Match) -> None:
+        before = 0 if self.binary else data.count(b"\n", 0, match.start) + 1
+        place = before + (self._offset + match.start if self.binary else self._lines)
+        self.found.setdefault(place, match.kind)

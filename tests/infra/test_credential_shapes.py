@@ -1,0 +1,66 @@
+"""What a gitleaks.toml has that our table lacks is shown, and what we have is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infra.refresh.credential_shapes import main, verdicts
+from infra.refresh.regex_samples import python_pattern, samples
+
+RULES = r"""
+[[rules]]
+id = "npm"
+regex = '''(?i)\b(npm_[a-z0-9]{36})(?:[\x60'"\s;]|\\[nr]|$)'''
+[[rules]]
+id = "unheard-of"
+regex = '''\b(zzq-(?i)[[:alnum:]]{32})(?:[\x60'"\s;]|\z)'''
+[[rules]]
+id = "named"
+regex = '''(?:client_secret) = "([a-z0-9]{32})"'''
+[[rules]]
+id = "files"
+path = '''\.p12$'''
+[[rules]]
+id = "odd"
+regex = '''a(?i)b|c'''
+"""
+
+
+def test_each_rule_is_told_by_how_we_find_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "rules.toml"
+    file.write_text(RULES)
+    assert main([str(file)]) == 1
+    told = capsys.readouterr().out
+    assert "missing: 1 of 5\n  unheard-of\n" in told
+    assert "cannot be read: 1 of 5\n  odd\n" in told
+    assert "by name: 1 of 5\nby shape: 1 of 5\n" in told
+    assert "  npm\n" not in told
+
+
+def test_nothing_missing_is_a_success(tmp_path: Path):
+    file = tmp_path / "rules.toml"
+    file.write_text(RULES.split("[[rules]]")[0] + "[[rules]]" + RULES.split("[[rules]]")[1])
+    assert main([str(file), "--all"]) == 0
+
+
+def test_a_rule_that_names_files_alone_is_no_shape():
+    assert verdicts([{"id": "files", "path": "x"}]) == {"files": "a path"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "python"),
+    [
+        (r"\bab(?i)c\z", r"\bab(?i:c\Z)"),
+        (r"(a(?i)b)c", r"(a(?i:b))c"),
+        (r"[[:alnum:]_]", r"[A-Za-z0-9_]"),
+        (r"(?-i:A)", r"(?-i:A)"),
+    ],
+)
+def test_the_flags_of_go_reach_to_the_end_of_their_group(pattern: str, python: str):
+    assert python_pattern(pattern) == python
+
+
+def test_a_sample_holds_what_stands_before():
+    assert next(samples(r"(?<=xy)z{3}")) == "xyzzz"
