@@ -9,7 +9,7 @@ import pytest
 from launchers.core.records.ledger import Ledger
 from tests.cli.command import Launch
 from tests.fakes.faults import Call
-from tests.submitting import AnyBench, contents
+from tests.submitting import SCRIPT, AnyBench, contents
 
 
 class TheSameCommandAgain:
@@ -45,6 +45,16 @@ class TheSameCommandAgain:
         first, second = tried.jobs
         for job in (first, second):
             assert tried.has_checkpoints_of(job, first.name)
+
+    def test_says_what_makes_it_another_job(self, tried: AnyBench):
+        assert tried.submit("--detach").code == 0
+        tried.launch.write("train.py", SCRIPT + "print('edited')\n")
+        answer = tried.submit("--dry-run")
+        assert answer.code == 0, answer.err
+        first, second, third = answer.err[answer.err.index("  differs ") :].splitlines()[:3]
+        assert first.endswith("-1, the last job of this command")
+        assert second.split() == ["changed:", "train.py"]
+        assert not third.startswith("   ")
 
     def test_is_an_error_for_a_second_person(self, tried: AnyBench, tmp_path: Path):
         assert tried.submit().code == 0

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,9 +143,11 @@ def test_a_changed_value_of_the_file_is_the_same_command(provider: Provider, job
     assert row.endswith("the last job of this command")
 
 
+@pytest.mark.parametrize("origins", [{}, {"arguments": "sweep.yaml"}])
 def test_of_several_commands_of_a_script_each_has_its_own_last_job(
-    provider: Provider, job: JobSpec, source: Path
+    provider: Provider, job: JobSpec, source: Path, origins: dict[str, str]
 ):
+    job = replace(job, origins=origins)
     jobs = [replace(job, arguments=("--lr", rate)) for rate in ("0.1", "0.2")]
     names = [run(provider, one) for one in jobs]
     edit(source)
@@ -152,6 +155,24 @@ def test_of_several_commands_of_a_script_each_has_its_own_last_job(
         rows = [row.text for row in prepare(provider, one).plan.rows]
         assert f"from {name}, the last job of this command" in rows
         assert rows[-1] == "changed: model.py"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ({"name": "x", "region": "eu-west-1", "bucket": "c", "allow_values": ("A",)}, 3),
+        ({"script": "./train.py"}, 3),
+        ({"origins": {"instances": "launch.yaml"}}, 2),
+        ({"instances": 2}, 1),
+        ({"provider": "other"}, 0),
+    ],
+)
+def test_a_command_is_the_same_by_what_was_asked(job: JobSpec, changes: dict[str, Any], kept: int):
+    def told(one: JobSpec) -> tuple[str, ...]:
+        return commands.commands_of(one, "/source", ["train.py"])
+
+    pairs = zip(told(job), told(replace(job, **changes)), strict=True)
+    assert sum(before == now for before, now in pairs) == kept
 
 
 def test_another_folder_is_another_command(provider: Provider, job: JobSpec, home: Path):

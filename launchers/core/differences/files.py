@@ -112,7 +112,9 @@ def _digest(file: BundleFile) -> str:
         try:
             flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
             with os.fdopen(os.open(file.origin, flags), "rb", buffering=0) as stream:
-                while chunk := stream.read(CHUNK):
+                left = file.size
+                while chunk := stream.read(min(left, CHUNK)):
+                    left -= len(chunk)
                     digest.update(chunk)
         except OSError as error:
             digest.update(str(error).encode())

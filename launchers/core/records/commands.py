@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.records.ledger_file import connected
-from launchers.core.spec.job import JobSpec, option_fields
+from launchers.core.spec.job import JobSpec, default_of, option_fields
 
-# Which account and region a job goes to, and what it is called, makes it no other job.
-_NOT_THE_JOB = frozenset({"name", "region", "bucket", "allow_values"})
+# Where a job goes and what it is called makes it no other; what runs is told by its place.
+_NOT_ASKED = frozenset({"name", "region", "bucket", "allow_values", "script", "module", "source"})
 # Rows of which the ledger keeps no more; three a job.
 _KEPT = 1500
 
@@ -50,8 +50,10 @@ def commands_of(job: JobSpec, folder: str, program: Sequence[str]) -> tuple[str,
     asked = {}
     for holder in (job, job.options):
         for item, _ in option_fields(type(holder)) if holder is not None else ():
-            if item.name not in _NOT_THE_JOB:
-                asked[item.name] = getattr(holder, item.name)
+            value = getattr(holder, item.name)
+            # A flag that only a newer launcher has must not make an old command another.
+            if item.name not in _NOT_ASKED and value != default_of(item):
+                asked[item.name] = value
     words = {name: value for name, value in asked.items() if name not in job.origins}
     files = sorted(set(job.origins.values()))
     place = [job.provider, folder, list(program)]
