@@ -30,6 +30,7 @@ from launchers.core.source.script import JobSource, Source
 from launchers.core.spec import limits
 from launchers.core.spec.value_types import format_duration
 from launchers.local.catalogue import RULES
+from launchers.local.credentials import credential_problems
 from launchers.local.job_folder import JobFolder
 from launchers.local.options import LocalJob
 from launchers.local.python_environment import PythonEnvironment, inspect
@@ -181,6 +182,7 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
         *([] if python_problems else _horovod_problems(python, source, world_size)),
         *plan.script_mode.problems,
         *problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment),
+        *credential_problems(job, source),
         *keras.problems,
     )
     return replace(plan, problems=problems)

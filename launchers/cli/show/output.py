@@ -93,7 +93,9 @@ def silence_stdout() -> None:
 
 
 def say_problems(problems: Iterable[Problem]) -> None:
-    """One block a problem: what, where, what is allowed, what to do."""
+    """One block a problem: what, where, what is allowed, what to do; no credential."""
+    from launchers.core.credentials.elsewhere import without_credentials
+
     for problem in problems:
         word, style = {
             "error": ("error", "red"),
@@ -101,7 +103,7 @@ def say_problems(problems: Iterable[Problem]) -> None:
             "unknown": ("unknown", "yellow"),
             "ok": ("ok", "green"),
         }[problem.severity]
-        say(f"{styled(word, style)}: {problem}")
+        say(f"{styled(word, style)}: {without_credentials(str(problem))}")
 
 
 def say_plan(plan: Plan, title: str, read_from: str, sends: bool = False) -> None:

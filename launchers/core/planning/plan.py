@@ -95,13 +95,17 @@ class Plan(ABC):
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The plan as it is shown."""
+        """The plan as it is shown: without credentials, those that ``--allow-value`` lets pass
+        too."""
+        from launchers.core.credentials.elsewhere import without_credentials
+
         run = [Row("run", str(self.run.number), self.run.why)] if self.run.why else []
         whole, short = base_name(self.job), shortened_name(self.job)
         cut = f"cut from {whole}: digest and number need the room" if whole != short else ""
         named = [Row("name", self.name, cut)] if cut else []
         unlike = [Row("" if at else "differs", text) for at, text in enumerate(self.run.unlike)]
-        return (*named, *self._rows(), *run, *unlike)
+        rows = (*named, *self._rows(), *run, *unlike)
+        return tuple(replace(row, text=without_credentials(row.text)) for row in rows)
 
     @abstractmethod
     def _rows(self) -> Sequence[Row]:

@@ -15,15 +15,28 @@ def source_rows(plan: Plan, no_variable: str = "none") -> list[Row]:
     Args:
         no_variable: What is said where the job sets none.
     """
+    from launchers.core.credentials.elsewhere import masked_arguments
+
     job, source = plan.job, plan.source
     folder = str(source.folder)
     script = Row("script", source.script, "the shared script" if source.shared else folder)
     module = Row("module", source.module, f"{source.script} in {folder}")
     return [
         module if source.module else script,
-        Row("arguments", " ".join(shlex.quote(word) for word in job.arguments) or "none"),
+        Row("arguments", " ".join(map(_quoted, masked_arguments(job.arguments))) or "none"),
         Row("environment", ", ".join(job.environment) or no_variable),
     ]
+
+
+def _quoted(word: str) -> str:
+    return word if word.startswith("***") or "=***" in word else shlex.quote(word)
+
+
+def tags_text(tags: Mapping[str, str]) -> str:
+    """``team=vision, cost=3``, without a value that looks like a credential."""
+    from launchers.core.credentials.elsewhere import masked
+
+    return ", ".join(f"{key}={masked(value, key)}" for key, value in tags.items())
 
 
 _ASKED = {

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.catalogue import RULES
+from launchers.core.credentials.elsewhere import masked
 from launchers.core.credentials.search import problems_in_environment
 from launchers.core.model.problems import Problem, errors
 from launchers.core.planning.plan import Row
@@ -39,9 +40,15 @@ class Request:
     def rows(self) -> list[Row]:
         """A row of the plan for each field that is sent."""
         return [
-            Row("request", f"{path} = {shortened(json.dumps(value, ensure_ascii=False))}")
+            Row("request", f"{path} = {shortened(_shown(path, value))}")
             for path, value in leaves(self.fields)
         ]
+
+
+def _shown(path: str, value: Any) -> str:
+    name = path.rpartition(".")[2]
+    text = masked(value, name) if isinstance(value, str) else value
+    return json.dumps(text, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from launchers.core.planning.plan import Row
+from launchers.core.planning.rows import tags_text
 from launchers.core.spec.value_types import format_duration
 from launchers.sagemaker.options import SageMakerJob
 
@@ -38,5 +39,5 @@ def access_rows(job: SageMakerJob) -> list[Row]:
         found.append(Row("remote debug", "shells in the containers", "--remote-debug"))
     if options.isolate:
         found.append(Row("isolation", "no network in the containers", "--isolate"))
-    tags = ", ".join(f"{key}={value}" for key, value in job.tags.items())
+    tags = tags_text(job.tags)
     return [*found, *([Row("tags", tags, "--tag")] if tags else [])]

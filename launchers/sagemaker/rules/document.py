@@ -86,7 +86,7 @@ def check(
         }
         problems += problems_in_environment(values, f"$.{section}", allowed_values)
     skip = frozenset(f"$.{section}" for section in _NAMED_VALUES)
-    return problems + problems_anywhere(document, skip=skip)
+    return problems + problems_anywhere(document, skip=skip, allowed=allowed_values)
 
 
 def _named_values(document: Mapping[str, Any], section: str) -> Mapping[Any, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from launchers.core.planning.plan import Row
+from launchers.core.planning.rows import tags_text
 from launchers.vertex.options import VertexJob
 
 
@@ -17,7 +18,6 @@ def access_rows(job: VertexJob, sent: Mapping[str, Any]) -> list[Row]:
     """
     options = job.options
     network = [options.network, *options.reserved_ip_ranges] if options.network else []
-    tags = [f"{key}={value}" for key, value in job.tags.items()]
     texts = [
         ("reservation", ", ".join(options.reservations), "--reservation"),
         ("machines", options.persistent_resource, "--persistent-resource"),
@@ -29,7 +29,7 @@ def access_rows(job: VertexJob, sent: Mapping[str, Any]) -> list[Row]:
         ("TensorBoard", options.tensorboard, "--tensorboard"),
         ("experiment", sent["experiment"], "--experiment"),
         ("experiment run", sent["experiment_run"], "--experiment-run"),
-        ("labels", ", ".join(tags), "--tag"),
+        ("labels", tags_text(job.tags), "--tag"),
     ]
     mounts = [
         Row("NFS", f"{place} at /mnt/nfs/{name}", "--nfs-mount")

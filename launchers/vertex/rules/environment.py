@@ -56,7 +56,7 @@ def check_environment(document: object, ours: bool, allowed: frozenset[str]) -> 
             problems += problems_in_proof(values, f"{pool.task_path}.env")
         problems += problems_in_arguments(_arguments(pool), f"{pool.task_path}.args: ", allowed)
     read = {f"{pool.task_path}.{part}" for pool in pools(document) for part in ("env", "args")}
-    return problems + problems_anywhere(document, skip={"$.labels", *read})
+    return problems + problems_anywhere(document, skip={"$.labels", *read}, allowed=allowed)
 
 
 def _arguments(pool: Pool) -> list[str]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from launchers.core.credentials.elsewhere import masked, problems_anywhere
+from launchers.core.credentials.elsewhere import (
+    masked,
+    masked_arguments,
+    problems_anywhere,
+    without_credentials,
+)
 
 KEY = "AKIA" + "Q3ZL7RTNB2XWMD5C"
 DOCUMENT = {
@@ -47,3 +52,38 @@ def test_other_values_are_no_credentials(value):
 def test_a_text_for_a_reader_has_no_credential():
     assert KEY not in masked(KEY)
     assert masked("8 epochs") == "8 epochs"
+
+
+def test_a_name_that_is_allowed_passes_and_no_other():
+    found = problems_anywhere({"a": [{"note": KEY}], "other": KEY}, allowed={"note"})
+    assert [problem.path for problem in found] == ["$.other"]
+
+
+SECRET = "wJalrXUtnFEMI" + "/K7MDENG/" + "bPxRfiCYabcdefGH1x"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"team={KEY}, cost=3", "team=*** (20 characters), cost=3"),
+        (f"{KEY} and {KEY}", "*** (20 characters) and *** (20 characters)"),
+        (f"key {SECRET}.", "key *** (40 characters)."),
+        ("s3://bucket/" + "a" * 40, "s3://bucket/" + "a" * 40),
+        ("2 hosts x 4 ranks = world size 8", "2 hosts x 4 ranks = world size 8"),
+        ("-----BEGIN PRIVATE" + " KEY-----\n" + "MIIEpAIBAAKCAQEA" * 9, "*** (172 characters)"),
+    ],
+)
+def test_a_line_of_the_plan_keeps_all_but_the_credential(text: str, shown: str):
+    assert without_credentials(text) == shown
+
+
+def test_arguments_keep_their_names_and_lose_what_is_secret():
+    arguments = ["--lr", "0.1", "--token=abcdefgh1", "--db-password", "hunter2x", KEY]
+    assert masked_arguments(arguments) == [
+        "--lr",
+        "0.1",
+        "--token=*** (9 characters)",
+        "--db-password",
+        "*** (8 characters)",
+        "*** (20 characters)",
+    ]
