@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from launchers.core.bounded import LARGEST_BYTES, read_text
+from launchers.core.bounded import read_text
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError
 from launchers.core.reading.json_values import NotJsonError, parse_json
@@ -65,25 +65,6 @@ def parse_all(text: str, file: str) -> list[Any]:
 
 def _is_bound(error: LaunchError) -> bool:
     return any(problem.rule.startswith("file-too") for problem in error.problems)
-
-
-def json_within(text: str, label: str) -> Any:
-    """What ``text`` holds, a JSON text that is a value of another document, in the same bounds.
-
-    Args:
-        label: Where it lies, for problems.
-
-    Raises:
-        LaunchError: It is no JSON, or too much of it.
-    """
-    if len(text) > LARGEST_BYTES:
-        size = LARGEST_BYTES >> 20
-        raise LaunchError(RULES["file-too-large"].at(label, "more", f"at most {size} MiB"))
-    try:
-        return parse_json(text, label)
-    except NotJsonError as error:
-        place = f"{label}, line {error.line}"
-        raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
 
 
 def read_verbatim_mapping(file: str) -> dict[str, Any]:

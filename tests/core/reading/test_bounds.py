@@ -15,7 +15,7 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.reading.job_file import read
 from launchers.core.reading.job_values import job_from_values
 from launchers.core.reading.places import places_of
-from launchers.core.reading.text_file import json_within, parse, read_json_or_yaml, read_trees
+from launchers.core.reading.text_file import parse, read_json_or_yaml, read_trees
 from launchers.core.registry import provider
 from launchers.core.source.ignore_rules import IgnoreRules
 
@@ -189,14 +189,6 @@ def test_every_document_of_a_stream_is_read(tmp_path: Path):
     file = tmp_path / "document"
     file.write_text("a: &x 1\n---\nb: 2\n")
     assert read_trees(str(file)) == [{"a": 1}, {"b": 2}]
-
-
-def test_json_within_a_document_has_the_same_bounds():
-    assert json_within('{"a": 1}', "$.x") == {"a": 1}
-    for text, rule in [("{", "file-json"), ("[" * 5000, "file-too-large")]:
-        with pytest.raises(LaunchError) as raised:
-            json_within(text, "$.x")
-        assert [problem.rule for problem in raised.value.problems] == [rule]
 
 
 def test_each_place_is_found_in_json_and_in_yaml():
