@@ -127,7 +127,7 @@ class SageMakerReader(Reader):
         definition = JobDefinition(
             provider="sagemaker",
             name=name if isinstance(name, str) else "job",
-            world_size=carried or world_size or start.ranks or int(bool(start.once)),
+            world_size=carried or world_size or start.meant or int(bool(start.once)),
             text=document_text(document),
             document=document,
         )

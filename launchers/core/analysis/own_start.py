@@ -7,12 +7,14 @@ from collections.abc import Collection
 
 from launchers.core.source.texts import SourceTexts
 
-# Modules, functions and programs by which Python code becomes several ranks.
+# Modules, functions and programs by which Python code becomes several ranks. Horovod itself is
+# none: hvd.init() without a launcher is the only rank of a world of its own.
 _SIGNS = (
     r"\bmultiprocessing\b|\bsubprocess\b|\bconcurrent\.futures\b|\bimportlib\b|\brunpy\b"
     r"|\bos\.(?:system|fork\w*|spawn\w*|exec\w*|popen\w*|posix_spawn\w*)\b|(?<![\w.])(?:exec|eval)\("
     r"|\binit_process_group\b|\binit_distributed\b|\bjax\.distributed\b|\bstart_processes\b"
-    r"|\bnotebook_launcher\b|\bhorovod\b|\bMultiWorkerMirrored|\bCollectiveAllReduce"
+    r"|\bnotebook_launcher\b|\bhorovodrun\b|\bhorovod\.(?:run|runner|spark|ray)\b"
+    r"|\bMultiWorkerMirrored|\bCollectiveAllReduce"
     r"|\bParameterServerStrategy|\bTF_CONFIG\b|\btorchrun\b|\bmpirun\b|\bmpi4py\b"
     r"|\b(?:pytorch_)?lightning\b|\baccelerate\b|\bdeepspeed\b|\bcolossalai\b|\bsmdistributed\b"
     r"|\bray\b|\bdask\b|\bpyspark\b|\bjoblib\b"

@@ -32,6 +32,13 @@ class Start(NamedTuple):
     once: str = ""
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def meant(self) -> int:
+        """The ranks that the request asks for, hosts by processes, whatever else in it makes them
+        fewer; 0 where it does not say."""
+        placed = sum((group.hosts or 0) * each for group, each in self.placed)
+        return placed or self.ranks or 0
+
 
 def spread_text(placed: Sequence[tuple[Group, int]]) -> str:
     """``2 hosts x 4 processes``; machines of other counts behind a plus sign."""

@@ -168,7 +168,8 @@ def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
         return Start(way.name, None, f"{why}, and their number is not known")
     deciding = _deciding_option(document) if way.name == "mpi" else ""
     if deciding:
-        return Start(way.name, None, f"{deciding} among the MPI options decides what mpirun starts")
+        because = f"{deciding} among the MPI options decides what mpirun starts"
+        return Start(way.name, None, because, tuple(known))
     ranks = sum((group.hosts or 0) * count for group, count in known)
     because = f"{way.title} over {spread_text(known)}"
     said = whole_number(hyperparameter(document, MPI_PROCESSES)) if way.name == "mpi" else None

@@ -15,6 +15,8 @@ SIGNS = {
     "exec('x')": "exec",
     "hosts = os.environ['HOSTS_OF_CLOUD']": "HOSTS_OF_CLOUD",
     "from lightning import Trainer": "lightning",
+    "import horovod.run": "horovod.run",
+    "call(['horovodrun', '-np', '4'])": "horovodrun",
 }
 
 
@@ -31,7 +33,14 @@ def test_a_sign_is_told_with_its_place(text: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["import torch\nmodel.eval()", "# subprocess", "executor = 1", "array = [1]"]
+    "text",
+    [
+        "import torch\nmodel.eval()",
+        "# subprocess",
+        "executor = 1",
+        "array = [1]",
+        "import horovod.tensorflow as hvd\nhvd.init()",
+    ],
 )
 def test_other_code_and_comments_are_none(text: str):
     assert own_start(texts(train_py=text)) == ""
