@@ -1,7 +1,7 @@
 """`make benchmark`: the measurements that the README quotes, one table each.
 
     python -m tests.benchmarks [--runs 5] [commands] [large] [sagemaker] [vertex] [training] [steps]
-                               [rendezvous]
+                               [rendezvous] [credentials]
 
 Figures depend on the machine and on what else runs there: the ratios count.
 """
@@ -13,7 +13,16 @@ import importlib
 
 from tests.benchmarks.measure import machine
 
-TABLES = ("commands", "large", "sagemaker", "vertex", "training", "steps", "rendezvous")
+TABLES = (
+    "commands",
+    "large",
+    "sagemaker",
+    "vertex",
+    "training",
+    "steps",
+    "rendezvous",
+    "credentials",
+)
 
 
 def main() -> None:
