@@ -57,9 +57,13 @@ SUBJECTS = (
         "world size",
         (
             *_in("launchers/sagemaker/rules", "world_size", "start"),
-            *_in("launchers/vertex/rules", "world_size", "command", "pools", "start"),
+            *_in("launchers/sagemaker/starts", "toolkit", "alone", "groups", "mpi_options"),
+            *_in("launchers/vertex/rules", "world_size", "starts", "pools", "start"),
+            *_in(f"{_CORE}/analysis/plain_start", "start", "torchrun", "mpi", "world"),
         ),
         (
+            "tests/core/analysis/plain_start",
+            "tests/sagemaker/starts",
             "tests/corpus",
             "tests/sagemaker/rules",
             "tests/vertex/rules",
