@@ -7,7 +7,7 @@ is the same, and takes several times as long.
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ _AS_RUNS = bytes(ord("a") if chr(byte) in RUN_CHARACTERS else ord(" ") for byte 
 
 
 def present(
-    data: bytes, anchors: tuple[bytes, ...], unbroken: Collection[bytes] = ()
+    data: bytes, anchors: tuple[bytes, ...], unbroken: frozenset[bytes] = frozenset()
 ) -> Sequence[bytes]:
     """Those of ``anchors`` that stand in ``data``, in their order.
 
@@ -27,13 +27,24 @@ def present(
         unbroken: Those that count only within :data:`LONG` or more :data:`RUN_CHARACTERS`; of
             these, one that stands in fewer may or may not be given.
     """
-    if len(data) < 4096:
-        return [anchor for anchor in anchors if anchor in data]
     native = _native(anchors) if len(data) >= NATIVE_FROM else None
     if native is not None:
         return [anchors[index] for index in sorted(native.Match(data))]
+    within_runs, anywhere = _split(anchors, unbroken)
+    found = {anchor for anchor in anywhere if anchor in data}
     runs = _long_runs(data)
-    return [anchor for anchor in anchors if anchor in (runs if anchor in unbroken else data)]
+    if runs:
+        found.update(anchor for anchor in within_runs if anchor in runs)
+    return [anchor for anchor in anchors if anchor in found] if found else []
+
+
+@cache
+def _split(
+    anchors: tuple[bytes, ...], unbroken: frozenset[bytes]
+) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """Those that count within long runs alone, and the others."""
+    within = tuple(anchor for anchor in anchors if anchor in unbroken)
+    return within, tuple(anchor for anchor in anchors if anchor not in unbroken)
 
 
 @cache
