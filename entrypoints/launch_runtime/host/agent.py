@@ -41,12 +41,16 @@ class HostAgent:
         console: Where lines go.
         key: The job's, for speaking with the other hosts.
 
+    Attributes:
+        verdict: Why the job ended, once it has; None where it ended well.
+
     Raises:
         PortError: This is the first host, and the rendezvous' port cannot be had.
     """
 
     def __init__(self, cluster: Cluster, settings: Settings, console: Console, key: Key):
         self._cluster, self._settings, self._console = cluster, settings, console
+        self.verdict: Failure | None = None
         self._inbox = Inbox()
         self._ranks: LocalRanks | None = None
         self._requirements: Requirements | None = None
@@ -89,6 +93,7 @@ class HostAgent:
             The exit code.
         """
         failure = Failure(self._cluster.own.name, problem, failures.JOINING, code=BAD_REQUEST)
+        self.verdict = failure
         managed, first = self._cluster.managed, self._cluster.position == 0
         if managed and first:
             self._console.say(failure.line(self._settings.stamp))
@@ -165,6 +170,7 @@ class HostAgent:
 
     def _leave(self, verdict: Failure | None) -> int:
         """Ends the ranks, says what there is to say, and lets the first host be the last."""
+        self.verdict = verdict
         if self._ranks is not None:
             self._end(self._ranks, verdict)
         # Whoever has left may be killed: a service does so once the first host has ended.
