@@ -36,7 +36,7 @@ local-path local-python location-missing memory-folder module-missing name-taken
 no-rehearsal object-name placeholder-left port-taken preflight-identity preflight-image
 preflight-keys preflight-network preflight-project preflight-region preflight-role-rights
 preflight-secret preflight-service preflight-service-account program-missing project-missing
-provider-unknown push-refused push-repository rank-unknown ranks-per-host region-missing
+push-refused push-repository rank-unknown ranks-per-host region-missing
 rehearsal-image rehearsal-package rehearsal-source requirements-local
 requirements-unreadable role-missing role-unknown script-outside-source sdk-ignore sdk-version
 source-changed source-folder source-link source-name source-of-document source-runtime source-size
