@@ -6,11 +6,12 @@ import signal
 from typing import Any, NamedTuple
 
 from launch_runtime import lines
+from launch_runtime.words import HOROVOD, Words
 
 JOINING, STARTING, TRAINING, ENDING = "joining", "starting", "training", "ending"
 
 # A crash with one of these codes makes Vertex AI run the whole job again, up to three times (its
-# list: 6, 11, 134, 139). A crash before Horovod has started will only happen again.
+# list: 6, 11, 134, 139). A crash before the ranks have met will only happen again.
 TRANSIENT_CODES = (6, 11, 134, 139)
 # What an agent leaves with when a host was lost where the service may run the job again.
 LOST_HOST_CODE = 6
@@ -22,7 +23,7 @@ class Failure(NamedTuple):
     Attributes:
         host: The host it happened on.
         reason: One line.
-        phase: joining, starting (before ``hvd.init()`` returned), training or ending.
+        phase: joining, starting (before the rank had joined the others), training or ending.
         rank: The global rank, or None where a whole host is meant.
         exit_code: The rank's, 128 + its number for a signal.
         signal: The signal's name where one ended the rank, or ended the job on request.
@@ -83,7 +84,9 @@ def from_fields(fields: dict[str, Any]) -> Failure:
         raise ValueError(str(error)) from error
 
 
-def of_exit(host: str, rank: int, status: int, phase: str, world_size: int) -> Failure:
+def of_exit(
+    host: str, rank: int, status: int, phase: str, world_size: int, words: Words = HOROVOD
+) -> Failure:
     """A rank that ended by itself.
 
     Args:
@@ -92,10 +95,15 @@ def of_exit(host: str, rank: int, status: int, phase: str, world_size: int) -> F
         status: As ``subprocess`` gives it: the exit code, or minus the signal's number.
         phase: How far it had come.
         world_size: Of the job.
+        words: The strategy's.
     """
     if status == 0:
         return Failure(
-            host, never_initialised(rank, world_size), phase=phase, rank=rank, exit_code=0
+            host,
+            words.never.format(rank=rank, size=world_size),
+            phase=phase,
+            rank=rank,
+            exit_code=0,
         )
     name = signal_name(-status) if status < 0 else None
     exit_code = 128 - status if status < 0 else status
@@ -104,8 +112,10 @@ def of_exit(host: str, rank: int, status: int, phase: str, world_size: int) -> F
         reason = f"killed by {name}"
     if name == "SIGKILL":
         reason += " (by hand, or by the kernel when memory ran out)"
-    if name == "SIGABRT" and phase == STARTING:
-        reason += " (Horovod ends so where a rank cannot reach another one)"
+    # So a rank aborts where a peer goes while they all meet; what raises then is no such end.
+    aborts = name == "SIGABRT" and phase in words.abort_phases
+    if aborts:
+        reason += words.abort
     return Failure(
         host,
         f"rank {rank} {reason}",
@@ -113,8 +123,7 @@ def of_exit(host: str, rank: int, status: int, phase: str, world_size: int) -> F
         rank=rank,
         exit_code=exit_code,
         signal=name,
-        # Horovod aborts where a peer goes while they all meet; later it raises.
-        consequence=name == "SIGABRT" and phase == STARTING,
+        consequence=aborts,
         code=leaving_code(exit_code, phase),
     )
 
@@ -124,14 +133,6 @@ def leaving_code(exit_code: int, phase: str) -> int:
     if exit_code == 0 or (phase == STARTING and exit_code in TRANSIENT_CODES):
         return 1
     return exit_code
-
-
-def never_initialised(rank: int, world_size: int) -> str:
-    """The reason for a rank that ended well and never was a rank of the job."""
-    return (
-        f"rank {rank} ended without ever having called hvd.init(): "
-        f"{world_size} independent copies ran, not one job"
-    )
 
 
 def signal_name(number: int) -> str:

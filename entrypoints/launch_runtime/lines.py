@@ -25,15 +25,15 @@ def warning(text: str) -> str:
     return message("warning: " + text)
 
 
-def world(size: int, hosts: int, processes: int, controller: str) -> str:
-    """What a proof says.
+def world(size: int, hosts: int, processes: int, controller: str, noun: str = "rank") -> str:
+    """What a proof says. ``noun`` is what each host has ``processes`` of.
 
     Example:
         >>> world(4, 2, 2, "Gloo")
         'world size 4: 2 hosts x 2 ranks, Gloo'
     """
     return "world size {}: {} x {}, {}".format(
-        size, count(hosts, "host"), count(processes, "rank"), controller
+        size, count(hosts, "host"), count(processes, noun), controller
     )
 
 

@@ -29,10 +29,10 @@ _CORE = "launchers/core"
 SUBJECTS = (
     Subject(
         "guard",
-        _in(f"{_RUNTIME}/rank", "guard", "identity", "init_check", "reporter", "child"),
+        _in(f"{_RUNTIME}/rank", "guard", "identity", "world_check", "reporter", "child"),
         (
             "tests/entrypoints/rank/test_identity.py",
-            "tests/entrypoints/rank/test_init_check.py",
+            "tests/entrypoints/rank/test_world_check.py",
             "tests/entrypoints/rank/test_guard_world_size.py",
             "tests/entrypoints/rank/test_child_processes.py",
             "tests/entrypoints/rank/test_guard_evidence.py",

@@ -1,4 +1,4 @@
-"""Watches for Horovod in a Python process that the user's script has started.
+"""Watches for the world and the training in a Python process that the user's script has started.
 
 Python imports a module of this name at every start. This folder is on PYTHONPATH of what a rank
 starts; any other sitecustomize that would have been found is run as if this one were not here.
@@ -36,5 +36,5 @@ sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _FOLDER]
 try:
     _watch(os.path.dirname(os.path.dirname(_FOLDER)))
 except Exception as error:  # the script's own process must start all the same
-    sys.stderr.write(f"launch: warning: Horovod is not watched in this process: {error!r}\n")
+    sys.stderr.write(f"launch: warning: the training is not watched in this process: {error!r}\n")
 _run_the_other()

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-WRAP = (
-    "wrap the optimizer with hvd.DistributedOptimizer, or the tape with hvd.DistributedGradientTape"
-)
-BROADCAST = (
-    "broadcast the start weights from rank 0: hvd.broadcast_variables(model.variables, "
-    "root_rank=0), BroadcastGlobalVariablesCallback(0) for fit(), or "
-    "hvd.broadcast_parameters(model.state_dict(), root_rank=0) for PyTorch"
-)
 OPT_OUT = "where the ranks are meant to train apart, --proof init"
 
 

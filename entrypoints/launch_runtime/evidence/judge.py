@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from launch_runtime.evidence.finding import OPT_OUT, WRAP, Finding
+from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.records import (
     ALL,
     EXCHANGE,
@@ -19,10 +19,14 @@ from launch_runtime.evidence.records import (
     merged,
 )
 from launch_runtime.evidence.weights import compared
+from launch_runtime.words import HOROVOD, Words
 
 
 def judge(
-    evidence: Mapping[int, Sequence[Record]], world_size: int, mode: str = EXCHANGE
+    evidence: Mapping[int, Sequence[Record]],
+    world_size: int,
+    mode: str = EXCHANGE,
+    words: Words = HOROVOD,
 ) -> Finding:
     """Whether the ranks of a job that ended well trained together.
 
@@ -31,12 +35,13 @@ def judge(
             for missing.
         world_size: Ranks of the job.
         mode: ``exchange``; ``init`` asks for nothing; ``strict`` fails where evidence is missing.
+        words: The strategy's, for causes and fixes.
     """
     if mode == INIT or world_size < 2:
         return Finding("")
     ranks = [merged(evidence.get(rank) or ()) for rank in range(world_size)]
     missing = tuple(rank for rank in range(world_size) if not ranks[rank].final)
-    found = _judged(ranks, world_size)
+    found = _judged(ranks, world_size, words)
     if found.failure:
         return found._replace(missing=missing)
     if not missing:
@@ -55,62 +60,62 @@ def judge(
     )
 
 
-def _judged(ranks: Sequence[Rank], size: int) -> Finding:
+def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
     training = [rank for rank in range(size) if ranks[rank].trained]
     if not training:
         return Finding("no training seen")
     exchanging = [rank for rank in training if ranks[rank].exchanging]
     if len(training) == 1:
-        return _by_one(ranks, training[0], bool(exchanging), size)
+        return _by_one(ranks, training[0], bool(exchanging), words)
     if not exchanging:
-        return _apart(ranks, training, size)
+        return _apart(ranks, training, words)
     parts = _parts(ranks, training, size)
     if len(parts) > 1:
         names = "; ".join(_named(part) for part in parts[:4])
         return Finding(
             "",
             f"{len(parts)} groups of ranks trained apart ({names}): no exchange connects them",
-            f"let the process sets overlap, or use the global one; {OPT_OUT}",
+            f"{words.fix_parts}; {OPT_OUT}",
         )
-    forgotten = _forgotten(ranks, training)
+    forgotten = _forgotten(ranks, training, words)
     if forgotten:
         return forgotten
-    return compared(ranks, training)
+    return compared(ranks, training, words)
 
 
-def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, size: int) -> Finding:
+def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) -> Finding:
     """One rank trained, the others served it, or did nothing."""
     if exchanging or ranks[rank].called_after:
         return Finding(f"rank {rank} trained, and exchanged with the others")
     return Finding(
         "",
-        f"rank {rank} trained alone: {_count(size - 1, 'other rank')} neither trained nor "
+        f"rank {rank} trained alone: {_count(len(ranks) - 1, 'other rank')} neither trained nor "
         "exchanged anything with it",
-        f"let every rank train and {WRAP}; {OPT_OUT}",
+        f"let every rank train and {words.wrap}; {OPT_OUT}",
     )
 
 
-def _apart(ranks: Sequence[Rank], training: Sequence[int], size: int) -> Finding:
+def _apart(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Finding:
     phases = {phase for rank in training for one in ranks[rank].trained for phase in one["phases"]}
-    fix = WRAP
+    fix = words.wrap
     if phases == {"before"}:
-        why = "they trained before hvd.init() had returned, or in a process that never called it"
-        fix = f"call hvd.init() before the training, in the process that trains, and {WRAP}"
+        why = f"they trained before {words.join} had returned, or in a process that never called it"
+        fix = f"call {words.join} before the training, in the process that trains, and {words.wrap}"
     elif "during" not in phases:
-        why = "they trained while Horovod was not running (before hvd.init() or after shutdown)"
-        fix = f"train between hvd.init() and hvd.shutdown(), and {WRAP}"
+        why = words.not_during
+        fix = f"train between {words.join} and {words.leave}, and {words.wrap}"
     elif any(alone(one) for rank in training for one in ranks[rank].trained):
-        why = "their gradients went through process sets of one rank"
-        fix = "use a process set that holds several ranks, or the global one"
+        why = f"their gradients went through {words.groups} of one rank"
+        fix = words.fix_alone
     else:
-        why = "no gradient and no weight went through Horovod"
+        why = f"no gradient and no weight went through {words.product}"
     who = _count(len(training), "rank")
-    if len(training) < size:
-        who += f" of {size}"
+    if len(training) < len(ranks):
+        who += f" of {len(ranks)}"
     return Finding("", f"{who} trained apart: {why}", f"{fix}; {OPT_OUT}")
 
 
-def _forgotten(ranks: Sequence[Rank], training: Sequence[int]) -> Finding | None:
+def _forgotten(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Finding | None:
     """An optimizer that two ranks or more trained without exchange, beside one that exchanged."""
     apart: dict[tuple[str, str], list[int]] = {}
     for rank in training:
@@ -123,7 +128,7 @@ def _forgotten(ranks: Sequence[Rank], training: Sequence[int]) -> Finding | None
                 "",
                 f"{_count(len(set(where)), 'rank')} trained apart with one of their optimizers: "
                 f"the gradients of {name} were not exchanged, those of another one were",
-                f"{WRAP}, each of them; {OPT_OUT}",
+                f"{words.wrap}, each of them; {OPT_OUT}",
             )
     return None
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Sequence
 
-from launch_runtime.evidence.finding import BROADCAST, OPT_OUT, Finding
+from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.records import ALL, Rank, Record, groups, table
+from launch_runtime.words import Words
 
 # Ranks that average gradients differ by rounding alone, some parts in a million. Start weights
 # that were drawn apart differ by about their own size.
@@ -15,7 +16,7 @@ FAR_APART = 0.05
 ANOTHER_MODEL = 0.5
 
 
-def compared(ranks: Sequence[Rank], training: Sequence[int]) -> Finding:
+def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) -> Finding:
     """The words for a job whose ranks exchanged; a failure where weights are far apart."""
     how = {one["how"] for rank in training for one in ranks[rank].exchanging}
     words = "exchange of unknown values seen"
@@ -24,7 +25,7 @@ def compared(ranks: Sequence[Rank], training: Sequence[int]) -> Finding:
     elif "values" in how:
         words = "values exchanged"
     if any(rank.joined for rank in ranks):
-        return Finding(f"{words}, weights not compared (hvd.join() was called)")
+        return Finding(f"{words}, weights not compared ({strategy.uneven} was called)")
     found = [_compare(ranks, key) for key in _keys(ranks, training)]
     differing = [one for one in found if one.differing]
     if differing:
@@ -33,7 +34,7 @@ def compared(ranks: Sequence[Rank], training: Sequence[int]) -> Finding:
             "",
             f"gradients were exchanged, but the weights differ at the end: {one.worst}; the "
             "ranks did not start from the same weights",
-            f"{BROADCAST}; {OPT_OUT}",
+            f"{strategy.broadcast}; {OPT_OUT}",
         )
     if any(one.compared for one in found):
         sampled = any(one.sampled for one in found)

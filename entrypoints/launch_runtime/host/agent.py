@@ -55,7 +55,7 @@ class HostAgent:
         self._ranks: LocalRanks | None = None
         self._requirements: Requirements | None = None
         self._stops = 0
-        self._trouble = ""  # with this machine's name, which makes Horovod's start crash
+        self._trouble = ""  # with this machine's name, which makes the ranks' start crash
         self._job = Job(cluster, settings, key, self._say, lambda: self._inbox.put("look"))
 
     def run(self, command: Sequence[str], source: str, requirements: str = "") -> int:
@@ -82,7 +82,10 @@ class HostAgent:
             self._job.tell(began=True)
             self._check_own_name()
             packages = self._requirements.folder if self._requirements else ""
-            self._claim(self._ranks.start(command, source, self._job.meeting, packages))
+            started = self._ranks.start(
+                command, source, self._job.meeting, packages, self._job.contacts
+            )
+            self._claim(started)
             verdict = self._watch(self._ranks)
         return self._leave(verdict)
 
@@ -136,7 +139,7 @@ class HostAgent:
         elsewhere = len(self._cluster.hosts) > 1
         elsewhere = elsewhere and not network.is_loopback(self._cluster.first.address)
         if self._settings.world_size > 1:
-            self._trouble = network.trouble_with_own_name(elsewhere)
+            self._trouble = self._settings.strategy.trouble(elsewhere)
         if self._trouble:
             self._say(f"warning: {self._trouble}; add a line for it to /etc/hosts")
 
@@ -163,9 +166,10 @@ class HostAgent:
         size = self._settings.world_size
         if late and size > 1:
             names = lines.and_list([str(number) for number in late])
+            words, after = self._settings.strategy.words, self._settings.init_warning
             self._say(
-                f"warning: no hvd.init() in rank {names} after {self._settings.init_warning:g} s; "
-                f"without it {size} independent copies run"
+                f"warning: no {words.join} in rank {names} after {after:g} s; "
+                + words.late.format(size=size)
             )
 
     def _leave(self, verdict: Failure | None) -> int:
@@ -194,7 +198,7 @@ class HostAgent:
         if verdict is None:
             if self._settings.world_size == 1 and ranks.said_nothing:
                 # The script ended in a way in which its guard could not say so.
-                self._prove(lines.world(1, 1, 1, "Horovod not used"))
+                self._prove(self._settings.strategy.words.alone())
         elif verdict.stop:
             self._console.open()
             number = signal.SIGINT if verdict.signal == "SIGINT" else signal.SIGTERM

@@ -8,7 +8,8 @@ A report: ``host`` (index), ``incarnation`` (a word that is new with every start
 ``job``, ``hosts`` (how many it was told), ``world_size``, ``processes``, ``ready`` (nothing is left
 to be installed), ``began`` (it has started ranks), ``failures`` (list), ``ended`` (its ranks have
 ended), ``left`` (it knows the end and goes). Once its ranks have ended well, also ``evidence`` of
-their training (rank -> records), until an answer says that it is here.
+their training (rank -> records), until an answer says that it is here; and where the strategy asks
+for one, ``port``, which is free on that host.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Coordinator:
         self._members: dict[int, _Member] = {}
         self._claims: list[tuple[float, Failure]] = []
         self._began = False
+        self._meeting: list[list[Any]] = []
         self._is_second = False  # this agent was started again while the job ran
         self._verdict: Failure | None = None
         self._judgement = Judgement(settings)
@@ -71,7 +73,8 @@ class Coordinator:
             ``incarnation``, ``missing`` (names), ``preparing`` (names of hosts that are here and
             not ready), ``began``, ``verdict`` (a failure's fields or None), ``has_evidence`` (this
             host's is here), ``finished`` (all ranks of all hosts ended well, and trained together
-            as far as can be seen) and then ``words`` on that.
+            as far as can be seen) and then ``words`` on that, ``meeting`` (address and free port of
+            each host, in their order; decided once, when the job begins).
 
         Raises:
             KeyError, TypeError, ValueError: It is no report.
@@ -89,6 +92,7 @@ class Coordinator:
                 "finished": self._finished(),
                 "has_evidence": self._judgement.has(int(report["host"])),
                 "words": self._judgement.words,
+                "meeting": self._meeting,
             }
             news = self._stage() != before
         if news:
@@ -194,8 +198,17 @@ class Coordinator:
                 self._claim(Failure(self._name(0), problem, JOINING), now)
             # Hosts that are here may take their time: what they install is theirs to fail at.
             self._began = not problem and not self._preparing()
+            if self._began:
+                self._meeting = self._contacts()
         elif now - self._started > self._settings.join_timeout:
             self._claim(never_came(missing, self._settings.join_timeout), now)
+
+    def _contacts(self) -> list[list[Any]]:
+        """Where each host can be met; nowhere if the strategy asks for no ports."""
+        ports = [int(member.report.get("port", 0)) for _, member in sorted(self._members.items())]
+        if not all(ports):
+            return []
+        return [[host.address, port] for host, port in zip(self._cluster.hosts, ports)]
 
     def _disagreement(self) -> str:
         """What the hosts were told differently, or what does not make the promised world size."""
@@ -216,7 +229,8 @@ class Coordinator:
             return "LAUNCH_INSTANCES promises {}, found {}".format(
                 lines.count(self._settings.instances, "host"), hosts
             )
-        if hosts * processes != expected:
+        ranks = hosts * processes
+        if ranks != expected and not (self._settings.strategy.replicated and expected % ranks == 0):
             return "LAUNCH_WORLD_SIZE: expected {}, found {} ({} x {})".format(
                 expected,
                 hosts * processes,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from launch_runtime.evidence.finding import Finding
-from launch_runtime.evidence.judge import judge
 from launch_runtime.failures import ENDING, Failure
 from launch_runtime.host.settings import Settings
 
@@ -58,9 +57,10 @@ class Judgement:
         if self._finding is None:
             size, mode = self._settings.world_size, self._settings.proof
             found = {rank: own for ranks in self._found.values() for rank, own in ranks.items()}
+            strategy, ranks = self._settings.strategy, self._settings.ranks
             try:
-                self._finding = judge(found, size, mode)
+                self._finding = strategy.judge(found, ranks, size, mode)
             except Exception:  # whatever a script has made of it: nothing can be seen
-                self._finding = judge({}, size, mode)
+                self._finding = strategy.judge({}, ranks, size, mode)
         reason, fix = self._finding.failure, self._finding.fix
         return Failure(host, reason, ENDING, judged=True, fix=fix) if reason else None

@@ -15,6 +15,7 @@ from launch_runtime.host.console import Console
 from launch_runtime.host.peers.ranks_door import Meeting
 from launch_runtime.host.ranks import Rank
 from launch_runtime.host.settings import Settings
+from launch_runtime.strategies.strategy import Contact
 
 # As JSON. Some dozen bytes a variable, so a rank has rarely more than a tenth of it.
 RANK_EVIDENCE_BYTES = 1 << 20
@@ -42,14 +43,25 @@ class LocalRanks:
         self._cluster, self._settings, self._console = cluster, settings, console
         self._on_event = on_event
         self._ranks = [
-            Rank(number, cluster.own.name, settings.world_size, settings.stamp)
+            Rank(
+                number,
+                cluster.own.name,
+                settings.world_size,
+                settings.stamp,
+                settings.strategy.words,
+            )
             for number in numbers(cluster, settings)
         ]
         self._exited: set[int] = set()
         self._kill_at: float | None = None
 
     def start(
-        self, command: Sequence[str], source: str, meeting: Meeting, packages: str = ""
+        self,
+        command: Sequence[str],
+        source: str,
+        meeting: Meeting,
+        packages: str = "",
+        contacts: Sequence[Contact] = (),
     ) -> Failure | None:
         """Starts all of them; a failure where one cannot be.
 
@@ -58,11 +70,18 @@ class LocalRanks:
             source: The working folder.
             meeting: Where they find the other ranks.
             packages: A folder for the ranks' PYTHONPATH, or "".
+            contacts: Where the hosts can be met, if the strategy asks for that.
         """
         for local_rank, rank in enumerate(self._ranks):
             try:
                 environment = rank_environment.build(
-                    os.environ, self._cluster, self._settings, meeting, local_rank, packages
+                    os.environ,
+                    self._cluster,
+                    self._settings,
+                    meeting,
+                    local_rank,
+                    packages,
+                    contacts,
                 )
                 log = log_path(self._settings, rank.number)
                 rank.start(command, source, environment, self._console, log, self._on_event)
@@ -88,12 +107,12 @@ class LocalRanks:
 
     @property
     def uninitialised(self) -> list[int]:
-        """The ranks that have not come back from ``hvd.init()``."""
+        """The ranks that have not joined the others."""
         return [rank.number for rank in self._ranks if not rank.initialised]
 
     @property
     def said_nothing(self) -> bool:
-        """Whether no rank has initialised Horovod, nor said that it ended without."""
+        """Whether no rank has joined a world, nor said that it ended without."""
         return not any(rank.proof or rank.initialised for rank in self._ranks)
 
     @property

@@ -9,7 +9,9 @@ from typing import Any, Callable
 from launch_runtime.failures import Failure, from_fields
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.coordinator import lost, never_came, restarted
+from launch_runtime.host.held_port import HeldPort
 from launch_runtime.host.settings import BEAT_SECONDS, IDLE_BEAT_SECONDS, Settings
+from launch_runtime.strategies.strategy import Contact
 
 # After this a host with a failure of its own stops waiting for the first host's word.
 UNANSWERED_SECONDS = 3.0
@@ -53,6 +55,9 @@ class Membership:
             "ended": False,
             "left": False,
         }
+        self._port = HeldPort() if settings.strategy.wants_port else None
+        if self._port is not None:
+            self._report["port"] = self._port.number
         # Of this host's ranks, once they have ended. It is large, and sent until it has arrived.
         self._evidence: dict[int, list[dict[str, Any]]] | None = None
         self._own: list[Failure] = []
@@ -84,6 +89,11 @@ class Membership:
     def words(self) -> str:
         """Of a job that has finished: what its ranks' evidence says, for the proof; or ""."""
         return str(self._state.get("words") or "")
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Where the hosts can be met, once the job has begun, if the strategy asks for that."""
+        return [Contact(str(place), int(port)) for place, port in self._state.get("meeting", [])]
 
     @property
     def missing(self) -> list[str]:

@@ -14,6 +14,7 @@ from launch_runtime.host.console import Console
 from launch_runtime.host.processes import signal_group
 from launch_runtime.host.rank_evidence import RankEvidence
 from launch_runtime.host.rank_output import RankOutput
+from launch_runtime.words import HOROVOD, Words
 
 
 class Rank:
@@ -24,11 +25,14 @@ class Rank:
         host: This host's name.
         world_size: Of the job.
         stamp: The job's, for the proof.
+        words: The strategy's.
     """
 
-    def __init__(self, number: int, host: str, world_size: int, stamp: str = ""):
+    def __init__(
+        self, number: int, host: str, world_size: int, stamp: str = "", words: Words = HOROVOD
+    ):
         self.number, self.host = number, host
-        self._world_size, self._stamp = world_size, stamp
+        self._world_size, self._stamp, self._words = world_size, stamp, words
         self._state_path = state_file.create()  # all processes of the rank record in it
         self._state_size = 0  # as it was looked at last
         self._evidence = RankEvidence(self._state_path)
@@ -127,7 +131,7 @@ class Rank:
 
     @property
     def initialised(self) -> bool:
-        """Whether ``hvd.init()`` has returned in the guard or in a child process of it."""
+        """Whether the guard, or a child process of it, has joined the others."""
         self._initialised = self._initialised or state_file.holds(
             self._state_path, state_file.INITIALISED
         )
@@ -177,7 +181,7 @@ class Rank:
             self.failure = Failure(self.host, refused, self.phase, rank=self.number, exit_code=1)
         elif status != 0 or (self._world_size > 1 and not self.initialised):
             self.failure = failures.of_exit(
-                self.host, self.number, status, self.phase, self._world_size
+                self.host, self.number, status, self.phase, self._world_size, self._words
             )
         return self.failure
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple
 
+from launch_runtime import strategies
 from launch_runtime.environment import SettingError, choice, number, seconds
 from launch_runtime.evidence.records import EXCHANGE, MODES
+from launch_runtime.strategies.strategy import Strategy
 
 BEAT_SECONDS = 0.5  # between two reports of a host to the first one while its ranks run
 IDLE_BEAT_SECONDS = 0.2  # and while it has none, and waits for the others
@@ -20,17 +22,19 @@ class Settings(NamedTuple):
 
     Attributes:
         job: The job's name; agents of different jobs do not speak with each other.
-        world_size: The number of ranks that the job definition promises.
+        world_size: The number of ranks that the job definition promises; of replicas where the
+            strategy has several in a rank.
         instances: The number of hosts it promises; 0 where it says nothing.
         processes: Ranks on this host.
         log_folder: Where each rank's raw output goes, or "".
         join_timeout: How long to wait for all hosts.
         host_timeout: A host that is silent for this long is lost.
         reminder: Between two lines that name who is missing.
-        init_warning: After this without ``hvd.init()`` there is one warning.
+        init_warning: After this without the ranks having met there is one warning.
         stop_grace: What ranks get between SIGTERM and SIGKILL when the agent is asked to end.
         proof: What the job's proof rests on, of ``MODES``.
         stamp: On the lines for the launcher, or "".
+        strategy: How ranks are told their places, and what is asked of them.
     """
 
     job: str
@@ -45,6 +49,14 @@ class Settings(NamedTuple):
     stop_grace: float
     proof: str = EXCHANGE
     stamp: str = ""
+    strategy: Strategy = strategies.named(strategies.DEFAULT)
+
+    @property
+    def ranks(self) -> int:
+        """Processes of the job, which is another number where a rank has several replicas."""
+        if not self.strategy.replicated:
+            return self.world_size
+        return (self.instances or 1) * self.processes
 
 
 def read(environment: Mapping[str, str], managed: bool, stamp: str = "") -> Settings:
@@ -70,7 +82,11 @@ def read(environment: Mapping[str, str], managed: bool, stamp: str = "") -> Sett
         ),
         proof=choice(environment, "LAUNCH_PROOF", MODES, default=EXCHANGE),
         stamp=stamp,
+        strategy=strategies.of(environment),
     )
+    problem = settings.strategy.problem(settings.world_size)
+    if problem:
+        raise SettingError(f"LAUNCH_WORLD_SIZE: {problem}")
     pin = environment.get("LAUNCH_PIN_GPU", "none")
     if pin not in ("guard", "script", "none"):
         raise SettingError(f"LAUNCH_PIN_GPU: found {pin!r}; expected guard, script or none")

@@ -1,4 +1,4 @@
-"""Keeps the watch on ``hvd.init()`` and the training in Python processes that the script starts.
+"""Keeps the watch on the world and the training in Python processes that the script starts.
 
 A forked child has it anyway. One that is started anew (``spawn``, subprocess) imports the
 ``sitecustomize`` in ``child_hook``, which the guard puts on PYTHONPATH, and finds here what the
@@ -13,11 +13,13 @@ import os
 import sys
 from typing import MutableMapping
 
-from launch_runtime.rank import exit_hook, init_check, keras_choice
+from launch_runtime import strategies
+from launch_runtime.rank import exit_hook, keras_choice, world_check
 from launch_runtime.rank.identity import AGENT, Place, Promise
-from launch_runtime.rank.init_check import Given
 from launch_runtime.rank.reporter import Reporter
 from launch_runtime.rank.training_watch import TrainingWatch
+from launch_runtime.rank.world_check import Given
+from launch_runtime.strategies.strategy import Strategy
 
 VARIABLE = "LAUNCH_RANK_GIVEN"
 
@@ -25,6 +27,7 @@ VARIABLE = "LAUNCH_RANK_GIVEN"
 def hand_down(
     environment: MutableMapping[str, str],
     given: Given,
+    strategy: Strategy,
     reporter: Reporter,
     evidence: bool,
     entrypoints: str,
@@ -34,6 +37,7 @@ def hand_down(
     Args:
         environment: That they inherit.
         given: What the rank was given.
+        strategy: The job's.
         reporter: The guard's. Of the job's nonce children get the stamp alone, and that only
             where no agent prints for them.
         evidence: Whether their training is watched.
@@ -41,6 +45,7 @@ def hand_down(
     """
     environment[VARIABLE] = json.dumps(
         {
+            "strategy": strategy.name,
             "promise": given.promise,
             "place": given.place,
             "variables": given.variables,
@@ -70,9 +75,11 @@ def watch() -> None:
         guard=given.guard,
     )
     reporter.script_runs = True
-    training = TrainingWatch(reporter, fields["evidence"], given.guard)
-    check = init_check.watch(given, reporter, training)
-    keras_choice.in_child(os.environ, reporter, check.end if given.promise.size > 1 else None)
+    strategy = strategies.named(fields["strategy"])
+    training = TrainingWatch(reporter, fields["evidence"], given.guard, strategy)
+    check = world_check.watch(given, reporter, strategy, training)
+    if strategy.settles_keras:
+        keras_choice.in_child(os.environ, reporter, check.end if given.promise.size > 1 else None)
     if not fields["evidence"]:
         return
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from typing import Mapping, MutableMapping, Sequence
 
 from launch_runtime import lines
@@ -44,6 +46,11 @@ def sees_devices(environment: Mapping[str, str], on_host: Sequence[str]) -> bool
         on_host: The host's own, such as ``/dev/nvidia0``.
     """
     return bool(on_host) and (VARIABLE not in environment or bool(_devices(environment[VARIABLE])))
+
+
+def rank_sees_devices() -> bool:
+    """Whether this process has a GPU."""
+    return sees_devices(os.environ, glob.glob("/dev/nvidia[0-9]*"))
 
 
 def _devices(text: str) -> list[str]:

@@ -9,13 +9,12 @@ import threading
 from typing import Sequence
 
 from launch_runtime import environment as env
-from launch_runtime import failures, lines, masking, stamps, state_file
+from launch_runtime import lines, masking, stamps, state_file, strategies
 from launch_runtime.rank import (
     child,
     exit_hook,
     gpu_pinning,
     identity,
-    init_check,
     keras_choice,
     lifeline,
     masked_output,
@@ -23,11 +22,13 @@ from launch_runtime.rank import (
     tracebacks,
     training_watch,
     user_script,
+    world_check,
 )
-from launch_runtime.rank.identity import MPIRUN, Promise
+from launch_runtime.rank.identity import Promise
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.reporter import Reporter
 from launch_runtime.rank.training_watch import TrainingWatch
+from launch_runtime.words import Words
 
 
 def main(arguments: Sequence[str], entrypoints: str) -> None:
@@ -69,28 +70,32 @@ class Guard:
     def __init__(self, reporter: Reporter, arguments: Sequence[str], entrypoints: str):
         self._reporter, self._pid = reporter, os.getpid()
         self._code: int | None = None
-        place = identity.given(os.environ, reporter.has_agent)
+        self._strategy = strategy = strategies.of(os.environ)
+        self._words = strategy.words
+        place = strategy.place(os.environ, reporter.has_agent)
+        os.environ.pop(identity.SEAT, None)
         reporter.rank, reporter.host = place.rank, place.host
-        self._promise = identity.promised(os.environ)
+        self._promise = identity.promised(os.environ, strategy.replicated)
         identity.check(self._promise, place, os.environ)
         self._script = user_script.find(arguments, os.environ, entrypoints)
         gpu_pinning.pin(os.environ, place.local_rank)
-        if place.by == MPIRUN:
-            os.environ.setdefault("HOROVOD_CONTROLLER", "mpi")
-            os.environ.setdefault("HOROVOD_CPU_OPERATIONS", "mpi")
+        strategy.prepare(os.environ, place)
         # Secrets that the job definition names are resolved here, once the rank is known to be
         # right and before anything of the user's runs.
         _take_secrets_in(reporter)
-        given = init_check.Given(self._promise, place, init_check.variables(os.environ), self._pid)
+        variables = world_check.variables(strategy, os.environ)
+        given = world_check.Given(self._promise, place, variables, self._pid)
         evidence = training_watch.is_wanted(os.environ, self._promise.size)
-        self._training = TrainingWatch(reporter, evidence, self._pid)
-        check = init_check.watch(given, reporter, self._training)
+        self._training = TrainingWatch(reporter, evidence, self._pid, strategy)
+        check = world_check.watch(given, reporter, strategy, self._training)
         if self._promise.size > 1:
             exit_hook.install(self._before_exit)
         user_script.prepare(self._script, entrypoints)
         refuse = check.end if self._promise.size > 1 else None
-        keras_choice.settle(os.environ, self._script.source, self._script.path, reporter, refuse)
-        child.hand_down(os.environ, given, reporter, evidence, entrypoints)
+        if strategy.settles_keras:
+            source, path = self._script.source, self._script.path
+            keras_choice.settle(os.environ, source, path, reporter, refuse)
+        child.hand_down(os.environ, given, strategy, reporter, evidence, entrypoints)
         if not reporter.has_agent:
             self._warn_later()
 
@@ -128,7 +133,8 @@ class Guard:
 
     def _failing(self, error: BaseException, reason: str) -> None:
         code = self._code or 1
-        self._reporter.failing(reason, code, tracebacks.is_consequence(error))
+        consequence = tracebacks.is_consequence(error, self._strategy.is_consequence)
+        self._reporter.failing(reason, code, consequence)
 
     def _at_end(self) -> None:
         """The script, its threads and what it registered for its end are through."""
@@ -142,7 +148,7 @@ class Guard:
             exit_hook.at_once(1)
         self._training.finish()
         if not self._reporter.initialised:
-            self._reporter.proof(lines.world(1, 1, 1, "Horovod not used"))
+            self._reporter.proof(self._words.alone())
 
     def _before_exit(self, status: int) -> int:
         """The script calls ``os._exit``, here or in a process that it has forked."""
@@ -160,7 +166,7 @@ class Guard:
         """Whether the rank, which is to end well, was no rank of the job; says so then."""
         if self._promise.size == 1 or self._reporter.initialised:
             return False
-        self._reporter.refuse(_never_initialised(self._reporter.rank, self._promise))
+        self._reporter.refuse(_never_joined(self._reporter.rank, self._promise, self._words))
         return True
 
     def _warn_later(self) -> None:
@@ -175,8 +181,8 @@ class Guard:
         if not self._reporter.initialised:
             self._reporter.line(
                 lines.warning(
-                    f"hvd.init() has not been called after {after:g} s; without it "
-                    f"{self._promise.size} independent copies run"
+                    f"{self._words.join} has not been called after {after:g} s; "
+                    + self._words.late.format(size=self._promise.size)
                 )
             )
 
@@ -221,12 +227,10 @@ def _exit_code(error: SystemExit) -> int:
     return error.code & 0xFF if isinstance(error.code, int) else 1
 
 
-def _never_initialised(rank: int, promise: Promise) -> RefusalError:
+def _never_joined(rank: int, promise: Promise, words: Words) -> RefusalError:
     return RefusalError(
         f"one job of {promise}",
-        failures.never_initialised(rank, promise.size),
-        "the script does not use Horovod, or runs it in a process that was started with an "
-        "environment of its own",
-        "add `import horovod.tensorflow as hvd` (or horovod.torch) and `hvd.init()` to the script, "
-        "and wrap the optimizer with hvd.DistributedOptimizer",
+        words.never.format(rank=rank, size=promise.size),
+        words.why_never,
+        words.fix_never,
     )

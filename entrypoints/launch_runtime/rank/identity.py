@@ -15,23 +15,32 @@ AGENT, MPIRUN, HOROVODRUN, NOBODY = "launch's agent", "mpirun", "horovodrun", "n
 # What a launcher sets for each rank, and what is the same for all ranks of a host.
 PLACE_VARIABLES = (*horovod_names.PLACE, *horovod_names.RENDEZVOUS, *horovod_names.MPI)
 WATCHED_VARIABLES = (*PLACE_VARIABLES, "HOROVOD_HOSTNAME", "HOROVOD_CONTROLLER")
+# What launch's agent says of the seat, to a guard of any strategy: size, rank, local size, local
+# rank. The guard takes it out.
+SEAT = "LAUNCH_SEAT"
 _SAGEMAKER_HOST_FILE = "/opt/ml/input/config/resourceconfig.json"
 
 
 class Promise(NamedTuple):
-    """What the job definition says. ``hosts`` and ``processes`` are 0 where it does not."""
+    """What the job definition says. ``hosts`` and ``processes`` are 0 where it does not; where
+    ``size`` is more than these make, it counts replicas, of which a process has several."""
 
     size: int
     hosts: int
     processes: int
 
+    @property
+    def ranks(self) -> int:
+        """Processes of the job; several replicas may share one."""
+        return self.hosts * self.processes or self.size
+
     def __str__(self) -> str:
         text = f"world size {self.size}"
         if not self.hosts or not self.processes:
             return text
-        return "{} ({} x {})".format(
-            text, lines.count(self.hosts, "host"), lines.count(self.processes, "rank")
-        )
+        noun = "rank" if self.ranks == self.size else "replica"
+        each = lines.count(self.size // self.hosts, noun)
+        return "{} ({} x {})".format(text, lines.count(self.hosts, "host"), each)
 
 
 class Place(NamedTuple):
@@ -54,8 +63,12 @@ class Place(NamedTuple):
     by: str
 
 
-def promised(environment: Mapping[str, str]) -> Promise:
+def promised(environment: Mapping[str, str], replicated: bool = False) -> Promise:
     """LAUNCH_WORLD_SIZE, LAUNCH_INSTANCES and LAUNCH_PROCESSES.
+
+    Args:
+        environment: Of the guard.
+        replicated: Whether LAUNCH_WORLD_SIZE counts replicas, the same number in each process.
 
     Raises:
         RefusalError: The size is missing, or the three contradict each other.
@@ -71,7 +84,8 @@ def promised(environment: Mapping[str, str]) -> Promise:
         env.number(environment, "LAUNCH_INSTANCES", default=0),
         env.number(environment, "LAUNCH_PROCESSES", default=0),
     )
-    if promise.hosts and promise.processes and promise.hosts * promise.processes != promise.size:
+    is_multiple = replicated and promise.size % promise.ranks == 0
+    if promise.ranks != promise.size and not is_multiple:
         raise RefusalError(
             "LAUNCH_WORLD_SIZE = LAUNCH_INSTANCES x LAUNCH_PROCESSES",
             "{} and {} x {}".format(*promise),
@@ -93,6 +107,24 @@ def given(environment: Mapping[str, str], has_agent: bool) -> Place:
     if environment.get("HOROVOD_SIZE"):
         host = environment.get("HOROVOD_HOSTNAME") or _host_name()
         return _place(environment, "HOROVOD_{}", host, HOROVODRUN)
+    return nobody()
+
+
+def from_agent(environment: Mapping[str, str]) -> Place:
+    """This rank's place as launch's agent says it to a guard of any strategy.
+
+    Raises:
+        environment.SettingError: It does not.
+    """
+    numbers = environment.get(SEAT, "").split()
+    if len(numbers) != 4 or not all(number.isdigit() for number in numbers):
+        raise env.SettingError(f"{SEAT}: found {' '.join(numbers)!r}; expected four numbers")
+    size, rank, local_size, local_rank = map(int, numbers)
+    return Place(size, rank, local_size, local_rank, environment.get("LAUNCH_HOST", ""), AGENT)
+
+
+def nobody() -> Place:
+    """That of a process which nobody started as a rank."""
     return Place(1, 0, 1, 0, _host_name(), NOBODY)
 
 
@@ -102,7 +134,7 @@ def check(promise: Promise, place: Place, environment: Mapping[str, str]) -> Non
     Raises:
         RefusalError: They differ.
     """
-    if place.size != promise.size:
+    if place.size != promise.ranks:
         raise RefusalError(
             str(promise),
             f"world size {place.size} (given by {place.by})",

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from types import TracebackType
+from typing import Callable
 
 from launch_runtime import lines
 
@@ -48,15 +49,27 @@ def describe(error: BaseException) -> str:
     return lines.one_line(f"{name}: {text}" if text else name)
 
 
-def is_consequence(error: BaseException | None) -> bool:
-    """Whether an error, or one that it was raised over, looks like another rank's failure."""
+def names_peer(error: BaseException) -> bool:
+    """Whether an error says, in one of the ways that all strategies have, that a peer is gone."""
+    if type(error).__name__ in _CONSEQUENCE_TYPES:
+        return True
+    text = describe(error)
+    return any(word in text for word in _CONSEQUENCE_WORDS)
+
+
+def is_consequence(
+    error: BaseException | None, names: Callable[[BaseException], bool] = names_peer
+) -> bool:
+    """Whether an error, or one that it was raised over, looks like another rank's failure.
+
+    Args:
+        error: What the script has raised.
+        names: Whether one error alone says so, in the words of the job's strategy.
+    """
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        text = describe(error)
-        if type(error).__name__ in _CONSEQUENCE_TYPES:
-            return True
-        if any(word in text for word in _CONSEQUENCE_WORDS):
+        if names(error):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -1,7 +1,8 @@
 """This process's collector of evidence, and the moments at which it is asked for its last word.
 
-The collector (``exchange``) looks at the training. Here it is told when Horovod comes and goes,
-and that the process ends; nothing that goes wrong with it may change how the script fares.
+The collector (``exchange``) looks at the training. Here it is told when the world is joined
+and left, and that the process ends; nothing that goes wrong with it may change how the script
+fares.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import Any, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from launch_runtime import environment as env
 from launch_runtime import lines
@@ -17,6 +18,9 @@ from launch_runtime.evidence.records import EXCHANGE, INIT, MODES
 from launch_runtime.rank import exit_hook
 from launch_runtime.rank.exchange import collector
 from launch_runtime.rank.reporter import Reporter
+
+if TYPE_CHECKING:
+    from launch_runtime.strategies.strategy import Strategy
 
 VARIABLE = "LAUNCH_PROOF"
 # The collector itself takes seconds at most; a device that does not answer any more takes forever.
@@ -40,26 +44,27 @@ class TrainingWatch:
         reporter: Passes records on.
         wanted: False makes an object that does nothing.
         guard: The process id of the guard.
+        strategy: Whose hooks watch.
     """
 
-    def __init__(self, reporter: Reporter, wanted: bool, guard: int):
+    def __init__(self, reporter: Reporter, wanted: bool, guard: int, strategy: Strategy):
         self._reporter, self._guard = reporter, guard
         self._collector: Any = None
         self._deadline: _Deadline | None = None
         if wanted:
             try:
-                self._collector = collector.install(self._send)
+                self._collector = collector.install(self._send, strategy.tables)
             except Exception as error:
                 self._give_up(error)
 
-    def initialised(self, basics: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """``hvd.init()`` has returned."""
-        if self._collector is not None and basics.is_initialized():
+    def joined(self) -> None:
+        """This process has joined the world."""
+        if self._collector is not None:
             self._ask("initialised", last_word=False)
 
-    def shutting_down(self, basics: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """``hvd.shutdown()`` is about to run; blocks for seconds."""
-        if self._collector is not None and basics.is_initialized():
+    def leaving(self) -> None:
+        """It is about to leave it; blocks for seconds."""
+        if self._collector is not None:
             deadline, self._deadline = self._deadline, None
             with _within(deadline):
                 self._ask("shut-down", last_word=True)
@@ -85,13 +90,13 @@ class TrainingWatch:
             self._ask("", last_word=True)
 
     def _ask(self, state: str, last_word: bool) -> None:
-        """For the last word, and tells what has become of Horovod."""
+        """For the last word, and tells what has become of the world."""
         try:
             if last_word:
                 self._collector.finish()
                 self._reporter.print_evidence()
             if state:
-                self._collector.horovod(state)
+                self._collector.world(state)
         except Exception as error:
             self._give_up(error)
 

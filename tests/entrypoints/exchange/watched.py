@@ -17,6 +17,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[3] / "entrypoints")
 
 from launch_runtime.rank.exchange import collector as exchange  # noqa: E402
 from launch_runtime.rank.import_hook import when_imported  # noqa: E402
+from launch_runtime.strategies.horovod import STRATEGY  # noqa: E402
 
 
 def _print(record: dict) -> None:
@@ -30,18 +31,18 @@ def _watch_horovod(module: object) -> None:
 
     def after_init(*args: object, **kwargs: object) -> None:
         init(*args, **kwargs)
-        collector.horovod(exchange.INITIALISED)
+        collector.world(exchange.INITIALISED)
 
     def before_shutdown(*args: object, **kwargs: object) -> None:
         if args[0].is_initialized():  # type: ignore[attr-defined]
             collector.finish()
         shutdown(*args, **kwargs)
-        collector.horovod(exchange.SHUT_DOWN)
+        collector.world(exchange.SHUT_DOWN)
 
     basics.init, basics.shutdown = after_init, before_shutdown
 
 
-collector = exchange.install(_print)
+collector = exchange.install(_print, STRATEGY.tables)
 when_imported({"horovod.common.basics": _watch_horovod})
 atexit.register(lambda: sys.stderr.write(f"WATCHED {collector.broken or 'well'}\n"))
 atexit.register(collector.finish)

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 from launch_runtime.rank.gpu_pinning import pin, sees_devices
-from launch_runtime.rank.init_check import carried_by
 from launch_runtime.rank.refusal import RefusalError
+from launch_runtime.strategies.horovod import carried_by
 
 # LAUNCH_PIN_GPU, CUDA_VISIBLE_DEVICES (None: unset), local rank; what the rank gets
 PINNED = [

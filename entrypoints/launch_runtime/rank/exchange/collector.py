@@ -7,15 +7,9 @@ import functools
 import os
 import threading
 import time
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-from launch_runtime.rank.exchange import (
-    BROADCAST,
-    fingerprints,
-    horovod_hooks,
-    tensorflow_hooks,
-    torch_hooks,
-)
+from launch_runtime.rank.exchange import BROADCAST, fingerprints
 from launch_runtime.rank.exchange.seen import Marks, Unclaimed
 from launch_runtime.rank.exchange.trained import (
     BY_HAND,
@@ -28,9 +22,10 @@ from launch_runtime.rank.exchange.trained import (
     is_group,
     matched,
 )
-from launch_runtime.rank.import_hook import when_imported
+from launch_runtime.rank.import_hook import OnImport, when_imported
 
 Send = Callable[["dict[str, Any]"], None]
+Table = Callable[["Collector"], "Mapping[str, OnImport]"]
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 INITIALISED, SHUT_DOWN = "initialised", "shut-down"
@@ -39,20 +34,17 @@ _PAUSE_SECONDS = 60.0  # between two records, but for the last one
 _MOST_SETS = 64
 
 
-def install(send: Send) -> Collector:
+def install(send: Send, tables: Sequence[Table]) -> Collector:
     """Puts the hooks in: they act once a framework is imported.
 
     Args:
         send: Takes a record (see ``launch_runtime/evidence/records.py``) whenever one is due.
+        tables: The strategy's hooks: each gives, for the collector, what is to be done with
+            modules once they are there.
     """
     collector = Collector(send)
-    when_imported(
-        {
-            **tensorflow_hooks.table(collector),
-            **torch_hooks.table(collector),
-            **horovod_hooks.table(collector),
-        }
-    )
+    for table in tables:
+        when_imported(table(collector))
     return collector
 
 
@@ -221,8 +213,8 @@ class Collector:
         """``hvd.join()``: from here on this rank may have fewer steps than others."""
         self._joined = True
 
-    def horovod(self, state: str) -> None:
-        """``initialised`` once hvd.init() has returned, ``shut-down`` once shutdown has."""
+    def world(self, state: str) -> None:
+        """``initialised`` once this process has joined it, ``shut-down`` once it has left."""
         if os.getpid() == self._pid:
             self._phase = DURING if state == INITIALISED else AFTER
             if state == INITIALISED:
@@ -230,8 +222,8 @@ class Collector:
 
     @_quiet
     def finish(self) -> None:
-        """Reads the weights and sends the last record; before Horovod goes, and at the end."""
-        # Once Horovod is gone, weights are those of that moment; what came after is added.
+        """Reads the weights and sends the last record; before the world is left, and at the end."""
+        # Once the world is gone, weights are those of that moment; what came after is added.
         record = self._record(weights=not self._finished)
         self._finished = self._finished or self._phase != BEFORE
         if record == self._last:

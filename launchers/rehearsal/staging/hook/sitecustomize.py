@@ -35,9 +35,10 @@ class _Judge:
     """The guard's check, made when Horovod is first initialised in this process."""
 
     def __init__(self) -> None:
-        names = ("identity", "init_check", "refusal", "reporter")
+        names = ("rank.identity", "rank.world_check", "rank.refusal", "rank.reporter")
         self._modules: list[Any] = [
-            importlib.import_module(f"launch_runtime.rank.{name}") for name in names
+            importlib.import_module(f"launch_runtime.{name}")
+            for name in (*names, "strategies.horovod")
         ]
         self._check: Any = None
 
@@ -52,7 +53,7 @@ class _Judge:
         self._check.after(basics, args, kwargs)
 
     def _made(self) -> Any:
-        identity, init_check, refusal, reporters = self._modules
+        identity, world_check, refusal, reporters, horovod = self._modules
         place = identity.given(os.environ, False)
         promise = identity.Promise(*_expectation())
         reporter = reporters.Reporter(_state_path(), rank=place.rank, host=place.host)
@@ -62,9 +63,9 @@ class _Judge:
         except refusal.RefusalError as error:
             reporter.refuse(error)
             os._exit(1)
-        variables = init_check.variables(os.environ)
-        given = init_check.Given(promise, place, variables, os.getpid())
-        return init_check.InitCheck(given, reporter)
+        variables = world_check.variables(horovod.STRATEGY, os.environ)
+        given = world_check.Given(promise, place, variables, os.getpid())
+        return horovod.Moment(world_check.WorldCheck(given, reporter, horovod.STRATEGY))
 
 
 def _expectation() -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from launch_runtime.rank import exit_hook
 from launch_runtime.rank.identity import MPIRUN, Place, Promise
-from launch_runtime.rank.init_check import Given, InitCheck, carried_by
 from launch_runtime.rank.refusal import RefusalError
+from launch_runtime.rank.world_check import Given, WorldCheck
+from launch_runtime.strategies.horovod import STRATEGY, Moment, carried_by
 
 PLACE = Place(size=8, rank=5, local_size=4, local_rank=1, host="algo-2", by=MPIRUN)
 FIELDS = ("size", "rank", "local_size", "local_rank")
@@ -61,9 +62,9 @@ def reporter(monkeypatch: pytest.MonkeyPatch) -> Reporter:
     return Reporter()
 
 
-def _check(reporter: Reporter, place: Place = PLACE, hosts: int = 2) -> InitCheck:
+def _check(reporter: Reporter, place: Place = PLACE, hosts: int = 2) -> Moment:
     given = Given(Promise(8, hosts, 4), place, {}, os.getpid())
-    return InitCheck(given, reporter)  # type: ignore[arg-type]
+    return Moment(WorldCheck(given, reporter, STRATEGY))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("field", FIELDS)

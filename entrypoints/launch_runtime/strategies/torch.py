@@ -1,0 +1,147 @@
+"""torch.distributed: DDP, FSDP and what builds on them, with ranks that are told their places."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+from launch_runtime import torch_names
+from launch_runtime.rank import torch_hook
+from launch_runtime.rank.exchange import torch_hooks
+from launch_runtime.rank.world_check import World, WorldCheck
+from launch_runtime.strategies.strategy import SERVICES_OWN, Seat, Strategy
+from launch_runtime.words import Words
+
+WORDS = Words(
+    product="torch.distributed",
+    join="init_process_group",
+    leave="destroy_process_group",
+    never=(
+        "rank {rank} ended without ever having called init_process_group: "
+        "{size} independent copies ran, not one job"
+    ),
+    why_never=(
+        "the script makes no process group, or makes it in a process that was started with an "
+        "environment of its own"
+    ),
+    fix_never=(
+        'call torch.distributed.init_process_group("nccl") (or "gloo") in the script, and wrap the '
+        "model with DistributedDataParallel"
+    ),
+    not_used="torch.distributed not used",
+    late="without it {size} independent copies run",
+    inner="ranks of a launcher inside the script (torchrun, mp.spawn or elastic_launch)",
+    fix_inner="make the process group in the script itself, and let launch start the ranks",
+    keep="leave RANK, WORLD_SIZE, MASTER_ADDR and the others as the script finds them",
+    wrap=(
+        "wrap the model with torch.nn.parallel.DistributedDataParallel, and train through what it "
+        "gives"
+    ),
+    broadcast=(
+        "train through DistributedDataParallel, which broadcasts the start weights, or broadcast "
+        "the parameters from rank 0"
+    ),
+    not_during=(
+        "they trained while there was no process group (before init_process_group or after "
+        "destroy_process_group)"
+    ),
+    groups="process groups",
+    fix_parts="let the process groups overlap, or use the default one",
+    fix_alone="use a process group that holds several ranks, or the default one",
+    uneven="Join",
+    abort=" (PyTorch ends so where a peer is gone)",
+    abort_phases=("starting", "training"),
+)
+
+
+class Torch(Strategy):
+    """See the module."""
+
+    name = "torch"
+    words = WORDS
+    taken_out = (*SERVICES_OWN, *torch_names.ALL)
+    watched = (*torch_names.PLACE, *torch_names.RENDEZVOUS)
+    place_names = (*torch_names.PLACE, *torch_names.RENDEZVOUS)
+    tables = (torch_hooks.table,)
+
+    def variables(self, seat: Seat) -> Mapping[str, str]:
+        first = seat.contacts[0]
+        given = {
+            "MASTER_ADDR": first.address,
+            "MASTER_PORT": first.port,
+            "RANK": seat.rank,
+            "WORLD_SIZE": seat.size,
+            "LOCAL_RANK": seat.local_rank,
+            "LOCAL_WORLD_SIZE": seat.processes,
+            "GROUP_RANK": seat.position,
+            "GROUP_WORLD_SIZE": seat.hosts,
+            "ROLE_RANK": seat.rank,
+            "ROLE_WORLD_SIZE": seat.size,
+            "ROLE_NAME": "default",
+            "NODE_RANK": seat.position,
+            # By it Lightning knows that its ranks are started already.
+            "TORCHELASTIC_RUN_ID": seat.job or "launch",
+            "TORCHELASTIC_RESTART_COUNT": 0,
+            "TORCHELASTIC_MAX_RESTARTS": 0,
+        }
+        return {name: str(value) for name, value in given.items()}
+
+    def defaults(self, seat: Seat, environment: Mapping[str, str]) -> Mapping[str, str]:
+        # As torchrun does: several ranks that each use all cores slow each other down.
+        threads = {"OMP_NUM_THREADS": "1"} if seat.processes > 1 else {}
+        if not seat.interface:
+            return threads
+        names = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
+        named = [*names, *(["NCCL_SOCKET_IFNAME"] if seat.several else [])]
+        return {**threads, **dict.fromkeys(named, seat.interface)}
+
+    def watch(self, check: WorldCheck) -> None:
+        moment = _Moment(check)
+        torch_hook.install(moment.before, moment.after, moment.leaving)
+
+
+class _Moment:
+    """The watchers around ``init_process_group`` and ``destroy_process_group``.
+
+    Args:
+        check: Judges what they see.
+    """
+
+    def __init__(self, check: WorldCheck):
+        self._check = check
+
+    def before(self, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self._check.before()
+
+    def after(self, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Compares size and rank with what they must be; ends the process where they differ."""
+        world = World(module.get_world_size(), module.get_rank())
+        self._check.joined(world, lambda: carried_by(module.get_backend()), lambda: _why(kwargs))
+
+    def leaving(self, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self._check.leaving()
+
+
+def carried_by(backend: object) -> str:
+    """What carries tensors between ranks, in the case in which its makers write it.
+
+    Example:
+        >>> carried_by("nccl")
+        'NCCL'
+    """
+    # With a backend for each kind of device (``cpu:gloo,cuda:nccl``) the last one carries training.
+    name = str(backend).lower().split(",")[-1].split(":")[-1]
+    return {"gloo": "Gloo", "nccl": "NCCL", "mpi": "MPI"}.get(name, name)
+
+
+def _why(kwargs: Mapping[str, Any]) -> tuple[str, str]:
+    """Likely cause and fix of a world that is not the promised one."""
+    told = [f"{name}={kwargs[name]!r:.40}" for name in ("world_size", "rank") if name in kwargs]
+    if told:
+        return (
+            f"init_process_group was called with {' and '.join(told)}",
+            "leave these arguments out: the ranks are told their places by the environment",
+        )
+    return "torch.distributed did not take the place that the rank was given", ""
+
+
+STRATEGY = Torch()
