@@ -1,4 +1,5 @@
-"""Reads which Horovod each AWS Deep Learning Container carries, from the Dockerfiles it came from.
+"""Reads what is in each AWS Deep Learning Container, from the Dockerfiles it came from: which
+Horovod, and which scripts run before anything else.
 
 The repository github.com/aws/deep-learning-containers tags every release, `v1.4-tf-sagemaker-2.12.0
 -tr-gpu-py310`; the Dockerfile at the tag says what is in the image. `--repository` is a clone with
@@ -30,6 +31,7 @@ _TAG = re.compile(
     r"v(\d+)\.(\d+)-(tf|pt)-(?:sagemaker-)?(\d+\.\d+\.\d+)(?:-tr)?(?:-(cpu|gpu))?-py(\d)(\d+)"
     r"(?:-(cpu|gpu))?"
 )
+_COPIED = re.compile(r"COPY (?:\S+ )*\S*?([\w-]+\.(?:sh|py)) /usr/local/bin/\S*$")
 
 
 class Release(NamedTuple):
@@ -56,8 +58,7 @@ def make(options: argparse.Namespace, old: Document) -> Document:
         for _, of_version in sorted(newest.items(), key=lambda item: _order(item[0]))
     ]
     known = {(image["framework"], image["version"]) for image in images}
-    documented = list(_documented(repository))
-    images += [row for row in documented if (row["framework"], row["version"]) not in known]
+    images += _documented(repository, known)
     return {
         "about": "What AWS's Dockerfiles put into its training images. Generated; do not edit.",
         "sources": {
@@ -106,16 +107,18 @@ def _releases(tag: str) -> Iterator[tuple[str, Release]]:
 def _row(repository: Path, releases: dict[str, Release]) -> Document:
     release = releases.get("gpu") or releases["cpu"]
     cuda = _cuda(repository, release)
+    processor = "gpu" if "gpu" in releases else "cpu"
     return {
         "framework": release.framework,
         "version": release.version,
         "python": release.python,
         "cuda": f"{cuda[2:-1]}.{cuda[-1]}",
         "horovod": {
-            processor: _horovod_of(repository, releases[processor], processor, cuda)
-            for processor in ("gpu", "cpu")
-            if processor in releases
+            kind: horovod_in(_dockerfile(repository, releases[kind], kind, cuda))
+            for kind in ("gpu", "cpu")
+            if kind in releases
         },
+        **starts_in(_dockerfile(repository, release, processor, cuda)),
         "last_release": _git(repository, "log", "-1", "--format=%cs", release.tag).strip(),
         "read_from": release.tag,
     }
@@ -152,8 +155,8 @@ def _cuda(repository: Path, release: Release) -> str:
     return max(folders, key=lambda folder: int(folder[2:]))
 
 
-def _horovod_of(repository: Path, release: Release, processor: str, cuda: str) -> str | None:
-    """The Horovod of the SageMaker image, from its Dockerfile and the one that it builds upon."""
+def _dockerfile(repository: Path, release: Release, processor: str, cuda: str) -> str:
+    """The SageMaker image's Dockerfile, behind the one that it builds upon where these are two."""
     end = f"/{cuda}/Dockerfile" if processor == "gpu" else "/py3/Dockerfile"
     files = {
         file.rsplit("/Dockerfile", 1)[1]: file
@@ -162,10 +165,22 @@ def _horovod_of(repository: Path, release: Release, processor: str, cuda: str) -
     }
     whole = files.get(f".{processor}")
     if whole is not None:
-        return horovod_in(_show(repository, release.tag, whole))
+        return _show(repository, release.tag, whole)
     own = _show(repository, release.tag, files[f".sagemaker.{processor}"])
     base = next(files[kind] for kind in (f".ec2.{processor}", f".e3.{processor}") if kind in files)
-    return horovod_in(_show(repository, release.tag, base) + "\n" + own)
+    return _show(repository, release.tag, base) + "\n" + own
+
+
+def starts_in(dockerfile: str) -> Document:
+    """What the SageMaker image runs before the command of a request: its entry point, and the
+    scripts that it has in /usr/local/bin."""
+    lines = [line.strip() for line in _sagemaker_stage(dockerfile)]
+    entries = [line.partition(" ")[2] for line in lines if line.startswith("ENTRYPOINT ")]
+    copied = (re.match(_COPIED, line) for line in lines)
+    return {
+        "entry": " ".join(yaml.safe_load(entries[-1])) if entries else "",
+        "scripts": sorted({match[1] for match in copied if match}),
+    }
 
 
 def horovod_in(dockerfile: str) -> str | None:
@@ -213,8 +228,9 @@ def _documentation(repository: Path) -> Iterator[Document]:
             yield {"repository": folder, **entry}
 
 
-def _documented(repository: Path) -> Iterator[Document]:
-    """Rows of images that are documented and built without the old Dockerfiles and tags.
+def _documented(repository: Path, known: set[tuple[str, str]]) -> Iterator[Document]:
+    """Rows of images that are documented and built without the old Dockerfiles and tags, which
+    the ``known`` ones have.
 
     None of what builds them installs Horovod; that is checked here.
     """
@@ -225,20 +241,33 @@ def _documented(repository: Path) -> Iterator[Document]:
     for entry in _documentation(repository):
         if entry["accelerator"] != "gpu":
             continue
+        framework, version = str(entry["framework"]).lower(), str(entry["tags"][0]).split("-")[0]
+        if (framework, version) in known:
+            continue
         python = str(entry["python"])
         cuda = str(entry["cuda"])
         row = {
-            "framework": str(entry["framework"]).lower(),
-            "version": str(entry["tags"][0]).split("-")[0],
+            "framework": framework,
+            "version": version,
             "python": f"{python[2]}.{python[3:]}",
             "cuda": f"{cuda[2:-1]}.{cuda[-1]}",
             "horovod": {"gpu": None, "cpu": None},
+            **starts_in(_built_by(repository, framework, version)),
             "read_from": f"docs/src/data/{entry['repository']}",
         }
         if entry["repository"] == "pytorch":
             # Tags without processor and Python: 2.11.0-cu130-amzn2023-sagemaker.
             row["repository"] = "pytorch"
         yield row
+
+
+def _built_by(repository: Path, framework: str, version: str) -> str:
+    """The Dockerfile of a documented image: one of its own minor version, or one for all."""
+    for folder in (f"{framework}/{version.rpartition('.')[0]}", framework):
+        found = _show(repository, "HEAD", f"docker/{folder}/Dockerfile.cuda")
+        if found:
+            return found
+    raise FileNotFoundError(f"{framework} {version}: no Dockerfile below docker/")
 
 
 def _end_of_patch(repository: Path) -> dict[str, str]:

@@ -17,6 +17,8 @@ FILE = SAGEMAKER / "tables" / "images.json"
 DOCKERFILES = Path(__file__).with_name("sagemaker_dockerfiles.json")
 FRAMEWORKS = ("tensorflow", "pytorch")
 
+# What an image runs first is the agent's (entry_scripts.json in entrypoints/).
+_STARTS = ("entry", "scripts")
 # In the SDK's words of before 2020, `py3` alone is this Python.
 _PLAIN_PYTHON_3 = "3.6"
 
@@ -24,7 +26,12 @@ _PLAIN_PYTHON_3 = "3.6"
 def make(options: argparse.Namespace, old: Document) -> Document:
     """The SDK's versions and the Dockerfiles' in one table, sorted by framework and version."""
     read = read_json(DOCKERFILES)
-    rows = {(row.pop("framework"), row.pop("version")): row for row in read["images"]}
+    rows = {
+        (row.pop("framework"), row.pop("version")): {
+            name: value for name, value in row.items() if name not in _STARTS
+        }
+        for row in read["images"]
+    }
     offered: dict[tuple[str, str], set[str]] = {}
     registries: dict[str, str] = {}
     accounts: set[str] = set()

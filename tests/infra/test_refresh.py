@@ -21,6 +21,7 @@ from infra.refresh import (
     sagemaker_service_model,
 )
 from infra.refresh.java_patterns import python_pattern
+from tests.places import ENTRYPOINTS
 
 pytestmark = pytest.mark.processes
 
@@ -188,6 +189,39 @@ def test_a_dockerfiles_horovod_is_that_of_its_sagemaker_image(
     assert sagemaker_dockerfiles.horovod_in(dockerfile) == version
 
 
+STARTS = """
+FROM ubuntu AS common
+COPY start_cuda_compat.sh /usr/local/bin/start_cuda_compat.sh
+ENTRYPOINT ["bash", "common.sh"]
+FROM common AS ec2
+COPY other.sh /usr/local/bin/other.sh
+ENTRYPOINT ["bash", "other.sh"]
+FROM common AS sagemaker
+COPY --chmod=755 scripts/start.py /usr/local/bin/start.py
+COPY settings.json /usr/local/bin/settings.json
+ENTRYPOINT ["python", "/usr/local/bin/start.py"]
+"""
+
+
+def test_what_an_image_runs_first_is_that_of_its_sagemaker_stage() -> None:
+    assert sagemaker_dockerfiles.starts_in(STARTS) == {
+        "entry": "python /usr/local/bin/start.py",
+        "scripts": ["start.py", "start_cuda_compat.sh"],
+    }
+    assert sagemaker_dockerfiles.starts_in("FROM ubuntu") == {"entry": "", "scripts": []}
+
+
+def test_of_every_script_that_an_image_brings_the_agent_knows_what_to_do_with_it() -> None:
+    """In the images of the last three years, those without Horovod among them."""
+    known = files.read_json(ENTRYPOINTS / "launch_runtime/host/sagemaker/entry_scripts.json")
+    images = files.read_json(sagemaker_dockerfiles.FILE)["images"]
+    recent = [one for one in images if one.get("last_release", "2026") >= "2023-11"]
+    scripts = {name for one in recent for name in one["scripts"]}
+    assert "start_cuda_compat.sh" in scripts
+    assert scripts - {*known["sourced"], *known["not_run"]} == set()
+    assert {*known["sourced"], *known["not_run"]} - scripts == set()
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Callable[[dict[str, str], str], Path]:
     """Commits files to a small repository and tags the commit, any number of times."""
@@ -219,6 +253,7 @@ def test_an_image_is_read_from_its_newest_release_tag(
         f"{folder}/cu118/Dockerfile.gpu": "FROM cuda\nRUN pip install horovod==0.26.0",
         f"{folder}/Dockerfile.cpu": "FROM ubuntu\nRUN pip install horovod==0.26.0",
         f"{folder}/cu118/Dockerfile.gpu.os_scan_allowlist.json": "{}",
+        "docker/tensorflow/2.21/Dockerfile.cuda": 'FROM cuda\nENTRYPOINT ["bash", "start.sh"]\n',
         "docs/src/legacy/legacy_support.yml": (
             'tensorflow: [{version: "2.11", eop: "2023-11-18"}]\n'
             'pytorch: [{version: "1.13", eop: "2024-10-28"}]\n'
@@ -242,10 +277,13 @@ def test_an_image_is_read_from_its_newest_release_tag(
         "python": "3.10",
         "cuda": "11.8",
         "horovod": {"gpu": "0.27.0", "cpu": "0.26.0"},
+        "entry": "",
+        "scripts": [],
         "last_release": released["last_release"],
         "read_from": "v1.10-tf-sagemaker-2.12.0-tr-gpu-py310",
     }
     assert (documented["version"], documented["horovod"]["gpu"]) == ("2.21.0", None)
+    assert documented["entry"] == "bash start.sh"
     assert made["end_of_patch"] == {
         "pytorch 1.13": "2024-10-28",
         "tensorflow 2.11": "2023-11-18",
