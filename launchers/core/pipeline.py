@@ -90,7 +90,7 @@ def prepare(
             does not say what is needed.
     """
     source = source or read_source(job)
-    plan = _planned(provider, job, source)
+    plan = provider.definer.plan(job, source)
     # What would keep the source from travelling doesn't matter where it runs in its own folder.
     travels = provider.definer.sends_source
     bundle_problems = [
@@ -108,16 +108,6 @@ def prepare(
     definition = provider.definer.render(plan)
     problems = (*plan.problems, *bundle_problems, *provider.definer.check(definition))
     return Prepared(plan, definition, problems)
-
-
-def _planned(provider: Provider, job: JobSpec, source: JobSource) -> Plan:
-    """The provider's plan, with what the source says where several ranks are to train together."""
-    plan = provider.definer.plan(job, source)
-    if plan.world_size == 1:
-        return plan
-    from launchers.core.analysis.strategy_reader import with_reading
-
-    return with_reading(plan)
 
 
 def _refuse(provider: Provider, plan: Plan, bundle_problems: list[Problem]) -> None:

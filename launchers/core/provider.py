@@ -29,6 +29,7 @@ from launchers.core.planning.plan import Account, Plan
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec, ProviderOptions
+from launchers.core.strategies import NAMES
 from launchers.core.wrappings.spec import Wrapping
 
 SILENT = Listener()
@@ -43,6 +44,8 @@ class Definer(ABC):
     options: ClassVar[type[ProviderOptions]]
     # Fields of JobSpec that mean nothing here: no flag and no key of launch.yaml sets them.
     unused: ClassVar[frozenset[str]] = frozenset()
+    # The strategies whose ranks it starts.
+    strategies: ClassVar[tuple[str, ...]] = NAMES
     # Whether the source is sent somewhere, or runs where it lies.
     sends_source: ClassVar[bool] = True
     # Rule about flags -> the places in the document that follow from such a flag, as a regular

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.analysis.keras_choice import KerasChoice, Stack, choose_keras
+from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem
 from launchers.core.planning.gpu_pinning import choose_pinning
@@ -29,6 +30,7 @@ from launchers.core.rules.secrets import HERE, problems_in_secrets, with_whole_p
 from launchers.core.source.script import JobSource, Source
 from launchers.core.spec import limits
 from launchers.core.spec.value_types import format_duration
+from launchers.core.strategies import FIRST
 from launchers.local.catalogue import RULES
 from launchers.local.credentials import credential_problems
 from launchers.local.job_folder import JobFolder
@@ -139,8 +141,12 @@ class LocalPlan(Plan):
             *source_rows(self, "nothing besides this shell's"),
             *self.keras.rows,
             *self.script_mode.rows,
-            Row("python", self.python.described(), f"{self.python.path}, {self.python.origin}"),
-            *self.strategy,
+            Row(
+                "python",
+                self.python.described(self.strategy.strategy),
+                f"{self.python.path}, {self.python.origin}",
+            ),
+            *self.strategy.rows,
             Row("GPUs", text, self.pinning.why if self.gpus else ""),
             *requirements_rows(self, "installed for this job alone"),
             *([Row("time limit", format_duration(time_limit))] if time_limit else []),
@@ -156,15 +162,19 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
     python, python_problems = inspect(job.options.python)
     devices = visible_gpus()
     gpus = job.gpus if job.gpus is not None else len(devices) // job.instances
-    processes = job.processes or gpus or 1
-    world_size = job.instances * processes
+    strategy = choose_strategy(job, source, gpus)
+    processes = strategy.processes
+    world_size = strategy.strategy.world_size(job.instances, processes, gpus)
     keras = choose_keras(job, source, _stack(python), world_size, os.environ)
     plan = LocalPlan(
         job=job,
         source=source,
         processes=processes,
         gpus=gpus,
-        pinning=choose_pinning(job, source.bundle.texts, gpus, "the ranks see no GPU"),
+        strategy=strategy,
+        pinning=choose_pinning(
+            job, source.bundle.texts, gpus, "the ranks see no GPU", strategy.strategy
+        ),
         python=python,
         keras=keras,
         devices=devices,
@@ -177,13 +187,16 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
         *python_problems,
         *_gpu_problems(job, gpus, processes, len(devices)),
         *problems_in_names(
-            job.environment, free=lambda name: name.startswith(PREFIX) and name != RESERVED
+            job.environment,
+            free=lambda name: name.startswith(PREFIX) and name != RESERVED,
+            strategy=strategy.strategy,
         ),
-        *([] if python_problems else _horovod_problems(python, source, world_size)),
+        *([] if python_problems else _library_problems(python, source, plan)),
         *plan.script_mode.problems,
         *problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment),
         *credential_problems(job, source),
         *keras.problems,
+        *strategy.problems,
     )
     return replace(plan, problems=problems)
 
@@ -243,12 +256,19 @@ def _gpu_problems(job: LocalJob, gpus: int, processes: int, visible: int) -> lis
     return problems
 
 
-def _horovod_problems(python: PythonEnvironment, source: Source, world_size: int) -> list[Problem]:
-    if python.horovod:
+def _library_problems(python: PythonEnvironment, source: Source, plan: LocalPlan) -> list[Problem]:
+    """What the ranks' Python lacks of what their strategy needs."""
+    strategy = plan.strategy.strategy
+    if not strategy.library or python.version_of(strategy.package):
         return []
+    if strategy.name != FIRST:
+        found = f"{python.path} ({python.origin}) has no {strategy.library}"
+        expected = f"a Python with {strategy.library}"
+        fix = f"name one with --python PATH, or {strategy.install}"
+        return [RULES["local-no-library"].at("--python", found, expected, fix)]
     script = source.folder / source.script
     uses = source.shared or (script.is_file() and "horovod" in script.read_text(errors="replace"))
-    if world_size == 1 and not uses:
+    if plan.world_size == 1 and not uses:
         return []
     return [
         RULES["local-no-horovod"].at("--python", f"{python.path} ({python.origin}) has no Horovod")

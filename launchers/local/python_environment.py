@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.model.problems import Problem
+from launchers.core.strategies.strategy import Strategy
 from launchers.local.catalogue import RULES
 
 # By the names of PythonEnvironment's fields.
@@ -20,6 +21,7 @@ _PACKAGES = {
     "horovod": "horovod",
     "keras": "keras",
     "tf_keras": "tf-keras",
+    "jax": "jax",
 }
 _QUESTION = """
 import json, platform
@@ -55,13 +57,24 @@ class PythonEnvironment:
     horovod: str | None = None
     keras: str | None = None
     tf_keras: str | None = None
+    jax: str | None = None
 
-    def described(self) -> str:
-        """``Python 3.11.7, TensorFlow 2.18.1, Horovod 0.28.1``."""
+    def version_of(self, package: str) -> str | None:
+        """The version of one of the packages that were asked for; None where it is missing."""
+        version: str | None = getattr(self, package.replace("-", "_"))
+        return version
+
+    def described(self, strategy: Strategy) -> str:
+        """``Python 3.11.7, TensorFlow 2.18.1, Horovod 0.28.1``, with what ``strategy`` needs."""
         parts = [f"Python {self.python}"]
         titles = (("TensorFlow", self.tensorflow), ("PyTorch", self.torch))
         parts += [f"{title} {version}" for title, version in titles if version]
-        parts.append(f"Horovod {self.horovod}" if self.horovod else "no Horovod")
+        if strategy.library in ("", "Horovod"):
+            parts.append(f"Horovod {self.horovod}" if self.horovod else "no Horovod")
+        elif not self.version_of(strategy.package):
+            parts.append(f"no {strategy.library}")
+        elif strategy.library not in dict(titles):
+            parts.append(f"{strategy.library} {self.version_of(strategy.package)}")
         return ", ".join(parts)
 
 

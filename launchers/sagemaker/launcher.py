@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
-from launchers.core.model.document import at, document_text, whole_number
+from launchers.core.model.document import at, document_text, mapping, whole_number
 from launchers.core.model.jobs import Examined, JobDefinition
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
@@ -15,6 +15,7 @@ from launchers.core.planning.render import render
 from launchers.core.provider import Catalogue, Contract, Definer, Provider, Reader
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
+from launchers.core.strategies import said_by
 from launchers.core.wrappings.spec import Wrapping
 from launchers.sagemaker.document import (
     GUARD,
@@ -25,7 +26,7 @@ from launchers.sagemaker.document import (
     program,
 )
 from launchers.sagemaker.options import SageMakerOptions
-from launchers.sagemaker.planning.decide import make_plan
+from launchers.sagemaker.planning.decide import STRATEGIES, make_plan
 from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.planning.request import with_request
 from launchers.sagemaker.rules.dependencies import DEPENDS_ON
@@ -59,6 +60,7 @@ class SageMakerDefiner(Definer):
     """Makes and checks CreateTrainingJob requests."""
 
     options = SageMakerOptions
+    strategies = STRATEGIES
     knock_on_errors = KNOCK_ON_ERRORS
 
     def plan(self, job: JobSpec, source: JobSource) -> Plan:
@@ -130,6 +132,7 @@ class SageMakerReader(Reader):
             world_size=carried or world_size or start.meant or int(bool(start.once)),
             text=document_text(document),
             document=document,
+            strategy=said_by(mapping(document, "Environment")),
         )
         problems = tuple(check(document, world_size))
         runs = program(document)

@@ -116,6 +116,7 @@ class VertexReader(Reader):
             world_size=carried or world_size or world.started or 0,
             text=document_text(job),
             document=job,
+            strategy=rules.carried_strategy(job),
         )
         problems = tuple(rules.check_as_given(document, world_size))
         program = rules.program_of(job)

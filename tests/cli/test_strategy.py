@@ -49,6 +49,23 @@ def test_the_users_word_lets_a_script_pass(launch: Launch, name: str):
     assert "(--strategy)" in passed.err
 
 
+DDP = "import torch.distributed as dist\ndist.init_process_group('gloo')\n"
+
+
+def test_a_python_without_what_the_strategy_needs_is_refused_with_both_fixes(launch: Launch):
+    launch.write("train.py", DDP)
+    answer = launch("local", "train.py", "--processes", "2", "--dry-run")
+    assert (answer.code, "[local-no-library]" in answer.err) == (2, True), answer.err
+    assert "has no PyTorch" in answer.err
+    assert "--python PATH, or install it there: pip install torch" in answer.err
+
+
+def test_a_name_that_there_is_not_is_asked_about(launch: Launch):
+    launch.write("train.py", DDP)
+    answer = launch("local", "train.py", "--strategy", "toch")
+    assert (answer.code, "torch" in answer.err) == (2, True)
+
+
 def test_one_rank_may_train_by_anything(launch: Launch):
     launch.write("train.py", MIRRORED)
     answer = launch("local", "train.py", "--dry-run")

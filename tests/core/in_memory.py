@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.model.document import document_text
 from launchers.core.model.jobs import PENDING, JobDefinition, JobHandle, JobStatus, LogLine
 from launchers.core.model.jobs import Placeholder as Left
@@ -55,7 +56,7 @@ class MemoryPlan(Plan):
         return (*left, nonce.placeholder("$.environment.LAUNCH_NONCE"))
 
     def _rows(self) -> Sequence[Row]:
-        return [*self.strategy, checkpoints_row(self, self.checkpoints)]
+        return [*self.strategy.rows, checkpoints_row(self, self.checkpoints)]
 
 
 def planned(job: JobSpec, source: JobSource | None = None, **changed: Any) -> MemoryPlan:
@@ -82,7 +83,9 @@ class MemoryDefiner(Definer):
 
     def plan(self, job: JobSpec, source: JobSource) -> Plan:
         self.plans += 1
-        return planned(job, source, problems=(*source.problems, *self.flag_problems))
+        strategy = choose_strategy(job, source, gpus=0)
+        found = (*source.problems, *self.flag_problems, *strategy.problems)
+        return planned(job, source, problems=found, strategy=strategy)
 
     def render(self, plan: Plan) -> JobDefinition:
         assert isinstance(plan, MemoryPlan)

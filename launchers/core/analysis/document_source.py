@@ -10,14 +10,15 @@ from pathlib import Path, PurePosixPath
 
 from launchers.core.analysis.facts import facts_in
 from launchers.core.analysis.own_start import own_start
-from launchers.core.analysis.strategy_reader import read
-from launchers.core.analysis.strategy_search import HOROVOD, search
+from launchers.core.analysis.strategy_reader import AUTO, read, sight_of
+from launchers.core.analysis.strategy_search import SEEN
 from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import Copies, Examined
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.planning.plan import spread
 from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import read_tree
+from launchers.core.strategies import FIRST, named
 
 # Of an archive's files that are no Python, so much is read.
 _OTHERS_BYTES = 1_000_000
@@ -46,7 +47,8 @@ def source_problems(found: Examined, source: str, strategy: str | None = None) -
     if facts is None:
         return [_not_there(source, found.program)]
     said = found.program[1:]
-    problems = read(facts, world_size, strategy, said, left_out, alone="").problems
+    started = found.definition.strategy or FIRST
+    problems = read(facts, world_size, strategy, said, left_out, alone="", started=started).problems
     if found.carried is not None:
         return list(problems)
     return [replace(one, severity="warning") for one in problems]
@@ -103,12 +105,13 @@ def _of_copies(found: Examined, copies: Copies, source: str, strategy: str | Non
     if facts is None:
         problem = _not_there(source, copies.program)
         return replace(found, problems=(*found.problems, problem))
-    sight = search(facts, copies.program[1:], left_out)
-    if strategy == "horovod" or (sight.kind == HOROVOD and strategy in (None, "auto")):
-        why = sight.why if sight.kind == HOROVOD else "--strategy horovod"
+    sight = sight_of(facts, copies.program[1:], left_out)
+    is_seen = sight.kind == SEEN and sight.strategy == FIRST
+    if strategy == FIRST or (is_seen and strategy in (None, AUTO)):
+        why = sight.why if is_seen else f"--strategy {FIRST}"
         because = (
-            f"Horovod ({why}) and no launcher on {copies.hosts} hosts: each is a world of its own, "
-            "unless the script starts ranks itself"
+            f"{named(FIRST).title} ({why}) and no launcher on {copies.hosts} hosts: each is a "
+            "world of its own, unless the script starts ranks itself"
         )
         return replace(found, because=because)
     if sight.other == _BY_TF_CONFIG:

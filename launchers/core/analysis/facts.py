@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from launchers.core.analysis.modules import SourceModules
 from launchers.core.analysis.python_imports import Import, imports, near_imports
-from launchers.core.analysis.python_names import names_used
+from launchers.core.analysis.python_names import Reference, names_used, references
 from launchers.core.model.problems import errors
 from launchers.core.source.script import JobSource
 from launchers.core.source.texts import SourceTexts
@@ -53,6 +53,7 @@ class SourceFacts:
         self.modules = SourceModules(texts, (posixpath.dirname(self.script), *roots))
         self._trees: dict[str, ast.Module | SyntaxError | None] = {}
         self._names: dict[str, dict[str, int]] = {}
+        self._references: dict[str, list[Reference]] = {}
 
     @cached_property
     def files(self) -> tuple[str, ...]:
@@ -122,6 +123,13 @@ class SourceFacts:
             tree = self.tree(path)
             self._names[path] = names_used(tree) if tree is not None else {}
         return self._names[path]
+
+    def references(self, path: str) -> list[Reference]:
+        """Every place where the code of a file uses a name."""
+        if path not in self._references:
+            tree = self.tree(path)
+            self._references[path] = references(tree) if tree is not None else []
+        return self._references[path]
 
     def uses(self, *wanted: str) -> Use | None:
         """The first use of one of these dotted names, or of what lies below it, in the code of a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
 # Assignments such as `layers = keras.layers` are followed so many deep.
 _DEPTH = 3
@@ -25,6 +26,37 @@ def names_used(tree: ast.Module) -> dict[str, int]:
             if name:
                 _note(used, name, node.lineno)
     return used
+
+
+class Reference(NamedTuple):
+    """A place where code uses a name, apart from importing it.
+
+    Attributes:
+        name: As :func:`names_used` has it; of a call whose name nothing in the file imports, the
+            last part alone (``init`` of ``self.backend.init()``).
+        call: Where it is called.
+    """
+
+    name: str
+    line: int
+    call: ast.Call | None = None
+
+
+def references(tree: ast.Module) -> list[Reference]:
+    """Every such place, in no order."""
+    nodes = list(ast.walk(tree))
+    meanings = _meanings(nodes, {})
+    calls = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
+    found = []
+    for node in nodes:
+        if isinstance(node, ast.Attribute | ast.Name):
+            call = calls.get(id(node))
+            name = dotted(node, meanings)
+            if not name and call is not None:
+                name = node.attr if isinstance(node, ast.Attribute) else node.id
+            if name:
+                found.append(Reference(name, node.lineno, call))
+    return found
 
 
 def meanings_of(tree: ast.Module) -> dict[str, str]:

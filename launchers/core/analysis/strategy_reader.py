@@ -7,52 +7,36 @@ be followed to its end; `--strategy` is the user's word, and then nothing is loo
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from launchers.core.analysis.facts import SourceFacts, facts_of
-from launchers.core.analysis.python_syntax import Fault, fault_of_error, fault_of_script
-from launchers.core.analysis.strategy_search import HOROVOD, NONE, OTHER, Sight, search
+from launchers.core.analysis.facts import SourceFacts
+from launchers.core.analysis.script_faults import faults_in
+from launchers.core.analysis.strategy_search import NONE, OTHER, SEEN, SEVERAL, Sight, seen
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
-from launchers.core.planning.plan import Plan, Row
-from launchers.core.source.script import JobSource
-from launchers.core.spec.job import JobSpec
-from launchers.core.strategies.horovod import NAME
+from launchers.core.planning.plan import Row
+from launchers.core.strategies import ALONE, FIRST, NAMES, joining, named
+from launchers.core.strategies.strategy import Strategy
 
-_SAY_SO = "if it does use Horovod where the source does not show it, add --strategy horovod"
+_SAY_SO = "if it does use one where the source does not show it, name it: --strategy " + ", ".join(
+    name for name in NAMES if name != ALONE
+)
+AUTO = "auto"
 _ALONE = "--instances 1 --processes 1 runs it alone; "
-# Of the files beside the script, so many bytes are parsed for their syntax alone.
-_SYNTAX_BYTES = 64_000
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the plan shows and what is wrong."""
+    """What was decided, what the plan shows of it, and what is wrong.
 
+    Attributes:
+        strategy: The name of the one that is to start the ranks.
+    """
+
+    strategy: str = FIRST
     rows: tuple[Row, ...] = ()
     problems: tuple[Problem, ...] = ()
-
-
-def reading_of(job: JobSpec, source: JobSource, world_size: int) -> Reading:
-    """What the source of ``job`` says about its ranks; nothing at world size 1."""
-    if world_size == 1:
-        return Reading()
-    facts = facts_of(source)
-    if facts is None:
-        return Reading()
-    left = {entry.path.partition("/")[0] for entry in source.bundle.left_out}
-    # What a script reads from a variable it names itself; Horovod's own say nothing of its use.
-    own = NAME.upper()
-    values = [value for name, value in job.environment.items() if not name.startswith(own)]
-    said = [*job.arguments, *values]
-    absent = {name.partition(".")[0] for name in left}
-    return read(facts, world_size, job.strategy, said, absent, job.script or source.script)
-
-
-def with_reading(plan: Plan) -> Plan:
-    """``plan`` with the row and the problems of :func:`reading_of`."""
-    found = reading_of(plan.job, plan.source, plan.world_size)
-    return replace(plan, strategy=found.rows, problems=(*plan.problems, *found.problems))
 
 
 def read(
@@ -63,123 +47,175 @@ def read(
     absent: Collection[str] = frozenset(),
     shown: str = "",
     alone: str = _ALONE,
+    started: str | None = None,
 ) -> Reading:
     """What the source says about ``world_size`` ranks.
 
     Args:
         asked: ``--strategy``; None or ``auto`` where it is to be read from the source.
-        said: See :func:`launchers.core.analysis.strategy_search.search`.
+        said: See :func:`sight_of`.
         absent: The same.
         shown: The script as its user named it.
         alone: How one rank is asked for.
+        started: The strategy whose ranks are started in any case, as by a document; None where
+            what the source shows decides it.
     """
-    given = asked if asked not in (None, "auto") else ""
+    given = asked if asked not in (None, AUTO) else ""
     shown = shown or facts.script
-    problems = _faults(facts, shown, bool(given))
+    problems = faults_in(facts, shown, bool(given))
     if given:
-        return Reading((Row("strategy", given, "--strategy"),), tuple(problems))
+        if given == ALONE:
+            problems.append(_none_of_several(world_size))
+        return Reading(given, (Row("strategy", given, "--strategy"),), tuple(problems))
     if problems:
-        return Reading((), tuple(problems))
+        return Reading(started or FIRST, (), tuple(problems))
+    sight = sight_of(facts, said, absent)
+    name = started or sight.strategy or FIRST
+    wanted = Wanted(named(name), started is not None, world_size, shown, alone)
+    problem = _problem(sight, wanted)
+    return Reading(name, (_row(sight, wanted, problem),), (problem,) if problem else ())
+
+
+def sight_of(
+    facts: SourceFacts, said: Sequence[str] = (), absent: Collection[str] = frozenset()
+) -> Sight:
+    """What the source shows, found out once. Reads files, parses those that it must.
+
+    Args:
+        said: The script's arguments and the job's variables, which may choose a strategy.
+        absent: Top-level modules of the folder that do not travel.
+    """
     key = ("strategy", facts.script, tuple(said), frozenset(absent))
     if key not in facts.texts.known:
-        facts.texts.known[key] = search(facts, said, absent)
+        facts.texts.known[key] = seen(facts, said) or _read_all(facts, absent)
     sight: Sight = facts.texts.known[key]
-    if sight.kind == HOROVOD:
-        return Reading((Row("strategy", "horovod", sight.why),))
-    row = Row("strategy", f"no Horovod seen{f', but {sight.other}' if sight.other else ''}")
-    return Reading((row,), (_problem(sight, shown, world_size, alone),))
+    return sight
 
 
-def _problem(sight: Sight, shown: str, world_size: int, alone: str) -> Problem:
-    expected = f"Horovod at world size {world_size}"
-    if sight.kind == OTHER:
-        instead = sight.instead or "use Horovod instead"
-        return RULES["strategy-other"].at(
-            shown,
-            f"{sight.other} and no Horovod ({sight.other_use})",
-            expected,
-            f"{_sentence(instead)}; {alone}{_SAY_SO}",
-        )
+def _read_all(facts: SourceFacts, absent: Collection[str]) -> Sight:
+    from launchers.core.analysis.thorough_search import Thorough
+
+    return Thorough(facts, absent).run()
+
+
+class Wanted(NamedTuple):
+    """What the source is read for.
+
+    Attributes:
+        strategy: The one whose ranks are started.
+        fixed: Whatever the source shows.
+        world_size: How many there are.
+        shown: The script as its user named it.
+        alone: How one rank is asked for.
+    """
+
+    strategy: Strategy
+    fixed: bool
+    world_size: int
+    shown: str
+    alone: str
+
+    @property
+    def expected(self) -> str:
+        """What the source should use."""
+        named_ones = [self.strategy] if self.fixed else joining()
+        titles = " or ".join(one.title for one in named_ones)
+        return f"{titles} at world size {self.world_size}"
+
+
+def _row(sight: Sight, wanted: Wanted, problem: Problem | None) -> Row:
+    name = wanted.strategy.name
+    if problem is None:
+        why = [place.why for place in sight.places if place.strategy.name == name]
+        return Row("strategy", name, why[0] if why else sight.why)
+    if sight.kind == SEVERAL:
+        return Row("strategy", " or ".join(one.strategy.name for one in sight.places))
+    if sight.strategy == name:
+        return Row("strategy", name, sight.other_use)
+    seen = sight.other or (named(sight.strategy).title if sight.strategy else "")
+    return Row("strategy", f"no {wanted.strategy.title} seen{f', but {seen}' if seen else ''}")
+
+
+def _problem(sight: Sight, wanted: Wanted) -> Problem | None:
+    """Why the ranks of that strategy are not simply started, or None."""
+    strategy = wanted.strategy
+    joins = [sight.strategy, *(place.strategy.name for place in sight.places)]
+    if sight.kind == SEVERAL:
+        return None if wanted.fixed and strategy.name in joins else _several(sight, wanted)
+    if sight.kind == SEEN:
+        return None if strategy.name in joins else _other(sight, wanted)
     if sight.kind == NONE:
-        others = sight.files - 1
-        read = "it uses no Horovod"
-        if others:
-            named = f"the {others} files" if others > 1 else "the file"
-            read = f"neither it nor {named} that it imports uses Horovod"
-        return RULES["strategy-none"].at(
-            shown,
-            f"{read}: {world_size} ranks would each do all the work alone",
-            expected,
-            f"Bring it in with hvd.init() and a wrapped optimizer (`launch init` writes an "
-            f"example); {alone}{_SAY_SO}",
+        return _nothing(sight, wanted)
+    if sight.kind == OTHER or (sight.strategy not in ("", strategy.name) and not sight.why):
+        return _other(sight, wanted)
+    return _unseen(sight, wanted)
+
+
+def _other(sight: Sight, wanted: Wanted) -> Problem:
+    title, use, instead = sight.other, sight.other_use, sight.instead
+    for place in sight.places:
+        title, use, instead = place.use.title, place.why, place.use.instead
+    title = title or named(sight.strategy).title
+    fix = _sentence(instead or f"use {wanted.strategy.title} instead")
+    return RULES["strategy-other"].at(
+        wanted.shown,
+        f"{title} and no {wanted.strategy.title} ({use or sight.why})",
+        wanted.expected,
+        f"{fix}; {wanted.alone}{_SAY_SO}",
+    )
+
+
+def _nothing(sight: Sight, wanted: Wanted) -> Problem:
+    what = wanted.strategy.title
+    more, either = ("", "") if wanted.fixed else (" and nothing", " or anything")
+    rest = " else that joins ranks" if more else ""
+    read = f"it uses no {what}{more}{rest}"
+    if sight.files > 1:
+        files = "the file" if sight.files == 2 else f"the {sight.files - 1} files"
+        read = f"neither it nor {files} that it imports uses {what}{either}{rest}"
+    usable = [wanted.strategy] if wanted.fixed else joining()
+    fixes = [one.bring_in for one in usable if one.bring_in]
+    return RULES["strategy-none"].at(
+        wanted.shown,
+        f"{read}: {wanted.world_size} ranks would each do all the work alone",
+        wanted.expected,
+        f"{'. '.join(fixes)}; {wanted.alone}{_SAY_SO}",
+    )
+
+
+def _unseen(sight: Sight, wanted: Wanted) -> Problem:
+    strategy = wanted.strategy
+    found = f"no {strategy.title}"
+    if sight.strategy == strategy.name:
+        found = f"{sight.other} ({sight.other_use}) and nothing that joins by {strategy.joining}"
+    elif sight.other:
+        found = f"{sight.other} ({sight.other_use}) and {found}"
+    why = f"; {sight.why}" if sight.why else ""
+    fix = None  # the rule's own, of the first strategy
+    if strategy.name != FIRST:
+        fix = (
+            f"A rank that never joins by {strategy.joining} fails the job at its end; "
+            f"--strategy {strategy.name} says that it does, or --strategy another one"
         )
-    found = f"{sight.other} ({sight.other_use}) and no Horovod" if sight.other else "no Horovod"
-    return RULES["strategy-unseen"].at(shown, f"{found} in what can be read; {sight.why}", expected)
+    return RULES["strategy-unseen"].at(
+        wanted.shown,
+        f"{found} in what can be read{why}",
+        f"{strategy.title} at world size {wanted.world_size}",
+        fix,
+    )
+
+
+def _several(sight: Sight, wanted: Wanted) -> Problem:
+    uses = ", ".join(f"{place.use.title} ({place.why})" for place in sight.places)
+    flags = " or ".join(f"--strategy {place.strategy.name}" for place in sight.places)
+    return RULES["strategy-several"].at(
+        wanted.shown, f"{uses}: each joins a world of its own", fix=f"Say which one: {flags}"
+    )
+
+
+def _none_of_several(world_size: int) -> Problem:
+    return RULES["strategy-alone"].at("--strategy none", f"world size {world_size}")
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _faults(facts: SourceFacts, shown: str, given: bool) -> list[Problem]:
-    """What keeps the script, or a file that it is sure to import, from running at all.
-
-    Args:
-        given: The user has said which strategy it is: what Python says is then a warning.
-    """
-    script = facts.script
-    content, tree = facts.texts.read(script), facts.tree(script)
-    fault = fault_of_script(script, content, tree, facts.syntax_error(script))
-    if fault:
-        return [_fault_problem(fault, shown, script, given)]
-    problems = []
-    for path in facts.surely_imported(_SYNTAX_BYTES):
-        error = facts.syntax_error(path)
-        if error is not None:
-            fault = fault_of_error(facts.texts.read(path), error)
-            problems.append(_fault_problem(fault, path, path, given))
-    return problems
-
-
-_PLAIN = "a Python script"
-
-
-def _fault_problem(fault: Fault, shown: str, path: str, given: bool) -> Problem:
-    """The words for one fault."""
-    place = f"{shown}:{fault.line}" if fault.line else shown
-    if fault.kind == "notebook":
-        fix = f"Make it one: jupyter nbconvert --to script {shown}"
-        return RULES["script-notebook"].at(place, "is a notebook", _PLAIN, fix)
-    if fault.kind == "empty":
-        fix = "Name the script that trains"
-        return RULES["script-empty"].at(place, fault.text, fix=fix)
-    if fault.kind == "binary":
-        return RULES["script-binary"].at(place, "is not text", _PLAIN)
-    if fault.kind == "shell":
-        fix = "Name the Python script that it starts"
-        return RULES["script-shell"].at(place, f"is a shell script ({fault.text})", _PLAIN, fix)
-    if fault.kind == "magic":
-        found = f"{fault.text!r} is a line for a notebook"
-        fix = "Take such lines out, or write them in Python: the ranks run the file with python"
-        return RULES["script-notebook"].at(place, found, "plain Python", fix)
-    if fault.kind == "old":
-        fix = "Bring it up to date: no rank runs Python 2"
-        return RULES["script-syntax"].at(place, f"is Python 2: {fault.text}", "Python 3", fix)
-    ours = _our_python()
-    fix = "Mend it; `python -m py_compile` shows the line"
-    severe = fault.certain and not given
-    if not fault.certain:
-        fix = "It runs where the ranks' Python is new enough for it"
-    return RULES["script-syntax"].at(
-        place,
-        f"a syntax error: {fault.text}",
-        f"what Python {ours} can read",
-        fix,
-        severity="error" if severe else "warning",
-    )
-
-
-def _our_python() -> str:
-    import sys
-
-    return f"{sys.version_info[0]}.{sys.version_info[1]}"

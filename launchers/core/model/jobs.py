@@ -41,6 +41,7 @@ class JobDefinition:
         document: The same, parsed.
         destination: Where it is sent, where the document does not say so itself.
         allowed: Names whose values may look like credentials (``--allow-value``).
+        strategy: By what its ranks train, as its LAUNCH_STRATEGY says; empty for Horovod.
     """
 
     provider: str
@@ -51,6 +52,7 @@ class JobDefinition:
     placeholders: tuple[Placeholder, ...] = ()
     destination: Mapping[str, str] = field(default_factory=dict)
     allowed: tuple[str, ...] = ()
+    strategy: str = ""
 
 
 @dataclass(frozen=True)

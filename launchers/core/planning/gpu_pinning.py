@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 from launchers.core.source.texts import SourceTexts
 from launchers.core.spec.job import GUARD, NONE, SCRIPT, JobSpec
-
-_PICKS_DEVICE = re.compile(
-    rb"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\(|CUDA_VISIBLE_DEVICES"
-)
+from launchers.core.strategies import FIRST, named
+from launchers.core.strategies.strategy import Strategy
 
 
 class Pinning(NamedTuple):
@@ -26,36 +24,65 @@ class Pinning(NamedTuple):
     why: str
 
 
-def choose_pinning(job: JobSpec, texts: SourceTexts, gpus: int, without_gpus: str) -> Pinning:
-    """``--pin-gpu``; nobody on a host without GPUs; else what the source says.
+def choose_pinning(
+    job: JobSpec,
+    texts: SourceTexts,
+    gpus: int,
+    without_gpus: str,
+    strategy: Strategy | None = None,
+) -> Pinning:
+    """``--pin-gpu``; nobody on a host without GPUs, or where one process has them all; else what
+    the source says.
 
     Args:
         texts: The source's files.
         gpus: GPUs of one host.
         without_gpus: Why nobody does, where it has none.
+        strategy: By what the ranks train.
     """
+    strategy = strategy or named(FIRST)
     if job.pin_gpu:
         return Pinning(job.pin_gpu, "--pin-gpu")
     if gpus == 0:
         return Pinning(NONE, without_gpus)
-    return who_pins(texts)
+    if strategy.one_a_host:
+        return Pinning(NONE, f"{strategy.title} has one process a host, for all its GPUs")
+    return who_pins(texts, strategy)
 
 
-def who_pins(texts: SourceTexts) -> Pinning:
-    """``("script", why)`` where a Python file has ``local_rank`` together with something that
-    picks a device, comments aside; else ``("guard", why)``."""
+def who_pins(texts: SourceTexts, strategy: Strategy | None = None) -> Pinning:
+    """``("script", why)`` where a Python file imports a library that gives each rank its device,
+    or has the word for the local rank together with something that picks one, comments aside;
+    else ``("guard", why)``."""
+    strategy = strategy or named(FIRST)
+    word = re.compile(strategy.local_rank.encode())
+    picks = re.compile(strategy.picks_device.encode())
     for path in sorted(texts.paths):
         if not path.endswith(".py"):
             continue
         content = texts.read(path)
-        if b"local_rank" not in content or not _PICKS_DEVICE.search(content):
+        library = _library(content, strategy)
+        if library:
+            return Pinning(SCRIPT, f"{library} gives each rank its GPU")
+        if not word.search(content) or not picks.search(content):
             continue
-        code = without_comments(content.decode("utf-8", "replace"))
-        found = _PICKS_DEVICE.search(code.encode())
-        if "local_rank" in code and found:
-            what = found[0].decode().rstrip("(").lstrip(".")
+        code = without_comments(content.decode("utf-8", "replace")).encode()
+        found = picks.search(code)
+        if word.search(code) and found:
+            what = found[0].decode().strip("(.:")
             return Pinning(SCRIPT, f"{path.rpartition('/')[2]} uses local_rank with {what}")
     return Pinning(GUARD, "no file of the source picks a device by local_rank")
+
+
+def _library(content: bytes, strategy: Strategy) -> str:
+    """The library by which the ranks get their devices and that these lines import, or nothing."""
+    if not strategy.may_join(content):
+        return ""
+    for use in strategy.uses:
+        line = rf"^[ \t]*(?:from|import)[ \t]+(?:{use.own_devices})"
+        if use.own_devices and re.search(line.encode(), content, re.MULTILINE):
+            return use.title
+    return ""
 
 
 def without_comments(text: str) -> str:

@@ -12,6 +12,8 @@ from launchers.core.planning.gpu_pinning import Pinning
 from launchers.core.records.naming import Run, shortened_name
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec, base_name
+from launchers.core.strategies import FIRST, named
+from launchers.core.strategies.strategy import Strategy
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,28 @@ class Row:
     label: str
     text: str
     origin: str = ""
+
+
+@dataclass(frozen=True)
+class StrategyChoice:
+    """By which strategy the ranks train, and what was seen of it.
+
+    Attributes:
+        strategy: What is known of it.
+        processes: Of each host.
+        rows: What the plan shows of the choice; none where there is nothing to say.
+        problems: Why it may not be the right one.
+    """
+
+    strategy: Strategy
+    processes: int = 1
+    rows: tuple[Row, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The word of ``--strategy``."""
+        return self.strategy.name
 
 
 @dataclass(frozen=True)
@@ -40,7 +64,7 @@ class Plan(ABC):
         processes: Ranks on each host.
         gpus: GPUs of each host.
         problems: What is wrong with the request, before there is a document.
-        strategy: What the source says about how its ranks train together.
+        strategy: By what its ranks train together.
     """
 
     job: JobSpec
@@ -50,7 +74,7 @@ class Plan(ABC):
     pinning: Pinning
     account: Account = Account()
     problems: tuple[Problem, ...] = ()
-    strategy: tuple[Row, ...] = ()
+    strategy: StrategyChoice = StrategyChoice(named(FIRST))
     run: Run = Run()  # noqa: RUF009 - frozen
 
     @property
@@ -65,8 +89,9 @@ class Plan(ABC):
 
     @property
     def world_size(self) -> int:
-        """Ranks in the whole job: instances x processes per instance."""
-        return self.instances * self.processes
+        """Ranks in the whole job: instances x processes per instance; replicas where a process
+        has one on each of its GPUs."""
+        return self.strategy.strategy.world_size(self.instances, self.processes, self.gpus)
 
     @property
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from launchers.core import strategies
 from launchers.core.planning.plan import Plan
 from launchers.core.records import nonce
 
@@ -31,6 +32,8 @@ def rank_environment(
         # Only what is sent holds the real one.
         nonce.VARIABLE: nonce.PLACEHOLDER,
     }
+    if plan.strategy.name != strategies.FIRST:
+        environment[strategies.VARIABLE] = plan.strategy.name
     if references:
         environment["LAUNCH_SECRETS"] = json.dumps(dict(references), sort_keys=True)
     return environment

@@ -15,6 +15,7 @@ from launchers.core.model.document import document_text
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.paths import templates_folder
 from launchers.core.planning.plan import Plan
+from launchers.core.strategies import VARIABLE
 
 
 def render(
@@ -51,6 +52,7 @@ def render(
         placeholders=plan.placeholders,
         destination=plan.destination,
         allowed=plan.job.allow_values,
+        strategy=plan.environment.get(VARIABLE, ""),
     )
 
 

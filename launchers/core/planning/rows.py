@@ -41,7 +41,7 @@ def tags_text(tags: Mapping[str, str]) -> str:
 
 _ASKED = {
     EXCHANGE: "{}, and an exchange between the ranks where they train",
-    INIT: "{} at hvd.init(), nothing more",
+    INIT: "{} at {}, nothing more",
     STRICT: "{}, and every rank's evidence of an exchange where they train",
 }
 
@@ -49,14 +49,18 @@ _ASKED = {
 def proof_row(plan: Plan) -> Row:
     """What the job must show before it is called a success."""
     size = f"world size {plan.world_size}"
-    text = _ASKED[plan.job.proof].format(size) if plan.world_size > 1 else size
+    text = (
+        _ASKED[plan.job.proof].format(size, plan.strategy.strategy.joining)
+        if plan.world_size > 1
+        else size
+    )
     return Row("proof", text, f"--proof {plan.job.proof}")
 
 
 def pinning_rows(plan: Plan) -> list[Row]:
     """How the ranks train together, as far as the source says; who gives each its GPU, and why."""
     text = f"pinned by {plan.pinning.by}" if plan.gpus else "none"
-    return [*plan.strategy, Row("GPUs", text, plan.pinning.why)]
+    return [*plan.strategy.rows, Row("GPUs", text, plan.pinning.why)]
 
 
 def checkpoints_row(plan: Plan, place: str) -> Row:

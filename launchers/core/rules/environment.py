@@ -12,6 +12,7 @@ from launchers.core.records import nonce
 from launchers.core.shipped import runtime
 from launchers.core.spec import limits
 from launchers.core.spec.job import PROOF_MODES
+from launchers.core.strategies.strategy import Strategy
 
 # What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
 # change how many ranks start or which GPU they get.
@@ -30,15 +31,21 @@ def problems_in_names(
     environment: Mapping[str, str],
     path: str = "--env",
     free: Callable[[str], bool] = lambda name: False,
+    strategy: Strategy | None = None,
 ) -> list[Problem]:
     """One problem for each reserved name, and one for each value that no environment can hold.
 
     Args:
         free: Names that this provider leaves to the user all the same.
+        strategy: By what the job's ranks train; its own names are reserved as well.
     """
     problems = []
     for name, value in environment.items():
-        if is_reserved(name) and not free(name):
+        if strategy is not None and name in strategy.reserved:
+            found = f"a name that the launcher sets for each rank of {strategy.title}"
+            fix = _INSTEAD.get(name, "leave it out: --instances and --processes say all of it")
+            problems.append(RULES["env-reserved"].at(f"{path} {name}", found, fix=fix))
+        elif is_reserved(name) and not free(name):
             problems.append(
                 RULES["env-reserved"].at(
                     f"{path} {name}",
@@ -82,6 +89,7 @@ _INSTEAD = {
     "HOROVOD_SIZE": "use --instances and --processes",
     "LAUNCH_WORLD_SIZE": "use --instances and --processes",
     "LAUNCH_KERAS": "use --keras",
+    "LAUNCH_STRATEGY": "use --strategy",
     "LAUNCH_PIN_GPU": "use --pin-gpu",
     "LAUNCH_PROOF": "use --proof",
     "LAUNCH_CHECKPOINT_DIR": "use --checkpoint",

@@ -22,6 +22,7 @@ from launchers.core.spec.value_types import (
     ValueType,
     Words,
 )
+from launchers.core.strategies import NAMES
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -39,7 +40,7 @@ GUARD, SCRIPT, NONE = PIN_MODES = ("guard", "script", "none")
 # What a success must show; entrypoints/launch_runtime/evidence says what each means.
 EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
 # What `--strategy` can be; `auto` is read from the source, as without it.
-STRATEGIES = ("auto", "horovod")
+STRATEGIES = ("auto", *NAMES)
 NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 
 
@@ -149,7 +150,7 @@ class JobSpec(Generic[Options]):
     strategy: Annotated[str | None, Choice(STRATEGIES)] = option(
         "--strategy",
         help="What makes the ranks train together. Default: read from the source.",
-        metavar="auto|horovod",
+        metavar="|".join(STRATEGIES),
     )
     keras: Annotated[str, Choice(("auto", "2", "3"))] = option(
         "--keras",

@@ -1,43 +1,44 @@
 """Strategies: what makes the ranks of a job train together. One module each, by the name that
-`--strategy` has for it; adding one here takes that module and one word of :data:`MODULES`."""
+`--strategy` has for it and with a ``STRATEGY``; a module that is added is a strategy more."""
 
 from __future__ import annotations
 
 import importlib
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
 
-# In the order in which they are looked for: where a source uses several, the first is named.
-MODULES = ("horovod", "tensorflow", "lightning", "accelerate", "jax", "others", "torch")
+from launchers.core.strategies.strategy import Strategy
 
-
-@dataclass(frozen=True)
-class Strategy:
-    """One way to train on several ranks.
-
-    Attributes:
-        title: What people call it.
-        marks: Regular expressions of dotted names; code that uses one, or what lies below it,
-            uses the strategy.
-        instead: What to do with a script that uses it and no Horovod; empty where the general
-            words say it all.
-    """
-
-    title: str
-    marks: tuple[str, ...]
-    instead: str = ""
-
-    def shown_by(self, names: Iterable[str]) -> str:
-        """The first of these dotted names that shows it, or an empty string."""
-        pattern = re.compile(rf"(?:{'|'.join(self.marks)})(?:\.|$)")
-        return next((name for name in names if pattern.match(name)), "")
+# By this variable agent and guard learn it; a document without it starts the first one's ranks.
+VARIABLE = "LAUNCH_STRATEGY"
+FIRST, ALONE = "horovod", "none"
+_NO_STRATEGIES = {"__init__", "strategy", "others"}
 
 
-def strategies() -> list[Strategy]:
-    """All of them but Horovod, which is looked for by its name alone."""
-    found: list[Strategy] = []
-    for name in MODULES[1:]:
-        module = importlib.import_module(f"launchers.core.strategies.{name}")
-        found += module.STRATEGIES
+def _names() -> tuple[str, ...]:
+    """The first one, those that have a module by the alphabet, and that of one rank alone."""
+    files = os.listdir(os.path.dirname(__file__))
+    found = {name.removesuffix(".py") for name in files if name.endswith(".py")} - _NO_STRATEGIES
+    return (FIRST, *sorted(found - {FIRST, ALONE}), ALONE)
+
+
+NAMES = _names()
+
+
+def named(name: str) -> Strategy:
+    """The strategy of that name; the first one where a document says nothing (``""``)."""
+    module = importlib.import_module(f"{__name__}.{name or FIRST}")
+    found: Strategy = module.STRATEGY
     return found
+
+
+def said_by(environment: Mapping[str, object]) -> str:
+    """The strategy that a document's variables name; empty for the first one, or for none that
+    there is."""
+    name = environment.get(VARIABLE)
+    return str(name) if name in NAMES and name != FIRST else ""
+
+
+def joining() -> list[Strategy]:
+    """Every strategy by which ranks join a world, in the order of their names."""
+    return [named(name) for name in NAMES if name != ALONE]

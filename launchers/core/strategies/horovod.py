@@ -1,12 +1,21 @@
-"""Horovod: the strategy that jobs are run with."""
+"""Horovod: one rank a GPU, joined by hvd.init()."""
 
 from __future__ import annotations
 
-import re
+from launchers.core.strategies.strategy import Strategy, Use
 
-from launchers.core.strategies import Strategy
-
-NAME = "horovod"
-STRATEGIES = [Strategy("Horovod", (r"horovod",))]
-# Any mention counts: HorovodRunner, strategy="horovod", HOROVOD_TIMELINE.
-MENTION = re.compile(rb"horovod", re.IGNORECASE)
+STRATEGY = Strategy(
+    name="horovod",
+    title="Horovod",
+    joining="hvd.init()",
+    bring_in="Bring it in with hvd.init() and a wrapped optimizer (`launch init` writes an "
+    "example)",
+    uses=(Use("Horovod", (r"horovod",), by_import=True),),
+    words="horovod",
+    # HorovodRunner, strategy="horovod", HOROVOD_TIMELINE.
+    mention="horovod",
+    library="Horovod",
+    package="horovod",
+    # Its own variables are those of entrypoints/launch_runtime/horovod_names.py, and reserved in
+    # every job.
+)

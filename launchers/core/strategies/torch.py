@@ -1,27 +1,104 @@
-"""PyTorch's own: torch.distributed and what is built on it, and DataParallel."""
+"""PyTorch's process groups, and what is built on them: one rank a GPU, joined by
+init_process_group().
+
+Sources: torch.distributed's environment variables initialization and torchrun's list of variables
+(pytorch.org/docs/stable: distributed.html, elastic/run.html); which call of each library makes the
+group: Accelerator and PartialState (accelerate), TrainingArguments (transformers), Trainer and
+Fabric (lightning), init_distributed (deepspeed), in their own code.
+"""
 
 from __future__ import annotations
 
-from launchers.core.strategies import Strategy
+from launchers.core.strategies.strategy import Strategy, Use
 
 _TAKE_OUT = (
     "use Horovod instead of the process group: hvd.init(), hvd.DistributedOptimizer, "
     "hvd.broadcast_parameters and hvd.broadcast_optimizer_state"
 )
+_TRAINERS = (
+    r"transformers\.(?:\w+\.)*(?!TF)\w*(?:Trainer|TrainingArguments)",
+    r"trl\.(?:\w+\.)*\w*(?:Trainer|Config)",
+)
+_LIGHTNING = r"(?:pytorch_lightning|lightning|lightning_fabric)"
 
-STRATEGIES = [
-    Strategy(
+USES = (
+    Use(
+        "Lightning",
+        (_LIGHTNING,),
+        (rf"{_LIGHTNING}\.(?:\w+\.)*(?:Trainer|Fabric|LightningCLI)",),
+        'Lightning up to 1.9 trains by Horovod with Trainer(strategy="horovod"), Lightning 2 with '
+        "lightning-horovod's HorovodStrategy",
+        own_devices=rf"{_LIGHTNING}\b",
+        yields=True,
+    ),
+    Use(
+        "Accelerate",
+        (r"accelerate",),
+        (r"accelerate\.(?:\w+\.)*(?:Accelerator|PartialState|AcceleratorState)",),
+        "use Horovod in the training loop instead of the Accelerator: hvd.init(), "
+        "hvd.DistributedOptimizer, hvd.broadcast_parameters",
+        own_devices=r"accelerate\b",
+    ),
+    Use(
+        "Transformers' Trainer",
+        _TRAINERS,
+        _TRAINERS,
+        "write the training loop with Horovod instead of the Trainer: hvd.init(), "
+        "hvd.DistributedOptimizer, hvd.broadcast_parameters",
+        own_devices=r"trl\b|transformers[\w.]*[ \t]+import\s*(?:\([^)]*|[^\n]*)\bTrain(?:er|ing)",
+    ),
+    Use(
+        "DeepSpeed",
+        (r"deepspeed",),
+        (r"deepspeed\.(?:\w+\.)*(?:init_distributed|initialize)",),
+        own_devices=r"deepspeed\b",
+    ),
+    Use(
+        "FSDP",
+        (r"torch\.distributed\.(?:fsdp|_composable)",),
+        instead=_TAKE_OUT,
+    ),
+    Use(
         "torch.distributed",
         (
             r"torch\.distributed",
             r"torch\.nn\.parallel\.(?:distributed\.)?DistributedDataParallel",
             r"torch\.nn\.parallel\.distributed",
         ),
+        # Whatever a script calls the module: no other function has the name.
+        (
+            r"(?:.*\.)?init_process_group",
+            r"torch\.distributed\.(?:device_mesh\.)?init_device_mesh",
+        ),
         _TAKE_OUT,
     ),
-    Strategy(
-        "torch.nn.DataParallel",
-        (r"torch\.nn\.(?:parallel\.)?(?:data_parallel\.)?DataParallel",),
-        "take DataParallel out: Horovod has one rank a GPU, each with the whole model",
+)
+
+STRATEGY = Strategy(
+    name="torch",
+    title="PyTorch",
+    joining="init_process_group()",
+    bring_in="Or join them by torch.distributed.init_process_group() and wrap the model in "
+    "DistributedDataParallel",
+    uses=USES,
+    words=r"init_process_group|init_device_mesh|lightning|accelerate|transformers|\btrl\b|deepspeed",
+    cannot=(
+        Use(
+            "torch.nn.DataParallel",
+            (r"torch\.nn\.(?:parallel\.)?(?:data_parallel\.)?DataParallel",),
+            instead="take DataParallel out, which is one process for all GPUs of a host: wrap the "
+            "model in DistributedDataParallel, or use Horovod; both have one rank a GPU",
+        ),
     ),
-]
+    library="PyTorch",
+    package="torch",
+    install="install it there: pip install torch",
+    reserved=(
+        *("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+        *("GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE", "ROLE_NAME"),
+        *("NODE_RANK", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"),
+        *("TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE"),
+    ),
+    local_rank=r"(?i:local_rank|local_process_index)",
+    picks_device=r"set_device|torch\.device|\.cuda\(|\.to\(|device_ids|cuda:|CUDA_VISIBLE_DEVICES",
+)

@@ -4,13 +4,16 @@ job itself are all that is read."""
 from __future__ import annotations
 
 from launchers.core.analysis.keras_choice import choose_keras
+from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.credentials.search import problems_in_arguments
 from launchers.core.model.problems import Problem
 from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
+from launchers.core.planning.plan import StrategyChoice
 from launchers.core.rules.environment import problems_in_names
 from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import JobSource
+from launchers.core.strategies import FIRST
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.account import Account, account_of
@@ -21,11 +24,15 @@ from launchers.sagemaker.planning.machine_choice import MachineChoice, choose_ma
 from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.planning.request import request_of
 
+# What a training job starts.
+STRATEGIES = (FIRST,)
+
 
 def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
     """Every default decided."""
     machine = choose_machine(job)
-    processes = job.processes or machine.gpus or 1
+    strategy = choose_strategy(job, source, machine.gpus, STRATEGIES)
+    processes = strategy.processes
     account = account_of(job)
     image = choose_image(job, machine, account)
     keras = choose_keras(job, source, image.stack(), job.instances * processes)
@@ -35,7 +42,10 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
         source=source,
         processes=processes,
         gpus=machine.gpus,
-        pinning=choose_pinning(job, source.bundle.texts, machine.gpus, "the machine has no GPU"),
+        strategy=strategy,
+        pinning=choose_pinning(
+            job, source.bundle.texts, machine.gpus, "the machine has no GPU", strategy.strategy
+        ),
         account=account,
         machine=machine,
         image=image,
@@ -48,22 +58,23 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
             *image.problems,
             *keras.problems,
             *request.problems,
-            *_problems(job, processes, machine, account),
+            *_problems(job, strategy, machine, account),
+            *strategy.problems,
         ),
     )
 
 
 def _problems(
-    job: SageMakerJob, processes: int, machine: MachineChoice, account: Account
+    job: SageMakerJob, strategy: StrategyChoice, machine: MachineChoice, account: Account
 ) -> list[Problem]:
     return [
-        *problems_in_names(job.environment),
+        *problems_in_names(job.environment, strategy=strategy.strategy),
         *problems_in_arguments(job.arguments, "--", frozenset(job.allow_values)),
         *shown_arguments_problems(job.arguments),
         *problems_in_secrets(job.secrets, "aws", environment=job.environment),
         *_isolation(job),
         *problems_in_flags(job, account),
-        *rank_problems(processes, machine.gpus),
+        *rank_problems(strategy.processes, machine.gpus),
     ]
 
 

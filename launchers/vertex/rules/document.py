@@ -21,6 +21,7 @@ from launchers.vertex.rules.machines import check_machines
 from launchers.vertex.rules.pools import carries_world_size, pools
 from launchers.vertex.rules.scheduling import check_reservation_location, check_scheduling
 from launchers.vertex.rules.start import check_start
+from launchers.vertex.rules.starts import carried_strategy as carried_strategy
 from launchers.vertex.rules.starts import carried_world_size as carried_world_size
 from launchers.vertex.rules.starts import meant_for_horovod
 from launchers.vertex.rules.starts import plain_program_of as plain_program_of

@@ -12,6 +12,7 @@ from launchers.core.analysis.plain_start.start import Start, launched_words, rea
 from launchers.core.analysis.plain_start.world import Hosts, World, world_of
 from launchers.core.model.document import whole_number
 from launchers.core.planning.plan import counted
+from launchers.core.strategies import said_by
 from launchers.vertex.document import words_of
 from launchers.vertex.rules.image import is_reduction_server
 from launchers.vertex.rules.pools import (
@@ -111,6 +112,12 @@ def carried_world_size(document: object) -> int | None:
     """LAUNCH_WORLD_SIZE of the first pool; None where it is missing or no number."""
     found = rank_pools(document)
     return number(found[0], WORLD_SIZE) if found else None
+
+
+def carried_strategy(document: object) -> str:
+    """LAUNCH_STRATEGY of the first pool; empty where it is missing."""
+    found = rank_pools(document)
+    return said_by(dict(found[0].environment)) if found else ""
 
 
 def number(pool: Pool, name: str) -> int | None:

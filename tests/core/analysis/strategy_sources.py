@@ -31,6 +31,11 @@ GOOD: dict[str, Tree] = {
     "by __import__": "hvd = __import__('horovod.torch', fromlist=['torch'])\n",
     "by a part of a name": "import importlib\nimportlib.import_module('horovod.' + 'torch')\n",
     "Lightning's strategy": "import pytorch_lightning as pl\npl.Trainer(strategy='horovod')\n",
+    "Lightning's strategy object": "import lightning as L\n"
+    "from lightning_horovod import HorovodStrategy\ns = HorovodStrategy()\nL.Trainer(strategy=s)\n",
+    "Lightning beside an import": "import lightning\nimport horovod.torch\nlightning.Trainer()\n",
+    "a group asked for": "import torch.distributed as dist\nimport horovod.torch as hvd\n"
+    "hvd.init()\nassert not dist.is_initialized()\n",
     "a runner of Spark's": "from sparkdl import HorovodRunner\nHorovodRunner(np=2).run(print)\n",
     "Ray's": "from ray.train.horovod import HorovodTrainer\n",
     "ignite's backend": "import ignite.distributed as idist\nidist.Parallel(backend='horovod')\n",
@@ -149,34 +154,10 @@ BAD: dict[str, tuple[Tree, str, str]] = {
         "strategy-none",
         "no Horovod",
     ),
-    "torch.distributed": (
-        "import torch.distributed as dist\ndist.init_process_group('nccl')\n",
-        "strategy-other",
-        "torch.distributed",
-    ),
-    "from torch": (
-        "from torch import distributed\ndistributed.init_process_group('gloo')\n",
-        "strategy-other",
-        "torch.distributed",
-    ),
-    "DDP": (
-        "from torch.nn.parallel import DistributedDataParallel as DDP\n",
-        "strategy-other",
-        "torch.distributed",
-    ),
     "DataParallel": (
         "import torch.nn as nn\nmodel = nn.DataParallel(nn.Linear(1, 1))\n",
         "strategy-other",
         "torch.nn.DataParallel",
-    ),
-    "DDP in a helper": (
-        {
-            "train.py": "from lib import setup\nsetup.go()\n",
-            "lib/setup.py": "import torch\ndef go():\n"
-            "    torch.distributed.init_process_group('nccl')\n",
-        },
-        "strategy-other",
-        "lib/setup.py:3",
     ),
     "MirroredStrategy": (
         TF + "strategy = tf.distribute.MirroredStrategy()\n",
@@ -223,28 +204,12 @@ BAD: dict[str, tuple[Tree, str, str]] = {
         "strategy-other",
         "keras.distribution",
     ),
-    "Lightning": (
-        "import pytorch_lightning as pl\npl.Trainer(strategy='ddp')\n",
-        "strategy-other",
-        "Lightning",
-    ),
-    "Lightning 2": (
-        "import lightning as L\nL.Trainer(devices=4)\n",
-        "strategy-other",
-        "Lightning",
-    ),
-    "Accelerate": (
-        "from accelerate import Accelerator\nAccelerator()\n",
-        "strategy-other",
-        "Accelerate",
-    ),
     "jax.distributed": (
         "import jax\njax.distributed.initialize()\n",
         "strategy-other",
         "jax.distributed",
     ),
     "pmap": ("import jax\nf = jax.pmap(lambda x: x)\n", "strategy-other", "jax.pmap"),
-    "DeepSpeed": ("import deepspeed\ndeepspeed.init_distributed()\n", "strategy-other", "Deep"),
     "SageMaker's": (
         "import smdistributed.dataparallel.torch.torch_smddp\n",
         "strategy-other",
@@ -307,10 +272,6 @@ BAD: dict[str, tuple[Tree, str, str]] = {
 # What nobody can follow to its end: never an error, one warning that says why.
 OPEN: dict[str, tuple[Tree, str]] = {
     "a package of the company": ("import mycorp.train\n", "imports mycorp.train"),
-    "with another strategy": (
-        "import torch.distributed as dist\nimport mycorp\n",
-        "torch.distributed",
-    ),
     "a computed module": (
         "import importlib, sys\nimportlib.import_module(sys.argv[1])\n",
         "made at run time",

@@ -9,7 +9,17 @@ import pytest
 from launchers.core.analysis.facts import facts_in
 from launchers.core.analysis.strategy_reader import Reading, read
 from launchers.core.source.texts import SourceTexts
-from tests.core.analysis.strategy_sources import BAD, GOOD, HVD, NEWER, NOTEBOOK, OPEN, TF, Tree
+from tests.core.analysis.joining_sources import OTHERS, SEVERAL, WEAK
+from tests.core.analysis.strategy_sources import (
+    BAD,
+    GOOD,
+    HVD,
+    NEWER,
+    NOTEBOOK,
+    OPEN,
+    TF,
+    Tree,
+)
 
 
 def judge(
@@ -19,6 +29,7 @@ def judge(
     asked: str | None = None,
     said: tuple[str, ...] = (),
     absent: frozenset[str] = frozenset(),
+    started: str | None = None,
 ) -> Reading:
     files = {script: tree} if isinstance(tree, str) else tree
     contents = {
@@ -26,7 +37,7 @@ def judge(
     }
     facts = facts_in(SourceTexts(contents=contents), script)
     assert facts is not None
-    return read(facts, world_size, asked, said, absent)
+    return read(facts, world_size, asked, said, absent, started=started)
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -36,6 +47,61 @@ def test_a_script_that_uses_horovod_passes_without_a_word(name: str):
     found = judge(tree, script)
     assert found.problems == ()
     assert [row.text for row in found.rows] == ["horovod"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_script_that_joins_in_another_way_is_started_in_that_way(name: str):
+    tree, strategy, word = OTHERS[name]
+    found = judge(tree)
+    assert found.problems == ()
+    assert (found.strategy, found.rows[0].text) == (strategy, strategy)
+    assert word in found.rows[0].origin
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_a_library_that_is_not_seen_to_join_is_a_warning(name: str):
+    tree, word = WEAK[name]
+    found = judge(tree)
+    (problem,) = found.problems
+    assert found.strategy == "torch"
+    assert (problem.severity, problem.rule) == ("warning", "strategy-unseen")
+    assert word in problem.found
+    assert "init_process_group()" in problem.found
+    assert judge(tree, asked="torch").problems == ()
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_two_ways_to_join_are_asked_about(name: str):
+    (problem,) = judge(SEVERAL[name]).problems
+    assert (problem.severity, problem.rule) == ("error", "strategy-several")
+    assert "--strategy horovod or --strategy torch" in problem.fix
+    for word in ("horovod", "torch"):
+        found = judge(SEVERAL[name], asked=word)
+        assert (found.strategy, found.problems) == (word, ())
+
+
+def test_an_argument_that_is_the_name_chooses_between_two_ways():
+    found = judge(SEVERAL["a backend to choose"], said=("--backend", "horovod"))
+    assert (found.strategy, found.problems) == ("horovod", ())
+
+
+def test_ranks_that_nothing_joins_are_refused_by_their_own_word():
+    (problem,) = judge(HVD, asked="none").problems
+    assert (problem.severity, problem.rule) == ("error", "strategy-alone")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_ranks_that_are_started_for_horovod_need_it(name: str):
+    (problem,) = judge(OTHERS[name][0], started="horovod").problems
+    assert (problem.severity, problem.rule) == ("error", "strategy-other")
+    assert "no Horovod" in problem.found
+
+
+def test_ranks_that_are_started_for_another_need_that_one():
+    assert judge(SEVERAL["in two files"], started="torch").problems == ()
+    for tree, rule in ((HVD, "strategy-other"), (TF, "strategy-none")):
+        (problem,) = judge(tree, started="torch").problems
+        assert (problem.rule, problem.expected) == (rule, "PyTorch at world size 2")
 
 
 def test_the_plan_names_the_import():

@@ -1,0 +1,7 @@
+"""One rank that trains alone."""
+
+from __future__ import annotations
+
+from launchers.core.strategies.strategy import Strategy
+
+STRATEGY = Strategy(name="none", title="nothing distributed")

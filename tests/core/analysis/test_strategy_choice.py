@@ -1,0 +1,68 @@
+"""Which strategy a job gets, with the processes that a host runs for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from launchers.core.analysis.strategy_choice import choose_strategy
+from launchers.core.planning.plan import StrategyChoice
+from launchers.core.source.script import read_source
+from launchers.core.spec.job import JobSpec
+from launchers.core.strategies import NAMES
+from tests.core.in_memory import script
+
+HVD = "import horovod.torch as hvd\nhvd.init()\n"
+DDP = "import torch.distributed as dist\ndist.init_process_group('gloo')\n"
+
+
+def choose(
+    folder: Path, text: str, gpus: int = 0, served: Any = NAMES, **job: Any
+) -> StrategyChoice:
+    spec = JobSpec(script=str(script(folder, text)), **job)
+    return choose_strategy(spec, read_source(spec), gpus, served)
+
+
+def test_the_source_decides_and_the_place_is_shown(tmp_path: Path):
+    found = choose(tmp_path, DDP, processes=2)
+    assert (found.name, found.processes, found.problems) == ("torch", 2, ())
+    (row,) = found.rows
+    assert row.origin == "train.py:2 calls torch.distributed.init_process_group"
+
+
+def test_each_gpu_of_a_host_gets_a_rank(tmp_path: Path):
+    assert choose(tmp_path, DDP, gpus=4).processes == 4
+
+
+def test_what_a_provider_does_not_start_is_refused(tmp_path: Path):
+    for asked in (None, "torch"):
+        found = choose(tmp_path, DDP, gpus=4, served=("horovod",), strategy=asked)
+        (problem,) = found.problems
+        assert (problem.severity, problem.rule) == ("error", "strategy-provider")
+        assert problem.expected == "Horovod, which is all that this provider starts"
+
+
+def test_one_rank_of_a_script_without_a_strategy_is_none_without_a_word(tmp_path: Path):
+    found = choose(tmp_path, "import numpy as np\nprint(np.ones(3))\n")
+    assert (found.name, found.rows, found.problems) == ("none", (), ())
+
+
+def test_one_rank_of_horovod_is_what_it_was(tmp_path: Path):
+    found = choose(tmp_path, HVD)
+    assert (found.name, found.rows) == ("horovod", ())
+
+
+def test_one_rank_of_code_that_cannot_be_followed_is_started_for_horovod(tmp_path: Path):
+    assert choose(tmp_path, "import mycorp.train\n").name == "horovod"
+
+
+def test_one_rank_that_joins_gets_the_variables_for_it(tmp_path: Path):
+    found = choose(tmp_path, DDP)
+    assert (found.name, [row.text for row in found.rows]) == ("torch", ["torch"])
+    # Where only Horovod is started nothing keeps one rank from running.
+    assert choose(tmp_path, DDP, served=("horovod",)).problems == ()
+
+
+def test_one_rank_may_be_asked_for_as_none_where_a_provider_has_no_word_for_it(tmp_path: Path):
+    found = choose(tmp_path, DDP, served=("horovod",), strategy="none")
+    assert (found.name, found.problems) == ("horovod", ())
