@@ -17,7 +17,16 @@ from launchers.docker.progress import Progress, size_text
 from launchers.image import names, probe
 from launchers.image.catalogue import RULES
 from launchers.image.host_settings import HostSettings
+from launchers.image.own_requirements import names_package
 from launchers.image.probe_container import NoAnswerError, answer_of
+from launchers.image.recipes import (
+    HOROVOD,
+    HOST_FOLDER,
+    OWN_REQUIREMENTS,
+    RECIPES,
+    recipe_digest,
+    recipe_files,
+)
 from launchers.image.steps import BuildStream
 
 if TYPE_CHECKING:
@@ -27,9 +36,6 @@ CPU_BASE = "debian:bookworm-slim"
 # (final image, build stage). The CPU pins are those of TensorFlow 2.18, whose CUDA wheels are
 # 12.5; NVIDIA's images on Ubuntu 24.04, which has a Python that the pins allow, begin with 12.6.
 GPU_BASES = ("nvidia/cuda:12.6.3-base-ubuntu24.04", "nvidia/cuda:12.6.3-devel-ubuntu24.04")
-# The layers of both stages took 5.2 GB; while the packages are copied from the one to the other,
-# they lie there once more.
-BUILD_BYTES = 8 * 10**9
 # The machines with GPUs of both clouds.
 ARCHITECTURE = "amd64"
 VERSIONS_SECONDS = 120.0
@@ -42,23 +48,28 @@ class BuildRequest:
     Attributes:
         base: What the final image and the build stage begin with; None for ours.
         tag: The image's name; None for ours.
+        recipe: A name of :data:`~launchers.image.recipes.RECIPES`.
+        requirements: The content of the user's own file, or nothing; not with Horovod.
     """
 
     gpu: bool = False
     base: str | None = None
     tag: str | None = None
+    recipe: str = HOROVOD
+    requirements: bytes = b""
 
     @property
     def bases(self) -> tuple[str, str]:
         """The image that the final one begins with, and that of the build stage."""
         if self.base:
             return self.base, self.base
-        return GPU_BASES if self.gpu else (CPU_BASE, CPU_BASE)
+        with_cuda = self.gpu and RECIPES[self.recipe].gpu_base
+        return GPU_BASES if with_cuda else (CPU_BASE, CPU_BASE)
 
     @property
     def name(self) -> str:
         """The tag that the image gets."""
-        return self.tag or names.default_tag(self.gpu)
+        return self.tag or names.default_tag(self.gpu, self.recipe)
 
 
 @dataclass(frozen=True)
@@ -101,9 +112,9 @@ def build(
     import docker.errors
 
     folder = folder or images_folder()
-    files = names.recipe_files(folder)
+    files = files_of(folder, request)
     started = time.monotonic()
-    _need_room(client, request.name)
+    _need_room(client, request)
     for base in dict.fromkeys(request.bases):
         _need_base(client, base, request, progress)
     stream = BuildStream(files["Dockerfile"].decode(), progress)
@@ -114,7 +125,7 @@ def build(
                 custom_context=True,
                 tag=request.name,
                 buildargs=_arguments(request, host),
-                labels={names.RECIPE_LABEL: names.recipe_digest(folder)},
+                labels={names.RECIPE_LABEL: recipe_digest(folder, request.recipe)},
                 network_mode=host.network,
                 rm=True,
                 forcerm=True,
@@ -147,8 +158,8 @@ def context(files: Mapping[str, bytes], host: HostSettings) -> io.BytesIO:
     Times and owners are fixed, so that the engine's cache sees the same bytes every time.
     """
     merged = dict(files)
-    merged[f"{names.HOST_FOLDER}/pip.conf"] = host.pip_conf.encode()
-    merged[f"{names.HOST_FOLDER}/ca.pem"] = host.ca_bundle
+    merged[f"{HOST_FOLDER}/pip.conf"] = host.pip_conf.encode()
+    merged[f"{HOST_FOLDER}/ca.pem"] = host.ca_bundle
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         for name in sorted(merged):
@@ -169,9 +180,23 @@ def _versions(client: docker.DockerClient, identifier: str) -> dict[str, str]:
         ) from None
 
 
+def files_of(folder: Path, request: BuildRequest) -> dict[str, bytes]:
+    """The recipe's files with the user's own requirements; pins that those replace are left out."""
+    files = recipe_files(folder, request.recipe)
+    if request.requirements:
+        files[OWN_REQUIREMENTS] = request.requirements
+        if names_package(request.requirements, request.recipe):
+            files["pins/framework.txt"] = b""
+    return files
+
+
 def _arguments(request: BuildRequest, host: HostSettings) -> dict[str, str]:
     final, compiling = request.bases
-    return {"BASE": final, "BUILD_BASE": compiling, "GPU": str(int(request.gpu)), **host.proxies}
+    given = {"BASE": final, "GPU": str(int(request.gpu)), **host.proxies}
+    if request.recipe == HOROVOD:
+        return {"BUILD_BASE": compiling, **given}
+    extra = RECIPES[request.recipe].gpu_extra if request.gpu else ""
+    return {"FRAMEWORK": request.recipe, "EXTRA": extra, **given}
 
 
 def _need_base(
@@ -215,22 +240,24 @@ def _no_base(base: str, request: BuildRequest, reason: str) -> LaunchError:
     )
 
 
-def _need_room(client: docker.DockerClient, tag: str) -> None:
+def _need_room(client: docker.DockerClient, request: BuildRequest) -> None:
     """Refuse a first build on a disk that it would fill."""
     import docker.errors
 
+    if request.base and request.recipe != HOROVOD:  # it may hold all of it
+        return
     try:
-        client.images.get(tag)
+        client.images.get(request.name)
         return
     except docker.errors.DockerException:
         root = Path(client.info().get("DockerRootDir", ""))
     # An engine elsewhere (DOCKER_HOST, a virtual machine) has its folder on another machine.
     if not client.api.base_url.startswith("http+docker://") or not root.is_dir():
         return
-    free = shutil.disk_usage(root).free
-    if free < BUILD_BYTES:
+    free, wanted = shutil.disk_usage(root).free, RECIPES[request.recipe].room[request.gpu]
+    if free < wanted:
         raise LaunchError(
             RULES["image-disk"].at(
-                str(root), f"{size_text(free)} free", f"{size_text(BUILD_BYTES)} for a build"
+                str(root), f"{size_text(free)} free", f"{size_text(wanted)} for a build"
             )
         )

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from launchers.core.model.image_needs import ImageNeeds, Part
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.image import probe
 from launchers.image.catalogue import RULES
-from launchers.image.needs import NEEDS, PROVIDERS, TITLES, Facts, Need
+from launchers.image.needs import PROVIDERS, TITLES, Facts, Need, needs_of
 from launchers.image.probe_container import NoAnswerError, answer_of
+from launchers.image.recipes import HOROVOD
 
 if TYPE_CHECKING:
     import docker
 
 # On 2 cores with an image that is not in memory yet, TensorFlow's four imports take a minute.
 PROBE_SECONDS = 420.0
+PACKAGES_SECONDS = 60.0
 OK, MISSING = "ok", "missing"
 
 
@@ -36,16 +39,21 @@ class CheckedImage:
     Attributes:
         size: Bytes, all layers.
         rows: The needs that apply to this kind of image.
-        nccl: Whether Horovod was built with NCCL, which ranks with GPUs want.
+        nccl: Whether Horovod was built with NCCL, which ranks with GPUs want; None where the image
+            was checked for another strategy.
         entrypoint: The image's ENTRYPOINT; SageMaker's command becomes its argument.
+        remarks: What is worth knowing of it and no fault, one line each.
+        strategy: For which it was checked.
     """
 
     image: str
     id: str
     size: int
     rows: tuple[Row, ...]
-    nccl: bool
+    nccl: bool | None
     entrypoint: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+    strategy: str = "horovod"
 
     def missing(self, providers: Sequence[str] = PROVIDERS) -> list[Row]:
         """The rows that keep one of ``providers`` from running this image."""
@@ -58,7 +66,7 @@ class CheckedImage:
     def problems(self, providers: Sequence[str] = PROVIDERS) -> list[Problem]:
         """The same as problems, each with what to add."""
         return [
-            RULES[f"image-{row.need.name}"].at(
+            RULES[row.need.rule or f"image-{row.need.name}"].at(
                 f"{self.image}: {row.need.title}",
                 row.found or "not there",
                 "for "
@@ -74,6 +82,7 @@ class CheckedImage:
             "image": self.image,
             "id": self.id,
             "size": self.size,
+            "strategy": self.strategy,
             "usable": {name: not self.missing([name]) for name in PROVIDERS},
             "nccl": self.nccl,
             "entrypoint": list(self.entrypoint),
@@ -91,10 +100,16 @@ class CheckedImage:
         }
 
 
-def check(client: docker.DockerClient, image: str) -> CheckedImage:
+def check(
+    client: docker.DockerClient, image: str, strategy: str = "", needs: ImageNeeds | None = None
+) -> CheckedImage:
     """Start a container of ``image``, look into it, and say what each provider would miss.
 
     Blocks for about half a minute on 2 cores. The image stays as it is; the container is removed.
+
+    Args:
+        strategy: Its name; Horovod's where empty.
+        needs: What that strategy's ranks need; None for Horovod's.
 
     Raises:
         LaunchError: The image is not on this machine, or no Python answers in it.
@@ -117,8 +132,46 @@ def check(client: docker.DockerClient, image: str) -> CheckedImage:
             RULES["image-name"].at("IMAGE", f"{image}: {error.explanation}")
         ) from None
     facts: dict[str, Any] = {"architecture": found.attrs["Architecture"]}
+    question = probe.source("answers", dict(needs.programs)) if needs else probe.source("facts")
+    facts.update(_answer_of(client, str(found.id), image, question, PROBE_SECONDS))
+    return CheckedImage(
+        image=image,
+        id=str(found.id),
+        size=int(found.attrs["Size"]),
+        rows=rows(facts, needs),
+        nccl=None if needs else any(parts.get("nccl") for parts in facts["horovod"].values()),
+        entrypoint=tuple(found.attrs["Config"].get("Entrypoint") or ()),
+        remarks=_remarks(facts, needs),
+        strategy=strategy or HOROVOD,
+    )
+
+
+def missing_packages(client: docker.DockerClient, image: str, needs: ImageNeeds) -> list[Part]:
+    """Those parts of ``needs`` that are packages which the image lacks. Blocks for about a second.
+
+    Raises:
+        LaunchError: No Python answers in the image.
+    """
+    question = probe.source("packages", list(needs.packages))
+    versions = _answer_of(client, image, image, question, PACKAGES_SECONDS)
+    parts = {part.name: part for part in needs.parts}
+    return [parts[name] for name in needs.packages if not versions[name]]
+
+
+def rows(facts: Facts, needs: ImageNeeds | None = None) -> tuple[Row, ...]:
+    """The needs that apply to these facts, each with its state."""
+    return tuple(
+        Row(need, OK if need.good(facts) else MISSING, need.found(facts))
+        for need in needs_of(needs)
+        if need.applies(facts)
+    )
+
+
+def _answer_of(
+    client: docker.DockerClient, identifier: str, image: str, question: list[str], seconds: float
+) -> dict[str, Any]:
     try:
-        facts.update(answer_of(client, found.id, probe.source("facts"), PROBE_SECONDS))
+        return answer_of(client, identifier, question, seconds)
     except NoAnswerError as error:
         raise LaunchError(
             RULES["image-python"].at(
@@ -128,20 +181,12 @@ def check(client: docker.DockerClient, image: str) -> CheckedImage:
                 "take a base that has them, or build ours: launch image build",
             )
         ) from None
-    return CheckedImage(
-        image=image,
-        id=str(found.id),
-        size=int(found.attrs["Size"]),
-        rows=rows(facts),
-        nccl=any(parts.get("nccl") for parts in facts["horovod"].values()),
-        entrypoint=tuple(found.attrs["Config"].get("Entrypoint") or ()),
-    )
 
 
-def rows(facts: Facts) -> tuple[Row, ...]:
-    """The needs that apply to these facts, each with its state."""
-    return tuple(
-        Row(need, OK if need.good(facts) else MISSING, need.found(facts))
-        for need in NEEDS
-        if need.applies(facts)
-    )
+def _remarks(facts: Facts, needs: ImageNeeds | None) -> tuple[str, ...]:
+    if needs is not None:
+        lacks = needs.remark and "remark" not in facts["answers"]
+        return (needs.remark,) if lacks else ()
+    if any(parts.get("nccl") for parts in facts["horovod"].values()):
+        return ()
+    return ("no NCCL in its Horovod: ranks with GPUs exchange gradients over the CPU",)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from launchers.core.model.image_needs import ImageNeeds, Part
 
 Facts = Mapping[str, Any]
 
@@ -29,6 +31,7 @@ class Need:
         good: Whether that is enough.
         fix: What to add to the image.
         applies: Whether this kind of image needs it at all.
+        rule: Which of rules.json it is; ``image-`` and its name where empty.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Need:
     good: Callable[[Facts], bool]
     fix: str
     applies: Callable[[Facts], bool] = lambda facts: True
+    rule: str = ""
 
 
 def version(text: str) -> tuple[int, ...]:
@@ -241,3 +245,33 @@ NEEDS = (
         "RUN rm -rf /opt/ml/code/*: with files there the toolkit ignores the job's own source",
     ),
 )
+
+# Whatever the ranks train by, agent and guard want this.
+_OF_ALL = tuple(need for need in NEEDS if need.name in ("architecture", "python"))
+
+
+def needs_of(strategy: ImageNeeds | None) -> tuple[Need, ...]:
+    """The table of a strategy; Horovod's where it declares none of its own.
+
+    Our agent starts the ranks of the others, on SageMaker too: no image needs a toolkit for it.
+    """
+    if strategy is None:
+        return NEEDS
+    return (*_OF_ALL, *(_row(part, strategy.packages) for part in strategy.parts))
+
+
+def _row(part: Part, packages: Sequence[str]) -> Need:
+    """A part's row; what needs a package says nothing where that one is missing."""
+
+    def found(facts: Facts) -> str:
+        return str(facts["answers"].get(part.name) or facts["errors"].get(part.name) or "")
+
+    def good(facts: Facts) -> bool:
+        return bool(facts["answers"].get(part.name))
+
+    def applies(facts: Facts) -> bool:
+        return part.name in packages or all(name in facts["answers"] for name in packages)
+
+    return Need(
+        part.name, part.title, PROVIDERS, found, good, part.fix, applies, rule="image-strategy"
+    )

@@ -1,8 +1,8 @@
 """What runs inside an image to say what is in it. Read by whatever Python the image has: 3.6's
 syntax, the standard library alone, one file; it is handed over on the command line.
 
-`python -c SOURCE versions|facts` prints one line `LAUNCH-PROBE {...}`; other lines are noise of
-what it started. It changes files of its own container, which is thrown away.
+`python -c SOURCE versions|facts|packages|answers GIVEN` prints one line `LAUNCH-PROBE {...}`; other
+lines are noise of what it started. It changes files of its own container, which is thrown away.
 """
 
 import json
@@ -48,7 +48,13 @@ SSH_SECONDS = 15.0
 
 def main() -> None:
     """Print the answer to the one question that argv asks."""
-    answer = versions() if sys.argv[1] == "versions" else facts()
+    question, given = sys.argv[1], json.loads(sys.argv[2])
+    if question == "packages":
+        answer = {name: package_version(name) for name in given}  # type: dict[str, Any]
+    elif question == "answers":
+        answer = answers(given)
+    else:
+        answer = versions() if question == "versions" else facts()
     print("\n" + MARK + json.dumps(answer, sort_keys=True), flush=True)
 
 
@@ -87,6 +93,18 @@ def facts() -> "dict[str, Any]":
         if parts.get("mpi") and found["mpirun"]["path"]:
             found["ranks"] = ranks(framework)
             break
+    return found
+
+
+def answers(programs: "dict[str, str]") -> "dict[str, Any]":
+    """What the programs of a strategy answer, and what those said last that ended badly."""
+    found = {"python": platform.python_version(), "answers": {}, "errors": {}}  # type: dict[str, Any]
+    for name, program in programs.items():
+        code, text = run([sys.executable, "-c", program], 120)
+        found["answers"].update(re.findall(r"^ANSWER (\S+) (.+)$", text, re.MULTILINE))
+        found["errors"].update(re.findall(r"^LACKS (\S+) (.+)$", text, re.MULTILINE))
+        if code:
+            found["errors"][name] = last_line(text) or f"exit code {code}"
     return found
 
 

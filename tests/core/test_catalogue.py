@@ -26,7 +26,7 @@ arguments-without-separator channel-data cloud-credentials cloud-refused docker-
 estimator-hyperparameters estimator-name estimator-region file-key-unknown
 file-value flag-alone flag-sweep flag-twice host-name image-absent image-architecture
 image-base-missing image-build-failed image-build-refused image-code image-disk image-framework
-image-horovod-gloo image-horovod-mpi image-host-keys image-index-password image-missing
+image-horovod-gloo image-horovod-mpi image-host-keys image-missing
 image-mpi4py image-mpirun image-name image-pam image-ranks image-region image-root-login
 image-shim image-sshd image-tf-keras image-toolkit image-unfit import-exists import-flag
 import-word in-doubt init-exists installation-incomplete instance-groups intent-elsewhere

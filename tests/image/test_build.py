@@ -19,7 +19,9 @@ from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUC
 from launchers.image import names
 from launchers.image.build import BuildRequest, build
 from launchers.image.host_settings import HostSettings
+from launchers.image.recipes import recipe_digest
 from tests.cli.command import Launch
+from tests.image import debian_torch
 from tests.image.engine import LABEL, own_tag
 from tests.image.told import NOTHING_OF_THE_HOST, Told
 from tests.places import ROOT
@@ -81,7 +83,7 @@ def test_the_hosts_settings_reach_the_build_and_stay_out_of_the_image(tmp_path: 
             layers = [entry.name for entry in archive if entry.name.endswith("layer.tar")]
             manifest = json.load(archive.extractfile("manifest.json"))  # type: ignore[arg-type]
         assert len(manifest[0]["Layers"]) == len(layers) == 3
-        assert client.images.get(tag).labels[names.RECIPE_LABEL] == names.recipe_digest(tmp_path)
+        assert client.images.get(tag).labels[names.RECIPE_LABEL] == recipe_digest(tmp_path)
 
 
 def test_a_second_build_takes_every_layer_from_the_first(tmp_path: Path) -> None:
@@ -143,6 +145,22 @@ def test_our_own_image_is_found_by_its_label_and_only_where_it_has_a_name(tmp_pa
         assert names.default_image(client) != tag
         client.images.remove(tag)
         assert names.default_image(client, gpu=True) == before
+
+
+def test_a_base_that_has_the_framework_is_used_as_it_is(launch: Launch) -> None:
+    with own_tag() as (client, tag):
+        asked = ("image", "build", "--with", "torch", "--base", debian_torch.TAG, "--tag", tag)
+        answer = launch(*asked)
+
+        assert answer.code == 0, answer.err
+        versions = answer.err.partition(f"{tag}: ")[2]
+        assert "torch 1.13" in versions
+        assert "tensorflow" not in versions
+        built = client.images.get(tag)
+        assert built.labels[names.WITH_LABEL] == "torch"
+        assert built.attrs["Size"] < client.images.get(debian_torch.TAG).attrs["Size"] + 10**6
+        assert names.default_image(client, recipe="torch")
+        assert names.default_image(client) != tag, "the images with Horovod are others"
 
 
 def test_an_interrupted_build_ends_in_the_engine_too(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from launchers.core.model.image_needs import ImageNeeds, Part
 from launchers.image.check import MISSING, CheckedImage, rows
 
 GOOD: dict[str, Any] = {
@@ -131,3 +132,43 @@ def test_every_row_that_is_missing_says_so_in_json() -> None:
 
     assert [item["name"] for item in answer["checks"] if item["state"] == MISSING] == ["toolkit"]
     assert [item["name"] for item in answer["checks"] if item["fix"]] == ["toolkit"]
+
+
+# A strategy of the test's own: one package, one of its parts, two ranks.
+OWN = ImageNeeds(
+    packages=("aether",),
+    parts=(
+        Part("aether", "Aether", "pip install aether"),
+        Part("waves", "Aether's waves", "build Aether with WAVES=1"),
+        Part("ranks", "two ranks find each other", "see what they say"),
+    ),
+    programs={"aether": "", "ranks": ""},
+    remark="no light in its Aether",
+)
+ALL = {"aether": "1.0", "waves": "built in", "ranks": "world size 2"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "errors", "states"),
+    [
+        (ALL, {}, {"aether": "1.0", "waves": "built in", "ranks": "world size 2"}),
+        ({}, {"aether": "No module named 'aether'"}, {"aether": "-No module named 'aether'"}),
+        (
+            {"aether": "1.0"},
+            {"ranks": "timed out"},
+            {"aether": "1.0", "waves": "-", "ranks": "-timed out"},
+        ),
+    ],
+    ids=["all", "not installed", "parts missing"],
+)
+def test_a_strategys_own_table_takes_the_place_of_horovods(
+    answers: dict[str, str], errors: dict[str, str], states: dict[str, str]
+) -> None:
+    facts = {"architecture": "amd64", "python": "3.11.2", "answers": answers, "errors": errors}
+    image = CheckedImage("image", "sha256:0", 1, rows(facts, OWN), None, (), (), "own")
+
+    found = {row.need.name: ("-" if row.state == MISSING else "") + row.found for row in image.rows}
+    assert found == {"architecture": "amd64", "python": "3.11.2", **states}
+    assert [problem.rule for problem in image.problems()] == ["image-strategy"] * len(
+        [text for text in states.values() if text.startswith("-")]
+    )

@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 
 from infra.bootstrap import requirements
+from launchers.core.model.problems import LaunchError
 from launchers.core.paths import images_folder
 from launchers.core.records import pushed_image
 from launchers.core.records.ledger import data_folder
-from launchers.image import build, names, probe
+from launchers.image import build, probe
 from launchers.image.build import BuildRequest
 from launchers.image.host_settings import HostSettings
+from launchers.image.own_requirements import own_requirements
+from launchers.image.recipes import recipe_digest, recipe_files
 from launchers.image.steps import instructions
+from tests.cli.command import Launch
 from tests.image.told import NOTHING_OF_THE_HOST
 from tests.places import ROOT
 
@@ -83,16 +87,16 @@ def test_a_request_gives_bases_and_name(
 def test_the_context_is_the_recipe_with_the_hosts_settings_and_nothing_else() -> None:
     host = HostSettings("[global]\nindex-url = https://a\n", b"CERTIFICATES", {}, None, ())
 
-    with tarfile.open(fileobj=build.context(names.recipe_files(FOLDER), host)) as archive:
+    with tarfile.open(fileobj=build.context(recipe_files(FOLDER), host)) as archive:
         held = {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
 
-    assert set(held) == set(names.recipe_files(FOLDER))
+    assert set(held) == set(recipe_files(FOLDER))
     assert held["host/pip.conf"] == host.pip_conf.encode()
     assert held["host/ca.pem"] == host.ca_bundle
 
 
 def test_the_same_recipe_gives_the_same_bytes() -> None:
-    files = names.recipe_files(FOLDER)
+    files = recipe_files(FOLDER)
 
     first, second = (build.context(files, NOTHING_OF_THE_HOST).read() for _ in range(2))
 
@@ -102,12 +106,12 @@ def test_the_same_recipe_gives_the_same_bytes() -> None:
 def test_the_digest_is_of_the_recipe_and_not_of_the_hosts_settings(tmp_path: Path) -> None:
     (tmp_path / "host").mkdir()
     (tmp_path / "Dockerfile").write_text("FROM scratch\n")
-    before = names.recipe_digest(tmp_path)
+    before = recipe_digest(tmp_path)
 
     (tmp_path / "host" / "pip.conf").write_text("[global]\n")
-    assert names.recipe_digest(tmp_path) == before
+    assert recipe_digest(tmp_path) == before
     (tmp_path / "Dockerfile").write_text("FROM other\n")
-    assert names.recipe_digest(tmp_path) != before
+    assert recipe_digest(tmp_path) != before
 
 
 def test_the_probe_keeps_to_the_syntax_of_python_3_6() -> None:
@@ -139,3 +143,82 @@ def test_a_broken_note_of_the_last_push_counts_as_none(
     (tmp_path / "image.json").write_text(text)
 
     assert pushed_image.last_pushed() is None
+
+
+def framework_pins() -> dict[str, str]:
+    """Project to version, of the pins of PyTorch's image."""
+    found: dict[str, str] = {}
+    for file in (FOLDER / "frameworks" / "pins").iterdir():
+        for line in requirements.lines(file):
+            assert requirements.name(line) not in found, line
+            found[requirements.name(line)] = requirements.pin(file, requirements.name(line))
+    return found
+
+
+def test_images_without_horovod_share_the_pins_of_what_both_have() -> None:
+    both = set(framework_pins()) & set(pinned()) - {"setuptools"}
+
+    assert {"numpy", "boto3", "botocore", "s3transfer"} <= both
+    assert {name: framework_pins()[name] for name in both} == {
+        name: pinned()[name] for name in both
+    }
+
+
+@pytest.mark.parametrize("recipe", ["torch", "tensorflow"])
+def test_an_image_without_horovod_is_built_of_its_own_files_alone(recipe: str) -> None:
+    files = recipe_files(FOLDER, recipe)
+
+    assert set(files) == {
+        "Dockerfile",
+        "host/ca.pem",
+        "host/pip.conf",
+        "own/requirements.txt",
+        "pins/framework.txt",
+        "pins/secrets.txt",
+    }
+    assert f"\n{recipe}==".encode() in files["pins/framework.txt"]
+    assert not any(b"horovod==" in content for content in files.values())
+    assert recipe_digest(FOLDER, recipe) != recipe_digest(FOLDER)
+    assert BuildRequest(recipe=recipe).name.startswith(f"launch-{recipe}:")
+    assert BuildRequest(gpu=True, recipe=recipe).bases == (build.CPU_BASE,) * 2
+
+
+def test_horovods_image_knows_nothing_of_the_others() -> None:
+    assert not any("frameworks" in name or "own" in name for name in recipe_files(FOLDER))
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("wandb==0.1", True),
+        ("torchvision==0.2", True),
+        ("--extra-index-url https://a.example\nTorch>=2", False),
+    ],
+)
+def test_a_framework_of_the_users_own_takes_the_place_of_ours(line: str, kept: bool) -> None:
+    request = BuildRequest(recipe="torch", requirements=line.encode())
+
+    files = build.files_of(FOLDER, request)
+
+    assert files["own/requirements.txt"] == line.encode()
+    assert bool(files["pins/framework.txt"]) is kept
+
+
+def test_requirements_that_would_leave_a_password_in_a_layer_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("wandb\n--extra-index-url https://me:word@a.example/simple\n")
+
+    with pytest.raises(LaunchError) as caught:
+        own_requirements(file, "torch")
+
+    (problem,) = caught.value.problems
+    assert (problem.rule, problem.path) == ("image-index-password", f"{file}:2")
+    assert "word@" not in str(problem)
+
+
+def test_requirements_would_change_what_horovod_was_compiled_against(launch: Launch) -> None:
+    answer = launch("image", "build", "--requirements", "any.txt")
+
+    assert answer.code == 2
+    assert "--requirements: --with horovod" in answer.err
+    assert "[image-horovod-pins]" in answer.err

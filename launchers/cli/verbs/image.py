@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from launchers.cli.show.output import answer, say, say_problems, styled, table
@@ -9,6 +11,7 @@ from launchers.cli.show.progress import LiveProgress
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK
 from launchers.image.check import CheckedImage
 from launchers.image.needs import PROVIDERS, TITLES
+from launchers.image.recipes import HOROVOD, RECIPES
 
 
 @click.group("image", help="Build, push and check the image that ranks run in.")
@@ -17,18 +20,44 @@ def command() -> None:
 
 
 @command.command("build", help="Build the image for SageMaker, Vertex AI and --dry-run=docker.")
+@click.option(
+    "--with",
+    "recipe",
+    type=click.Choice(tuple(RECIPES)),
+    default=HOROVOD,
+    show_default=True,
+    help="What the ranks train by. torch and tensorflow come without Horovod, MPI and sshd.",
+)
 @click.option("--gpu", is_flag=True, help="With CUDA and NCCL; not yet built by us, see docs.")
-@click.option("--base", metavar="IMAGE", help="Begin with this image instead.")
+@click.option(
+    "--base",
+    metavar="IMAGE",
+    help="Begin with this image instead; a framework that it has is used as it is.",
+)
+@click.option(
+    "--requirements",
+    metavar="FILE",
+    help="Packages of your own, too; a torch or tensorflow in it replaces ours. Not with horovod.",
+)
 @click.option("--tag", metavar="TAG", help="The image's name. Default: launch-horovod:VERSION")
 @click.option("--push", "repository", metavar="REPO", help="Push it there: HOST/PATH[:TAG].")
-def build_command(gpu: bool, base: str | None, tag: str | None, repository: str | None) -> int:
+def build_command(
+    recipe: str,
+    gpu: bool,
+    base: str | None,
+    requirements: str | None,
+    tag: str | None,
+    repository: str | None,
+) -> int:
     """Build, then print size and versions; push where asked."""
     from launchers.docker.engine import engine
     from launchers.image import build as image_build
     from launchers.image import push as image_push
     from launchers.image.host_settings import host_settings
+    from launchers.image.own_requirements import own_requirements
 
-    request = image_build.BuildRequest(gpu, base, tag)
+    own = own_requirements(Path(requirements), recipe) if requirements else b""
+    request = image_build.BuildRequest(gpu, base, tag, recipe, own)
     client = engine()
     try:
         say(
@@ -37,6 +66,8 @@ def build_command(gpu: bool, base: str | None, tag: str | None, repository: str 
         )
         if gpu:
             say("  the GPU variant has not been built or tried by us: check it before you use it")
+        if RECIPES[recipe].warning and not (base or gpu):
+            say(f"  {RECIPES[recipe].warning}")
         host = host_settings()
         for note in host.notes:
             say(f"  {note}")
@@ -115,8 +146,8 @@ def _print_checked(checked: CheckedImage, providers: tuple[str, ...]) -> None:
     ]
     table(("NEEDED", "FOUND", *(TITLES[name].upper() for name in providers)), rows)
     say(f"{checked.image}: {size_text(checked.size)}, {checked.id[:19]}")
-    if not checked.nccl:
-        say("no NCCL in its Horovod: ranks with GPUs exchange gradients over the CPU")
+    for text in checked.remarks:
+        say(text)
     if checked.entrypoint:
         say(f"its ENTRYPOINT {list(checked.entrypoint)} gets the service's command as arguments")
     for name in providers:
