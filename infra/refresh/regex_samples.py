@@ -24,23 +24,25 @@ _MORE = 8  # how many more than the least an open repetition gives
 
 def python_pattern(pattern: str) -> str:
     """``pattern`` in the words of `re`, which wants flags at the start of a group."""
-    done, open_here = "", [0]
+    done: str = ""
+    flags_here: list[list[str]] = [[]]
     for token in _TOKEN.findall(pattern):
         flags = _GLOBAL_FLAGS.fullmatch(token)
-        if flags:  # up to the end of its group
+        if flags:  # up to the end of its group, over its alternatives too
             done += f"(?{flags[1]}:"
-            open_here[-1] += 1
+            flags_here[-1].append(flags[1])
             continue
-        if token == "|" and open_here[-1]:
-            raise ValueError("a flag that reaches over an alternative")
+        if token == "|":
+            done += ")" * len(flags_here[-1]) + "|" + "".join(f"(?{one}:" for one in flags_here[-1])
+            continue
         if token == "(":
-            open_here.append(0)
+            flags_here.append([])
         elif token == ")":
-            done += ")" * open_here.pop()
+            done += ")" * len(flags_here.pop())
         for name, letters in _POSIX.items():
             token = token.replace(name, letters)
         done += r"\Z" if token == r"\z" else token
-    return done + ")" * open_here.pop()
+    return done + ")" * len(flags_here.pop())
 
 
 def samples(pattern: str, seeds: int = 5) -> Iterator[str]:
@@ -63,6 +65,18 @@ def samples(pattern: str, seeds: int = 5) -> Iterator[str]:
             if compiled.search(f" {text} "):
                 yield text
                 break
+
+
+def sample(pattern: str, drawn: random.Random) -> str:
+    """A text of ``drawn`` that ``pattern`` matches; what a look-around asks for is not made.
+
+    Raises:
+        ValueError, re.error: It has a part that is unknown here.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        parsed: Any = sre_parse.parse(python_pattern(pattern))
+    return "".join(_made(item, drawn, True) for item in parsed)
 
 
 def _made(item: tuple[Any, Any], drawn: random.Random, more: bool) -> str:

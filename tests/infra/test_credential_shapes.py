@@ -24,7 +24,7 @@ id = "files"
 path = '''\.p12$'''
 [[rules]]
 id = "odd"
-regex = '''a(?i)b|c'''
+regex = '''a(?P>x)'''
 """
 
 
@@ -54,6 +54,7 @@ def test_a_rule_that_names_files_alone_is_no_shape():
     [
         (r"\bab(?i)c\z", r"\bab(?i:c\Z)"),
         (r"(a(?i)b)c", r"(a(?i:b))c"),
+        (r"a(?i)b|c", r"a(?i:b)|(?i:c)"),
         (r"[[:alnum:]_]", r"[A-Za-z0-9_]"),
         (r"(?-i:A)", r"(?-i:A)"),
     ],

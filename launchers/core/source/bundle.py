@@ -15,35 +15,16 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from launchers.core.catalogue import RULES
-from launchers.core.credentials.search import scan_text
-from launchers.core.credentials.stream import StreamSearch
 from launchers.core.model.problems import LaunchError, Problem, errors
 from launchers.core.source import exclusions
-from launchers.core.source.bundle_files import CHUNK, RUNTIME_NAMES, BundleFile, runtime_files, tar
+from launchers.core.source.bundle_files import RUNTIME_NAMES, BundleFile, runtime_files, tar
+from launchers.core.source.credential_files import CredentialFiles
 from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import LeftOut, changed_while_read, read_tree
 
 MAX_BYTES = 500_000_000
 SOURCE_FOLDER = "src"
 REQUIREMENTS = "requirements.txt"
-
-_UNQUOTED = frozenset(
-    {
-        ".yaml",
-        ".yml",
-        ".ini",
-        ".cfg",
-        ".conf",
-        ".toml",
-        ".properties",
-        ".sh",
-        ".bash",
-        ".zsh",
-        ".env",
-        ".tfvars",
-        ".npmrc",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -196,9 +177,18 @@ def scan(
         problems.append(_too_large(files, size))
         left_out = tuple(tree.left_out)
         return SourceBundle(root, tuple(files), size, "", tuple(problems), left_out, (), texts)
-    search = _CredentialSearch(allowed, texts)
+    search = CredentialFiles(allowed)
+
+    def look(file: BundleFile, content: bytes) -> None:
+        if file.ours:
+            return
+        path = file.name.removeprefix(SOURCE_FOLDER + "/")
+        if file.size == len(content):
+            texts.keep(path, content)
+        search.look(path, file.size, content)
+
     digest = hashlib.sha256()
-    for chunk in tar(files, search.look):
+    for chunk in tar(files, look):
         digest.update(chunk)
     search.end()
     return SourceBundle(
@@ -236,70 +226,6 @@ def _refused_source(source: Path) -> Problem | None:
     if exclusions.is_environment(os.listdir(root)):
         return refuse("is a virtual environment", "Name the folder of the script itself")
     return None
-
-
-class _CredentialSearch:
-    """Looks for credentials in the contents that go by, and hands them to ``texts``."""
-
-    def __init__(self, allowed: Collection[str], texts: SourceTexts) -> None:
-        self.texts = texts
-        self.allowed = {PurePosixPath(path) for path in allowed}
-        self.problems: list[Problem] = []
-        self.passed: list[str] = []
-        self.large: tuple[BundleFile, StreamSearch] | None = None
-
-    def look(self, file: BundleFile, content: bytes) -> None:
-        if self.large and self.large[0] is not file:
-            self.end()
-        if file.ours:
-            return
-        if file.size > CHUNK:
-            self._look_on(file, content)
-            return
-        path = file.name.removeprefix(SOURCE_FOLDER + "/")
-        self.texts.keep(path, content)
-        if b"\0" in content:
-            search = StreamSearch()
-            search.feed(content)
-            self._take(path, search)
-            return
-        name = file.name.rpartition("/")[2].lower()
-        unquoted = os.path.splitext(name)[1] in _UNQUOTED or name.startswith((".env", "dockerfile"))
-        found = scan_text(content.decode("utf-8", "replace"), configuration=unquoted)
-        self._tell(path, [(f"{path}:{line}", kind) for line, kind in found])
-
-    def _look_on(self, file: BundleFile, piece: bytes) -> None:
-        """The next piece of a large file."""
-        if self.large is None:
-            self.large = (file, StreamSearch())
-        self.large[1].feed(piece)
-
-    def end(self) -> None:
-        """The last large file is through."""
-        if self.large:
-            file, search = self.large
-            self.large = None
-            self._take(file.name.removeprefix(SOURCE_FOLDER + "/"), search)
-
-    def _take(self, path: str, search: StreamSearch) -> None:
-        word = "{} at byte {}" if search.binary else "{}:{}"
-        self._tell(path, [(word.format(path, at), kind) for at, kind in search.found.items()])
-
-    def _tell(self, path: str, found: list[tuple[str, str]]) -> None:
-        if found and PurePosixPath(path) in self.allowed:
-            self.passed.append(path)
-            return
-        self.problems += [_credential(path, place, kind) for place, kind in found]
-
-
-def _credential(path: str, place: str, kind: str) -> Problem:
-    return RULES["source-credential"].at(
-        place,
-        f"holds what looks like {kind}",
-        fix="Read it from an environment variable and pass that with --secret NAME=REFERENCE, or "
-        "leave the file out with a line in .launchignore; if it is no credential, "
-        f"--allow-value '{path}' lets the file pass",
-    )
 
 
 def _too_large(files: Iterable[BundleFile], size: int) -> Problem:

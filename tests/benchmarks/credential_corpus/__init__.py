@@ -1,0 +1,1 @@
+"""Texts with credentials and texts with none, put together at run time: see `texts.py`."""

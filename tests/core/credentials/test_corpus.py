@@ -1,0 +1,39 @@
+"""What is found in the corpus of the benchmark: never fewer than before, and no innocent line."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from launchers.core.source.credential_files import places_in
+from tests.benchmarks.credential_corpus.texts import Case, cases
+
+# Cases of each group in which something must be found, of so many.
+FOUND = {
+    "gitleaks": (488, 641),
+    "detect-secrets": (107, 390),
+    "shapes": (118, 119),
+    "contexts": (50, 60),
+}
+# Alarms that are known, and to mend.
+KNOWN = ["password=self._password,\n", "password: !vault |\n"]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> list[Case]:
+    return list(cases())
+
+
+def test_no_fewer_cases_are_found_than_before(corpus: list[Case]):
+    found = Counter(case.group for case in corpus if places_in(case.name, case.text.encode()))
+    counts = Counter(case.group for case in corpus)
+    told = {group: (found[group], counts[group]) for group in counts if group != "innocents"}
+    assert told == FOUND
+
+
+def test_no_innocent_line_is_an_alarm(corpus: list[Case]):
+    innocents = [case for case in corpus if case.group == "innocents"]
+    alarms = [case.text for case in innocents if places_in(case.name, case.text.encode())]
+    assert len(innocents) >= 135
+    assert alarms == KNOWN
