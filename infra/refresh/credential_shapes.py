@@ -43,7 +43,7 @@ def _verdict(pattern: str) -> str:
     except (ValueError, re.error):
         return "cannot be read"
     shapes = sum(any(True for _ in matches(text)) for text in made)
-    named = sum(bool(scan_text(text, configuration=True)) for text in made)
+    named = sum(bool(scan_text(text, "configuration")) for text in made)
     if not made:
         return "cannot be read"
     if shapes == len(made):

@@ -26,10 +26,11 @@ def _words(key: str) -> frozenset[str]:
 
 _PASSWORDS = ("password", "passwd", "passphrase", "passwort")
 _TOKENS = _words("tokens")
-_KEYS = _words("keys")
+_KEYS = tuple(_words("keys"))
 _KEY_OWNERS = _words("key_owners")
 _PASS_OWNERS = _words("password_owners")
 _VOCABULARY = _words("vocabulary")
+_IN_TEXT = _words("in_text")
 
 _WORDS_THAT_SAY_NOTHING = _words("no_values")
 _REFERENCE = re.compile(
@@ -37,7 +38,7 @@ _REFERENCE = re.compile(
       \$ | %\w*[({%] | \{ | < .* > $ | \[ .* \] $      # ${VAR}, %(name)s, {{ x }}, <token>, [PAD]
     | arn: | projects/[^/]+/secrets/                   # a secret manager's own names
     | [A-Za-z][A-Za-z0-9+.-]*://                       # a URL; one with a password is a shape
-    | (?:vault|env|file|secret|secretsmanager|ssm|op|sm|gcpsm|keyring): | !\w+\s
+    | (?:vault|env|file|secret|secretsmanager|ssm|op|sm|gcpsm|keyring): | !\w+(?:\s|$)
     | /$ | /[\w.-]+ (?: / | $ ) | \.{1,2}/ | ~/        # a path
     | x{3,}$ | \*+$ | \.{2,}$ | -+$ | _+$ | your[-_ ] | my[-_]?(?:secret|token|password|key)$
     """,
@@ -57,7 +58,7 @@ def kind_of_name(name: str) -> NameKind:
     if not words:
         return ""
     last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last.endswith(_PASSWORDS) or (last == "pwd" and before not in ("", "old")):
+    if last.endswith(_PASSWORDS) or (last in ("pwd", "pw") and before not in ("", "old")):
         return "a password"
     if last == "pass" and before in _PASS_OWNERS:
         return "a password"
@@ -65,9 +66,26 @@ def kind_of_name(name: str) -> NameKind:
         return "a secret"
     if last in _TOKENS:
         return "" if before in _VOCABULARY else "a token"
-    if last in _KEYS or (last == "key" and before in _KEY_OWNERS):
+    owned = before in _KEY_OWNERS or before.endswith("api")
+    if last.endswith(_KEYS) or (last == "key" and owned):
         return "a key"
     return ""
+
+
+def kind_of_name_in_text(name: str, *, joined: bool = False) -> NameKind:
+    """The same for a name in a file, where more names count, since the value must look random.
+
+    Args:
+        joined: Whether it stands in a connection string, after a ``;``: there ``Pwd`` is one.
+    """
+    kind = kind_of_name(name)
+    if kind:
+        return kind
+    words = [word.lower() for word in _WORD.findall(name)]
+    last = words[-1] if words else ""
+    if joined and last == "pwd":
+        return "a password"
+    return "a key" if last in _IN_TEXT else ""
 
 
 def is_reference(value: str) -> bool:
@@ -107,7 +125,7 @@ def is_secret_literal(kind: NameKind, value: str) -> bool:
     if any(character.isspace() for character in value) or not is_literal(value):
         return False
     if kind == "a password":
-        words_joined = re.fullmatch(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+", value)
+        words_joined = re.fullmatch(r"[A-Za-z]+(?:[_.-]+[A-Za-z]+)+[_.]*", value)
         return len(value) >= 5 and not words_joined
     mixed = len(_DIGIT_NEXT_TO_LETTER.findall(re.sub(r"[^A-Za-z0-9]", "", value)))
     return len(value) >= 16 and mixed >= 3 and entropy(value) >= 3.0

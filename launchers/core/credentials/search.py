@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from launchers.core.catalogue import RULES
+from launchers.core.credentials.assignments import Manner, assignments
 from launchers.core.credentials.aws import (
     KEY_ID,
     aws_secret_keys,
@@ -19,11 +20,10 @@ from launchers.core.credentials.aws import (
     secret_keys_beside,
 )
 from launchers.core.credentials.encoded import encoded
+from launchers.core.credentials.kubernetes import manifest_secrets
 from launchers.core.credentials.names import (
-    NameKind,
     is_literal,
     is_reference,
-    is_secret_literal,
     is_secret_value,
     kind_of_name,
 )
@@ -34,33 +34,6 @@ REFERENCE_FORMS = (
     "the ARN of an AWS Secrets Manager secret, or projects/PROJECT/secrets/SECRET/versions/VERSION"
 )
 
-# Each begins with a literal, which the regular expression engine looks for as fast as `in` does.
-_KEYWORDS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        "pass(?:w|phrase)",
-        "secret",
-        "token",
-        "api[_-]?key",
-        "acc(?:ess|ount)[_-]?key",
-    )
-)
-_NAME_BEFORE = re.compile(r"[A-Za-z0-9_.-]{0,40}$")
-# The rest of the name, then `=`, `:`, `=>` or (after a quoted name) `,`, then the value.
-_ASSIGNED = re.compile(
-    r"""(?P<rest>[\w-]{0,40})
-        (?P<close>\\?["'])? \s*\]? \s*
-        (?: :\s*[A-Za-z_][\w.\[\]|\ ]{0,40}?\s*=(?!=) | => | := | =(?!=) | : | (?P<comma>,) )\s*
-        (?: [rbuf]? (?P<quote>\\?["']) (?P<quoted>[^"'\\\n]{3,400}) (?P=quote)
-          | (?P<bare>[^\s"'`,;&(){}\[\]\\]{3,400}) )""",
-    re.VERBOSE,
-)
-# The default of an option: argparse, click.
-_DEFAULT = re.compile(
-    r"""(?:add_argument|option|Option)\(\s*(?:["']-\w["']\s*,\s*)?["']--?(?P<name>[\w-]+)["']
-        [^()]{0,200}? \bdefault\s*=\s*["'](?P<value>[^"'\\\n]{3,400})["']""",
-    re.VERBOSE,
-)
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
 _POSITIONAL = re.compile(r"argument \d+")
 _NAMED_VALUE = re.compile(r"\+{0,2}([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
@@ -87,15 +60,16 @@ def looks_like_credential(name: str, value: str) -> str | None:
     kind = kind_of_name(name)
     if kind and is_secret_value(kind, value):
         return f"{kind}, by its name"
-    return next((inner for _, inner in _assignments(value, configuration=True)), None)
+    return next((inner for _, inner in assignments(value, "configuration")), None)
 
 
-def scan_text(text: str, *, configuration: bool = False) -> list[tuple[int, str]]:
+def scan_text(text: str, manner: Manner = "code") -> list[tuple[int, str]]:
     """The lines of a source file that hold what looks like a credential.
 
     Args:
         text: The file's text.
-        configuration: Whether values stand there without quotes (YAML, INI, shell, env files).
+        manner: How values stand there: ``configuration`` has them without quotes (YAML, INI,
+            shell, env files), ``prose`` is anything else that is no code.
 
     Returns:
         Pairs of line number (from 1) and kind, in order; at most one a line.
@@ -107,12 +81,10 @@ def scan_text(text: str, *, configuration: bool = False) -> list[tuple[int, str]
         if match.kind == KEY_ID:
             for secret in secret_keys_beside(text, match.start):
                 found.setdefault(_line(text, secret.start), secret.kind)
-    for start, kind in _assignments(text, configuration=configuration):
+    for start, kind in assignments(text, manner):
         found.setdefault(_line(text, start), kind)
-    for default in _DEFAULT.finditer(text) if "default" in text else ():
-        kind_named = kind_of_name(default["name"])
-        if kind_named and is_secret_literal(kind_named, default["value"]):
-            found.setdefault(_line(text, default.start("value")), f"{kind_named}, by its name")
+    for start in manifest_secrets(text):
+        found.setdefault(_line(text, start), "a secret of Kubernetes")
     data = text.encode("utf-8", "replace")
     for start, kind in encoded(data):
         found.setdefault(data.count(b"\n", 0, start) + 1, kind)
@@ -258,41 +230,6 @@ def _named_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]
         else:
             yield option, option or f"argument {position}", argument
         option = ""
-
-
-def _assignments(text: str, *, configuration: bool) -> Iterator[tuple[int, str]]:
-    """Offsets and kinds of literals that are given to a name which promises a credential."""
-    folded = _fold(text)
-    for keyword in _KEYWORDS:
-        for hit in keyword.finditer(folded):
-            at = hit.start()
-            if hit.group() == "secret":
-                line = text[at : at + 120].partition("\n")[0]
-                yield from ((at + key.start, key.kind) for key in aws_secret_keys(line))
-            match = _ASSIGNED.match(text, at)
-            kind = _assigned_kind(text, at, match, configuration) if match else ""
-            if kind:
-                yield at, f"{kind}, by its name"
-
-
-def _assigned_kind(text: str, at: int, match: re.Match[str], configuration: bool) -> NameKind:
-    before = _NAME_BEFORE.search(text[max(0, at - 40) : at])
-    kind = kind_of_name((before.group() if before else "") + match["rest"])
-    if not kind or (match["comma"] and not (match["close"] and match["quoted"])):
-        return ""
-    if match["comma"]:  # ("password", "user") is a list of names: here it must look random
-        return kind if is_secret_literal("a key", match["quoted"]) else ""
-    if match["quoted"] is not None:
-        return kind if is_secret_literal(kind, match["quoted"]) else ""
-    return kind if configuration and is_secret_literal(kind, match["bare"]) else ""
-
-
-def _fold(text: str) -> str:
-    """``text`` with ASCII letters in lower case and every offset as it was.
-
-    Through bytes, which fold six times as fast as ``str.lower``.
-    """
-    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def _line(text: str, offset: int) -> int:

@@ -43,12 +43,15 @@ _END = r"(?![A-Za-z0-9])"
 
 # Sources: AWS "IAM identifiers"; GitHub "About authentication"; GitLab "Token overview"; Slack
 # "Token types"; Hugging Face "User access tokens"; Google Cloud "API keys"; RFC 7468 (PEM),
-# RFC 7519 (JWT), RFC 6750 (Bearer); Azure Storage "Connection strings". Written 2026-11.
+# RFC 7519 (JWT), RFC 6750 (Bearer); Azure Storage "Connection strings"; Microsoft Teams "Incoming
+# webhooks"; Mailchimp "About API keys"; 1Password "Secret Key"; Yandex Cloud "IAM token"; Sidekiq
+# "Commercial FAQ"; SoftLayer API "Authentication". Lengths that no issuer tells follow gitleaks
+# and detect-secrets. Written 2026-11.
 _OWN: tuple[Shape, ...] = (
     Shape(
         "an AWS access key id",
-        ("AKIA", "ASIA"),
-        _ALONE + r"A[KS]IA[A-Z0-9]{16}" + _END,
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        _ALONE + r"A(?:[KSB]IA|CCA)[A-Z0-9]{16}" + _END,
         unbroken=True,
     ),
     Shape(
@@ -74,19 +77,26 @@ _OWN: tuple[Shape, ...] = (
     Shape(
         "a Slack token",
         ("xox", "xapp-"),
-        _ALONE + r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{16,}",
-        unbroken=True,
+        # A digit: `xox-` stands in no word, but in a pattern of such tokens.
+        _ALONE + r"(?:xox[abeoprs]|xapp)-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{10,}",
     ),
     Shape(
         "a Slack webhook",
-        ("hooks.slack.com/services/",),
-        r"hooks\.slack\.com/services/T\w+/B\w+/\w{16,}",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)"
+        r"/(?:T\w+/[BA]?\w+/\w{16,}|[A-Za-z0-9+/]{43,})",
+    ),
+    Shape(
+        "a Teams webhook",
+        ("webhook.office.com/webhookb2/",),
+        r"webhook\.office\.com/webhookb2/[\w@-]{40,}/IncomingWebhook/[\w-]{16,}",
     ),
     Shape("a Hugging Face token", ("hf_",), _ALONE + r"hf_[A-Za-z0-9]{30,}" + _END, unbroken=True),
     Shape(
         "an API key",
         ("sk-", "sk_live_", "rk_live_"),
-        _ALONE + r"(?:sk-[A-Za-z0-9]{20,}|sk-(?:proj|svcacct|admin|ant|or)-[\w-]{20,}"
+        _ALONE + r"(?:sk-[A-Za-z0-9]{20,}|sk-[\w-]{10,}T3BlbkFJ[\w-]{10,}"
+        r"|sk-(?:proj|svcacct|admin|ant|or)-[\w-]{20,}"
         r"|[sr]k_live_[A-Za-z0-9]{16,})",
         unbroken=True,
     ),
@@ -102,7 +112,7 @@ _OWN: tuple[Shape, ...] = (
     Shape("a Google access token", ("ya29.",), _ALONE + r"ya29\.[\w.-]{20,}"),
     # Before the JSON web token, whose anchor it shares.
     Shape("a Neptune API token", ("eyJhcGlfYWRkcmVzcyI6",), r"eyJhcGlfYWRkcmVzcyI6[\w+/=]{20,}"),
-    Shape("a JSON web token", ("eyJ",), _ALONE + r"eyJ[\w-]{8,}\.ey[\w-]{8,}\.[\w-]{8,}"),
+    Shape("a JSON web token", ("eyJ",), _ALONE + r"eyJ[\w-]{8,}\.ey[\w-]{8,}\.(?:[\w-]{8,})?"),
     Shape("a Databricks token", ("dapi",), _ALONE + r"dapi[0-9a-f]{32}" + _END, unbroken=True),
     Shape(
         "an Azure key",
@@ -137,8 +147,15 @@ _OWN: tuple[Shape, ...] = (
         "a password for curl",
         ("curl ",),
         # On its own line, or on those that a backslash joins to it.
-        r"curl (?:[^\n|;]|(?<=\\)\n){0,300}?\s?(?<=\s)(?:-u|--user)[ =]?[\"']?"
+        r"curl (?:[^\n|;]|(?<=\\)\n){0,300}?\s?(?<=\s)(?:-u|--user)[ =]{0,2}[\"']?"
         r"[^\s:\"'${}<>]*:(?P<literal>[^\s\"'$\\{}<>]{3,})",
+        strict=False,
+    ),
+    Shape(
+        "a password of a login",
+        ("sshpass ", "docker login ", "machine "),
+        r"(?:sshpass\s+-p[ ]?|docker login [^\n|;]{0,120}?(?:-p|--password)[ =]"
+        r"|machine\s+\S+\s+login\s+\S+\s+password\s)[\"']?(?P<literal>[^\s\"'$\\{}<>]{3,})",
         strict=False,
     ),
     Shape(
@@ -159,6 +176,42 @@ _OWN: tuple[Shape, ...] = (
         ("earer ",),
         r"(?<=[Bb])earer +(?=[A-Za-z._~+/-]*\d)(?P<literal>[\w.~+/-]{16,}=*)",
         strict=False,
+    ),
+    Shape(
+        "an Authorization header",
+        ("uthorization",),
+        # A value, not the name of one: it ends where the text that it stands in does.
+        r"(?<=(?<![A-Za-z0-9])[Aa])uthorization[\"']?\s*[:=,]\s*[\"']?(?:(?:Basic|Token|token|ApiKey|Bot|SSWS)\s+)?"
+        r"(?=[A-Za-z_.~+/-]*\d)(?P<literal>[\w.~+/-]{12,}={0,2})(?=[\"'\\])",
+        strict=False,
+    ),
+    Shape(
+        "a Mailchimp key",
+        ("-us",),
+        r"(?<=(?<![0-9a-f])[0-9a-f]{32})-us\d{1,2}(?!\w)",
+    ),
+    Shape(
+        "a 1Password secret key",
+        ("A3-",),
+        _ALONE
+        + r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"
+        + _END,
+        unbroken=True,
+    ),
+    Shape(
+        "a Yandex Cloud token",
+        ("t1.",),
+        _ALONE + r"t1\.[\w-]+=*\.[\w-]{86}=*",
+    ),
+    Shape(
+        "a Sidekiq credential",
+        ("__CONTRIBSYS__COM",),
+        r"__CONTRIBSYS__COM[^\n0-9a-f]{1,12}[0-9a-f]{8}:[0-9a-f]{8}" + _END,
+    ),
+    Shape(
+        "a SoftLayer key",
+        ("api.softlayer.com/",),
+        r"api\.softlayer\.com/(?:soap|xmlrpc|rest)/v3(?:\.1)?/[0-9a-f]{64}" + _END,
     ),
 )
 

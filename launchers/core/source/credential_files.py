@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from launchers.core.catalogue import RULES
+from launchers.core.credentials.assignments import Manner
 from launchers.core.credentials.search import scan_text
 from launchers.core.credentials.stream import StreamSearch
 from launchers.core.model.problems import Problem
 from launchers.core.source.bundle_files import CHUNK
 
-# Files in which a value stands without quotes.
-_UNQUOTED = frozenset(
-    {
-        ".yaml",
-        ".yml",
-        ".ini",
-        ".cfg",
-        ".conf",
-        ".toml",
-        ".properties",
-        ".sh",
-        ".bash",
-        ".zsh",
-        ".env",
-        ".tfvars",
-        ".npmrc",
-    }
-)
+_MANNERS: dict[str, Manner] = {
+    ending: manner
+    for manner, row in json.loads(Path(__file__).with_name("manners.json").read_text("utf-8"))[
+        "manners"
+    ].items()
+    for ending in row["endings"]
+}
 
 
 class CredentialFiles:
@@ -81,8 +72,10 @@ def places_in(path: str, content: bytes) -> list[tuple[str, str]]:
         search.feed(content)
         return _places(path, search)
     name = path.rpartition("/")[2].lower()
-    unquoted = os.path.splitext(name)[1] in _UNQUOTED or name.startswith((".env", "dockerfile"))
-    found = scan_text(content.decode("utf-8", "replace"), configuration=unquoted)
+    manner = _MANNERS.get(os.path.splitext(name)[1], "prose")
+    if name.startswith((".env", "dockerfile")):
+        manner = "configuration"
+    found = scan_text(content.decode("utf-8", "replace"), manner)
     return [(f"{path}:{line}", kind) for line, kind in found]
 
 

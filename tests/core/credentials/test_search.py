@@ -202,7 +202,7 @@ def test_any_name_and_value_can_be_asked(name: str, value: str) -> None:
 
 @given(st.text(max_size=400), st.booleans())
 def test_any_text_can_be_scanned_and_lines_lie_inside_it(text: str, configuration: bool) -> None:
-    for line, kind in search.scan_text(text, configuration=configuration):
+    for line, kind in search.scan_text(text, "configuration" if configuration else "code"):
         assert 1 <= line <= text.count("\n") + 1
         assert kind
 
@@ -260,7 +260,7 @@ def test_ordinary_source_has_no_credential(line: str) -> None:
 
 def test_values_without_quotes_count_in_configuration_alone() -> None:
     text = f"db:\n  user: me\n  password: hunter2\nexport API_KEY={MIXED}\nmax_tokens: 512\n"
-    assert [line for line, _ in search.scan_text(text, configuration=True)] == [3, 4]
+    assert [line for line, _ in search.scan_text(text, "configuration")] == [3, 4]
     assert search.scan_text(text) == []
 
 

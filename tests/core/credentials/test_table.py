@@ -63,7 +63,7 @@ def test_every_row_names_issuer_and_source(row: dict):
     ],
 )
 def test_a_credential_is_found_in_its_usual_places(text: str):
-    assert search.scan_text(text + "\n", configuration=True)
+    assert search.scan_text(text + "\n", "configuration")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_credential_is_found_in_its_usual_places(text: str):
     ],
 )
 def test_what_only_looks_alike_passes(text: str):
-    assert search.scan_text(text + "\n", configuration=True) == []
+    assert search.scan_text(text + "\n", "configuration") == []
 
 
 @pytest.mark.parametrize("cut", [1, 10, 39])
