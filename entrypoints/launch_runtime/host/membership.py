@@ -15,6 +15,9 @@ from launch_runtime.strategies.strategy import Contact
 
 # After this a host with a failure of its own stops waiting for the first host's word.
 UNANSWERED_SECONDS = 3.0
+# And of a first host that was never heard of, once its machine has refused to be connected to for
+# so long: it is up, and no agent is there, so it has ended or is far from its start.
+REFUSED_SECONDS = 60.0
 
 Exchange = Callable[["dict[str, Any]"], "dict[str, Any]"]  # a report for the job's state
 
@@ -65,6 +68,7 @@ class Membership:
         self._verdict: Failure | None = None
         self._started = self._answered = time.monotonic()
         self._claimed: float | None = None
+        self._refused: float | None = None  # since when every report was
         self._delivered = False
         self.trouble = ""  # why the last report got no answer
         self._news = threading.Event()
@@ -151,8 +155,9 @@ class Membership:
     def deliver(self, seconds: float, patient: bool = False) -> None:
         """Tells the first host that this one knows the end; blocks for up to ``seconds``.
 
-        A first host that was never heard of is waited for only if ``patient``; one that was there
-        and is gone has heard, or will hear nothing any more.
+        A first host that was never heard of is waited for only if ``patient``, and no longer once
+        it has refused every connection for a minute; one that was there and is gone has heard, or
+        will hear nothing any more.
         """
         self.tell(ended=True, left=True)
         deadline = time.monotonic() + seconds
@@ -165,8 +170,13 @@ class Membership:
 
     def _is_in_vain(self, patient: bool) -> bool:
         if not self._state:
-            return not patient
+            return not patient or self._is_gone(time.monotonic())
         return time.monotonic() - self._answered > UNANSWERED_SECONDS
+
+    def _is_gone(self, now: float) -> bool:
+        """Whether this host has failed, and will not be heard by a first one that it never saw."""
+        refused = self._refused is not None and now - self._refused > REFUSED_SECONDS
+        return refused and self._claimed is not None and now - self._claimed > REFUSED_SECONDS
 
     def look(self) -> None:
         """Reports again now."""
@@ -182,6 +192,8 @@ class Membership:
                 state = self._exchange(report)
             except (OSError, ValueError) as error:
                 self.trouble = str(error) or type(error).__name__
+                refused = isinstance(error, ConnectionRefusedError)
+                self._refused = (self._refused or time.monotonic()) if refused else None
             else:
                 self._take(state, report)
             busy = report["began"] and not report["ended"]
@@ -191,7 +203,7 @@ class Membership:
     def _take(self, state: dict[str, Any], report: dict[str, Any]) -> None:
         with self._lock:
             before = (self.began, self.finished, self._state.get("verdict"))
-            self._answered, self.trouble = time.monotonic(), ""
+            self._answered, self.trouble, self._refused = time.monotonic(), "", None
             if self.began and state["incarnation"] != self._state["incarnation"]:
                 # Another agent answers in the first host's place; it knows nothing of this job.
                 self._decide_alone(restarted(self._cluster, 0))
@@ -213,7 +225,7 @@ class Membership:
         """Why this host gives up on the first one, if it does."""
         first, limit = self._cluster.first, self._settings.join_timeout
         if not self._state:
-            if now - self._started <= limit:
+            if now - self._started <= limit and not self._is_gone(now):
                 # A failure of its own, too, is kept until the first host has come to hear it.
                 return None
             failure = never_came([first.name], limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from launch_runtime.failures import JOINING, Failure
 from launch_runtime.host import membership
 from launch_runtime.host.cluster import Cluster, Host
 from launch_runtime.host.membership import Membership
@@ -74,3 +75,56 @@ def test_a_first_host_that_was_there_and_is_gone_is_not_waited_for_however_patie
     until(lambda: member.trouble)
     member.deliver(1800.0, patient=True)
     assert member.trouble == "connection refused"
+
+
+def _never_seen(error: OSError) -> Membership:
+    """A host that has failed, whose every report ends so."""
+
+    def exchange(_: dict[str, Any]) -> dict[str, Any]:
+        raise error
+
+    member = Membership(CLUSTER, SETTINGS, "this", exchange, lambda: None)
+    member.claim(Failure("host-2", "no space", JOINING, code=1))
+    member.start()
+    until(lambda: member.trouble)
+    return member
+
+
+def test_a_failed_host_ends_where_the_first_ones_machine_refuses_every_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(membership, "REFUSED_SECONDS", 0.05)
+    member = _never_seen(ConnectionRefusedError(111, "Connection refused"))
+    until(lambda: member.verdict() is not None)
+    verdict = member.verdict()
+    assert verdict is not None
+    assert verdict.reason == "no space"
+    assert member.decided_alone
+    member.deliver(1800.0, patient=True)
+
+
+@pytest.mark.parametrize(
+    "error", [TimeoutError("timed out"), OSError(-2, "Name or service not known")], ids=str
+)
+def test_a_failed_host_waits_for_a_first_one_that_may_still_come(
+    error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(membership, "REFUSED_SECONDS", 0.0)
+    member = _never_seen(error)
+    assert member.verdict() is None
+    member.deliver(0.0)
+
+
+def test_a_host_without_a_failure_waits_for_one_that_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(membership, "REFUSED_SECONDS", 0.0)
+
+    def refuse(_: dict[str, Any]) -> dict[str, Any]:
+        raise ConnectionRefusedError
+
+    member = Membership(CLUSTER, SETTINGS, "this", refuse, lambda: None)
+    member.start()
+    until(lambda: member.trouble)
+    assert member.verdict() is None
+    member.deliver(0.0)
