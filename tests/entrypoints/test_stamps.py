@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 
 from launch_runtime import horovod_names, lines, stamps
 from launch_runtime.failures import ENDING, Failure
@@ -11,6 +13,8 @@ from launch_runtime.host import rank_environment
 from launch_runtime.host.cluster import Cluster, Host
 from launch_runtime.host.peers.ranks_door import Meeting
 from launch_runtime.host.settings import read
+
+from tests.places import ROOT
 
 NONCE = "00112233445566778899aabbccddeeff"
 TOLD = {"LAUNCH_WORLD_SIZE": "2", "LAUNCH_PROCESSES": "1", stamps.NONCE: NONCE}
@@ -50,3 +54,27 @@ def test_lines_carry_the_stamp_where_there_is_one_and_are_the_same_without() -> 
     assert "stamp" not in plain
     stamped = json.loads(failure.line("0123456789abcdef").partition("failure: ")[2])
     assert stamped == {**plain, "stamp": "0123456789abcdef"}
+
+
+def test_a_rank_that_takes_the_stamp_leaves_no_nonce_where_the_kernel_shows_its_environment() -> (
+    None
+):
+    code = (
+        "import os, sys\n"
+        f"sys.path.insert(0, {str(ROOT / 'entrypoints')!r})\n"
+        "from launch_runtime import stamps\n"
+        "before = open('/proc/self/environ', 'rb').read()\n"
+        "stamp = stamps.take(os.environ)\n"
+        "after = open('/proc/self/environ', 'rb').read()\n"
+        "same = [a for a, b in zip(before.split(b'\\0'), after.split(b'\\0')) if a != b]\n"
+        "names = [name.partition(b'=')[0].decode() for name in same]\n"
+        "print(stamp, names, len(before) == len(after))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"A": NONCE[::-1], stamps.NONCE: NONCE, "Z": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == f"{stamps.of(NONCE)} ['{stamps.NONCE}'] True"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 
 from launch_runtime import stamps
@@ -16,19 +15,5 @@ def take_nonce() -> str:
     lets it trace others.
     """
     nonce = os.environ.get(stamps.NONCE, "")
-    _overwrite(stamps.NONCE, len(os.fsencode(nonce)))
-    os.environ.pop(stamps.NONCE, None)
+    stamps.erase(os.environ)
     return nonce
-
-
-def _overwrite(name: str, size: int) -> None:
-    """Writes over a variable's value where the C library has it, which is what the kernel shows:
-    taking it out of the list leaves it there."""
-    try:
-        getenv = ctypes.CDLL(None).getenv
-    except (OSError, AttributeError):
-        return
-    getenv.restype, getenv.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
-    place = getenv(os.fsencode(name))
-    if place:
-        ctypes.memset(place, ord("*"), size)
