@@ -107,6 +107,8 @@ def _apart(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Find
     elif any(alone(one) for rank in training for one in ranks[rank].trained):
         why = f"their gradients went through {words.groups} of one rank"
         fix = words.fix_alone
+    elif words.around and any(one["past"] for rank in training for one in ranks[rank].trained):
+        why, fix = words.around, words.fix_around
     else:
         why = f"no gradient and no weight went through {words.product}"
     who = _count(len(training), "rank")

@@ -10,11 +10,12 @@ A record is a JSON object::
                            "changed": [], "blind": false, "why": ""}}]}
 
 ``sets`` has one entry for each optimizer (or hand-written update). ``groups`` are the groups of
-ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``form`` is a
-digest of the shapes of its variables, in order. ``prints`` are four 32-bit floats a variable: its
-norm and three projections of its values on fixed directions. ``other`` are exchanges of at least
-``MANY`` elements that belong to no variable: group and elements. ``called_after`` counts the
-collectives that Python called after the first training step.
+ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``past``: its
+model is wrapped to exchange them, and the script calls the model inside. ``form`` is a digest of
+the shapes of its variables, in order. ``prints`` are four 32-bit floats a
+variable: its norm and three projections of its values on fixed directions. ``other`` are exchanges
+of at least ``MANY`` elements that belong to no variable: group and elements. ``called_after``
+counts the collectives that Python called after the first training step.
 """
 
 from __future__ import annotations
@@ -119,6 +120,7 @@ def _checked(one: Record) -> Record:
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
+    checked["past"] = bool(one.get("past"))
     for name in ("variables", "elements", "local", "exchanged"):
         checked[name] = int(one[name])
     weights = one.get("weights")

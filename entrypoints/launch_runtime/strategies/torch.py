@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from launch_runtime import torch_names
-from launch_runtime.rank import torch_hook
-from launch_runtime.rank.exchange import torch_hooks
+from launch_runtime.rank import torch_hook, tracebacks
+from launch_runtime.rank.exchange import process_groups
 from launch_runtime.rank.world_check import World, WorldCheck
 from launch_runtime.strategies.strategy import SERVICES_OWN, Seat, Strategy
 from launch_runtime.words import Words
@@ -44,12 +44,37 @@ WORDS = Words(
         "they trained while there was no process group (before init_process_group or after "
         "destroy_process_group)"
     ),
+    around="the model is wrapped with DistributedDataParallel, and trained past it",
+    fix_around=(
+        "call what DistributedDataParallel gave, model(x), and not model.module(x), whose "
+        "gradients stay where they are"
+    ),
     groups="process groups",
     fix_parts="let the process groups overlap, or use the default one",
     fix_alone="use a process group that holds several ranks, or the default one",
     uneven="Join",
     abort=" (PyTorch ends so where a peer is gone)",
     abort_phases=("starting", "training"),
+)
+
+# What a rank meets when another one has gone, in PyTorch 1.13 to 2.9: the types that the store and
+# the network have of their own (torch/csrc/distributed/c10d/exception.h), and the words of Gloo's
+# pairs, of NCCL's watchdog and of the store's client.
+_PEER_TYPES = {"DistStoreError", "DistNetworkError"}
+_PEER_WORDS = (
+    "Broken pipe",
+    "Socket closed",
+    "Connection refused",
+    "Connection was likely closed",
+    "Timed out waiting",
+    "Socket Timeout",
+    "Application timeout caused pair closure",
+    "Read timeout",
+    "failed to recv, got 0 bytes",
+    "remote process exited",
+    "ncclRemoteError",
+    "NCCL communicator was aborted",
+    "Watchdog caught collective operation timeout",
 )
 
 
@@ -60,8 +85,9 @@ class Torch(Strategy):
     words = WORDS
     taken_out = (*SERVICES_OWN, *torch_names.ALL)
     watched = (*torch_names.PLACE, *torch_names.RENDEZVOUS)
-    place_names = (*torch_names.PLACE, *torch_names.RENDEZVOUS)
-    tables = (torch_hooks.table,)
+    # A child may meet elsewhere; whether it is the rank that was promised, the world says.
+    place_names = torch_names.PLACE
+    tables = (process_groups.table,)
 
     def variables(self, seat: Seat) -> Mapping[str, str]:
         first = seat.contacts[0]
@@ -93,6 +119,13 @@ class Torch(Strategy):
         names = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
         named = [*names, *(["NCCL_SOCKET_IFNAME"] if seat.several else [])]
         return {**threads, **dict.fromkeys(named, seat.interface)}
+
+    def is_consequence(self, error: BaseException) -> bool:
+        if super().is_consequence(error) or type(error).__name__ in _PEER_TYPES:
+            return True
+        # torch's own are RuntimeErrors; a socket of the script's raises an OSError.
+        text = tracebacks.describe(error) if isinstance(error, RuntimeError) else ""
+        return any(word in text for word in _PEER_WORDS)
 
     def watch(self, check: WorldCheck) -> None:
         moment = _Moment(check)

@@ -76,6 +76,7 @@ class Collector:
     """
 
     def __init__(self, send: Send):
+        self._looks: list[Callable[[], None]] = []  # ahead of every last record
         self._reset(send)
         if hasattr(os, "register_at_fork"):
             # A child has nothing of its parent's training to tell, and may train itself.
@@ -208,6 +209,15 @@ class Collector:
         """A broadcast, or a collective that carries no gradient."""
         self._called()
 
+    def carried(self, group: Any, elements: int) -> None:
+        """So many elements of nobody went over ``group`` by now."""
+        if self._unclaimed.see([elements], group):
+            self._news()
+
+    def before_last_word(self, look: Callable[[], None]) -> None:
+        """``look`` is called ahead of every last record."""
+        self._looks.append(look)
+
     @_quiet
     def joined(self) -> None:
         """``hvd.join()``: from here on this rank may have fewer steps than others."""
@@ -217,13 +227,14 @@ class Collector:
         """``initialised`` once this process has joined it, ``shut-down`` once it has left."""
         if os.getpid() == self._pid:
             self._phase = DURING if state == INITIALISED else AFTER
-            if state == INITIALISED:
-                self._finished = False
+            self._finished = self._finished and state != INITIALISED
 
     @_quiet
     def finish(self) -> None:
         """Reads the weights and sends the last record; before the world is left, and at the end."""
-        # Once the world is gone, weights are those of that moment; what came after is added.
+        for look in self._looks:
+            look()
+        # Once the world is gone, weights are those of that moment.
         record = self._record(weights=not self._finished)
         self._finished = self._finished or self._phase != BEFORE
         if record == self._last:
@@ -278,8 +289,8 @@ class Collector:
             matched(one, self._unclaimed.shapes)
         began, sets, last = time.monotonic(), [], weights or self._finished
         for one in self._sets:
-            left = fingerprints.SECONDS - (time.monotonic() - began)
             if one.variables and not (last and one.never_ran):
+                left = fingerprints.SECONDS - (time.monotonic() - began)
                 sets.append(one.record(weights, left))
         return {
             "pid": self._pid,

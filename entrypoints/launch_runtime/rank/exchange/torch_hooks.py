@@ -8,8 +8,9 @@ known by its place in memory (``data_ptr``) until the next step.
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from launch_runtime.rank.exchange import APPLYING, REDUCING
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
@@ -33,7 +34,7 @@ _EVERY_STEP_UNTIL = 4
 
 def table(collector: Collector) -> dict[str, OnImport]:
     """Module -> what is to be done with it once it is there."""
-    hooks = _Hooks(collector)
+    hooks = Hooks(collector)
     return {
         "torch.optim.optimizer": hooks.optimizers,
         "torch.nn.modules.module": hooks.modules,
@@ -42,13 +43,24 @@ def table(collector: Collector) -> dict[str, OnImport]:
     }
 
 
-class _Hooks:
+class Hooks:
+    """Those of one process.
+
+    Args:
+        collector: Is told.
+
+    Attributes:
+        at_step: Called with the parameters that have gradients, and the number of the step, ahead
+            of each step of an optimizer that is looked at.
+    """
+
     def __init__(self, collector: Collector):
         self._collector = collector
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._recent: dict[int, Any] = {}  # place in memory -> group, since the last step
         self._places: dict[int, Variable] = {}  # of parameters' values
         self._held: weakref.WeakKeyDictionary[Variable, list[Any]] = weakref.WeakKeyDictionary()
+        self.at_step: Callable[[Sequence[Any], int], None] = lambda parameters, count: None
 
     # -- torch -----------------------------------------------------------------------------------
 
@@ -91,6 +103,8 @@ class _Hooks:
 
         @functools.wraps(original)
         def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if compiles():
+                return original(optimizer, *args, **kwargs)
             if collector.is_inside(APPLYING):
                 # Horovod's own step has reduced what was left; the gradients are final now.
                 note(optimizer, last=True)
@@ -117,8 +131,9 @@ class _Hooks:
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
-                        pairs.append((parameter.grad, self._tracked(parameter)))
+                        pairs.append((parameter.grad, self.tracked(parameter)))
             if pairs:
+                self.at_step([p for g in optimizer.param_groups for p in g["params"]], count)
                 ref = weakref.ref(optimizer)
                 steps = self._steps
                 name = type(optimizer).__name__
@@ -132,17 +147,18 @@ class _Hooks:
     def _known(self, parameter: Any) -> Variable | None:
         return self._collector.variables.of(parameter)
 
-    def _tracked(self, parameter: Any) -> Variable:
+    def tracked(self, parameter: Any) -> Variable:
+        """What stands for a parameter, from its first step on."""
         known = self._known(parameter)
         if known is None:
-            held: list[Any] = [parameter.detach()]
+            held: list[Any] = [_own(parameter).detach()]
             known = self._collector.variables.keep(
-                parameter, parameter.shape, _reader(parameter, held)
+                parameter, _own(parameter).shape, _reader(parameter, held)
             )
             known.is_blind = True
             self._held[known] = held
         else:
-            self._held[known][0] = parameter.detach()  # it may have been moved
+            self._held[known][0] = _own(parameter).detach()  # it may have been moved
         if len(self._places) < _MOST_RECENT:
             self._places[_place(parameter)] = known
         return known
@@ -167,7 +183,7 @@ class _Hooks:
 
     def _wrap_reduction(self, cls: Any, method: str) -> None:
         original = getattr(cls, method)
-        collector, track = self._collector, self._tracked
+        collector, track = self._collector, self.tracked
 
         @functools.wraps(original)
         def reduction(optimizer: Any, given: Any, *args: Any, **kwargs: Any) -> Any:
@@ -182,7 +198,7 @@ class _Hooks:
     def _wrap_operation(self, module: Any, name: str, several: bool) -> None:
         original = getattr(module, name)
         parameters = parameters_of(original)
-        collector, note = self._collector, self._exchanged
+        collector, note = self._collector, self.exchanged
 
         @functools.wraps(original)
         def operation(*args: Any, **kwargs: Any) -> Any:
@@ -198,7 +214,22 @@ class _Hooks:
 
         setattr(module, name, operation)
 
-    def _exchanged(self, given: Iterable[Any], outputs: Iterable[Any], group: Any) -> None:
+    def parameters(self) -> list[Any]:
+        """Those of all optimizers that have made a step and are still there."""
+        return [
+            parameter
+            for optimizer in list(self._steps)
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+            if self._known(parameter) is not None
+        ]
+
+    def most_steps(self) -> int:
+        """The steps of that optimizer that has made most."""
+        return max(self._steps.values(), default=0)
+
+    def exchanged(self, given: Iterable[Any], outputs: Iterable[Any], group: Any) -> None:
+        """These tensors go over ``group``, and what comes is in ``outputs``."""
         for tensor in given:
             value = self._places.get(_place(tensor))
             if value is not None and (value.is_dropped or value.shape != tuple(tensor.shape)):
@@ -221,8 +252,21 @@ class _Hooks:
         setattr(module, name, told)
 
 
+def compiles() -> bool:
+    """Whether torch.compile is tracing what runs: hooks would end up in the graph."""
+    torch = sys.modules.get("torch")
+    asked = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+    return bool(asked()) if asked is not None else False
+
+
+def _own(tensor: Any) -> Any:
+    """This rank's part of a DTensor, of which to read the whole would need the other ranks."""
+    return getattr(tensor, "_local_tensor", tensor)
+
+
 def _place(tensor: Any) -> int:
     """Where its values begin; 0 for a sparse one, which no place stands for."""
+    tensor = _own(tensor)
     return 0 if getattr(tensor, "is_sparse", False) else int(tensor.data_ptr())
 
 
@@ -232,7 +276,7 @@ def _reader(parameter: Any, held: list[Any]) -> Callable[[], Any]:
 
     def read() -> Any:
         alive = ref()
-        values = (held[0] if alive is None else alive).detach()
+        values = (held[0] if alive is None else _own(alive)).detach()
         if not values.is_floating_point():
             raise ValueError("no real numbers")
         return values.reshape(-1)[:MOST_VALUES].float().cpu().numpy()

@@ -13,6 +13,7 @@ from launch_runtime.rank.exchange import fingerprints
 GRADIENTS, VALUES = "gradients", "values"
 BY_HAND = "a hand-written update"
 MOST = 8192  # variables, and marks of tensors
+SMALLEST_BUFFER = 8  # elements of a whole model in one buffer, which is no metric
 UNKNOWN = -1  # a step that nobody counts
 
 Reader = Callable[[], Any]  # the values as a NumPy array; may raise anything
@@ -40,6 +41,8 @@ class Variable:
         self.groups: list[Any] = []  # over which its gradient or its value went
         self.how = ""
         self.is_blind = False  # the framework lets a script change it unseen
+        self.is_whole = True  # every rank has all of it, so that ranks can be compared
+        self.is_past = False  # of a model that is wrapped and was never called so
         self.local = False  # registered to be trained by each rank alone
         self.has_gradient = False
         self.changed_at: int | None = None  # the step at which the script assigned it last
@@ -181,12 +184,14 @@ class TrainedSet:
             "how": GRADIENTS if by_gradients else VALUES if exchanged else "",
             "groups": groups,
             "phases": list(self.phases),
+            "past": any(variable.is_past and not variable.groups for variable in own),
         }
         if weights and by_gradients:
             self._compared = self._weights(by_gradients, seconds)
         return {**entry, "weights": self._compared}
 
     def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
+        variables = [variable for variable in variables if variable.is_whole]
         kept = fingerprints.chosen([variable.elements for variable in variables])
         deadline = time.monotonic() + seconds
         prints = []
@@ -207,8 +212,13 @@ class TrainedSet:
             "kept": kept,
             "changed": changed,
             "blind": any(variable.is_blind for variable in variables),
-            "why": "" if any(prints) else "the weights could not be read",
+            "why": "" if any(prints) else _why(variables),
         }
+
+
+def _why(variables: Sequence[Variable]) -> str:
+    """Why there are no weights to compare, of these that every rank has whole."""
+    return "the weights could not be read" if variables else "each rank has a part of them"
 
 
 def _form(variables: Sequence[Variable]) -> str:
@@ -222,11 +232,15 @@ def matched(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
 
     For exchanges that nobody can follow from a gradient to a variable (clipped, cast or copied on
     the way). They count where they make up half of the set or more, so that a metric of the shape
-    of a bias is no exchange of a model.
+    of a bias is no exchange of a model. So does a flat buffer that has the size of all of them.
     """
     open_ones = [v for v in one.variables if not v.local and not v.groups]
     fitting = [v for v in open_ones if v.elements > 1 and v.shape in shapes]
     everything = sum(v.elements for v in one.variables if not v.local)
+    if open_ones and everything >= SMALLEST_BUFFER:
+        for group in shapes.get((everything,), ()):
+            for variable in open_ones:
+                variable.went(VALUES, group)
     if not fitting or 2 * sum(v.elements for v in fitting) < everything:
         return
     for variable in fitting:

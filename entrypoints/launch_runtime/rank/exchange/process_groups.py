@@ -1,0 +1,297 @@
+"""What torch.distributed exchanges, and over which of its process groups.
+
+Three things are seen. Calls of its collectives pass here: whose tensors they carry is known by
+their place in memory, else how much they carry. What wraps a model (DDP, FSDP) says itself
+whether it was called. And a group counts its collectives (the sequence number), those too that no
+call of Python makes: DDP's buckets, functional collectives of compiled code and of DTensor. The
+number is read before the group is destroyed; it may begin anywhere, so differences count.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
+
+from launch_runtime.evidence.records import ALL
+from launch_runtime.rank.exchange.horovod_hooks import argument, parameters_of
+from launch_runtime.rank.exchange.seen import MANY
+from launch_runtime.rank.exchange.torch_hooks import Hooks, compiles
+from launch_runtime.rank.exchange.wrapped_models import WrappedModels
+from launch_runtime.rank.import_hook import OnImport
+
+if TYPE_CHECKING:
+    from launch_runtime.rank.exchange.collector import Collector
+
+# Function of torch.distributed -> the parameters that go out, and those that come in. Names as in
+# 1.10 to 2.9; a version has some of them.
+_COLLECTIVES = {
+    "all_reduce": ("tensor", "tensor"),
+    "all_reduce_coalesced": ("tensors", "tensors"),
+    "reduce": ("tensor", "tensor"),
+    "all_gather": ("tensor", "tensor_list"),
+    "all_gather_into_tensor": ("input_tensor", "output_tensor"),
+    "_all_gather_base": ("input_tensor", "output_tensor"),
+    "all_gather_coalesced": ("input_tensor_list", ""),
+    "gather": ("tensor", "gather_list"),
+    "reduce_scatter": ("input_list", "output"),
+    "reduce_scatter_tensor": ("input", "output"),
+    "_reduce_scatter_base": ("input", "output"),
+    "all_to_all": ("input_tensor_list", "output_tensor_list"),
+    "all_to_all_single": ("input", "output"),
+}
+_TO_ONE = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
+_FROM_ONE = ("broadcast", "scatter", "barrier")
+UNKNOWN_ELEMENTS = 1 << 50  # of collectives that only a sequence number tells of
+
+
+def table(collector: Collector) -> Mapping[str, OnImport]:
+    """Module -> what is to be done with it once it is there."""
+    hooks = Hooks(collector)
+    groups = ProcessGroups(collector, hooks)
+    hooks.at_step = groups.look
+    collector.before_last_word(groups.last_look)
+    return {
+        "torch.optim.optimizer": hooks.optimizers,
+        "torch.nn.modules.module": hooks.modules,
+        "torch.distributed.distributed_c10d": groups.collectives,
+        "torch.nn.parallel.distributed": groups.models.data_parallel,
+        "torch.distributed.fsdp.fully_sharded_data_parallel": groups.models.sharded,
+    }
+
+
+class ProcessGroups:
+    """The process groups of this process, and what went over them.
+
+    Args:
+        collector: Is told.
+        hooks: Of the optimizers.
+    """
+
+    def __init__(self, collector: Collector, hooks: Hooks):
+        self._collector, self._hooks = collector, hooks
+        self._module: Any = None  # torch.distributed.distributed_c10d
+        self._ranks: dict[int, Any] = {}  # a group's number -> its ranks, until one is destroyed
+        self._called: dict[int, int] = {}  # and how many collectives Python has called over it
+        self._born: dict[int, int] = {}  # its sequence number less the calls, as seen first
+        self._at_first_step: dict[int, int] = {}  # the same when an optimizer made its first step
+        self._carried: dict[Any, list[int]] = {}  # ranks -> elements, and those told of
+        self._leaves = 0
+        self.models = WrappedModels(self.ranks_of, self.total_of)
+
+    # -- hooks -----------------------------------------------------------------------------------
+
+    def collectives(self, module: Any) -> None:
+        """``torch.distributed.distributed_c10d``."""
+        self._module = module
+        for name, (given, arriving) in _COLLECTIVES.items():
+            if hasattr(module, name):
+                self._wrap_collective(module, name, given, arriving)
+        for name, peer in _TO_ONE.items():
+            if hasattr(module, name):
+                self._wrap_to_one(module, name, peer)
+        for name in _FROM_ONE:
+            if hasattr(module, name):
+                self._wrap_from_one(module, name)
+        for name in ("init_process_group", "new_group"):
+            self._forget_after(module, name)
+
+    def _wrap_collective(self, module: Any, name: str, given: str, arriving: str) -> None:
+        original = getattr(module, name)
+        parameters = parameters_of(original)
+
+        def note(args: Any, kwargs: Any) -> None:
+            group = self._group(argument("group", parameters, args, kwargs))
+            if group is None:
+                return
+            sent = _tensors(argument(given, parameters, args, kwargs))
+            came = _tensors(argument(arriving, parameters, args, kwargs))
+            ranks = self._note_call(group)
+            self._hooks.exchanged(sent, came, ranks)
+            self._carry(ranks, sent)
+
+        setattr(module, name, self._noting(original, note))
+
+    def _wrap_to_one(self, module: Any, name: str, peer: str) -> None:
+        original = getattr(module, name)
+        parameters = parameters_of(original)
+
+        def note(args: Any, kwargs: Any) -> None:
+            group = self._group(argument("group", parameters, args, kwargs))
+            other = argument(peer, parameters, args, kwargs)
+            if group is None or not isinstance(other, int):
+                return
+            self._note_call(group)
+            pair = sorted({module.get_rank(), other})
+            if module.get_world_size() == 2:
+                pair = ALL  # type: ignore[assignment]
+            self._collector.sent()
+            self._carry(pair, _tensors(argument("tensor", parameters, args, kwargs)))
+
+        setattr(module, name, self._noting(original, note))
+
+    def _wrap_from_one(self, module: Any, name: str) -> None:
+        original = getattr(module, name)
+        parameters = parameters_of(original)
+
+        def note(args: Any, kwargs: Any) -> None:
+            group = self._group(argument("group", parameters, args, kwargs))
+            if group is not None:
+                self._note_call(group)
+                self._collector.sent()
+
+        setattr(module, name, self._noting(original, note))
+
+    def _noting(self, original: Any, note: Any) -> Any:
+        """``original``, with ``note`` told of each call that calls no other one of these."""
+        collector = self._collector
+
+        @functools.wraps(original)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            if compiles():
+                return original(*args, **kwargs)
+            before = self._leaves
+            result = original(*args, **kwargs)
+            if self._leaves == before and not collector.broken:
+                self._leaves += 1
+                try:
+                    note(args, kwargs)
+                except Exception as error:
+                    collector.give_up(error)
+            return result
+
+        return called
+
+    def _forget_after(self, module: Any, name: str) -> None:
+        """A new group may have the number of one that is gone."""
+        original = getattr(module, name)
+
+        @functools.wraps(original)
+        def made(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            try:
+                self._forget_gone()
+            except Exception as error:
+                self._collector.give_up(error)
+            return result
+
+        setattr(module, name, made)
+
+    # -- groups ------------------------------------------------------------------------------------
+
+    def ranks_of(self, group: Any) -> Any:
+        """The ranks of a group: ``"all"``, or a sorted list; None where this one is not in it."""
+        group = self._group(group)
+        if group is None:
+            return None
+        found = self._ranks.get(id(group))
+        if found is None:
+            module = self._module
+            if hasattr(module, "get_process_group_ranks"):
+                ranks = sorted(module.get_process_group_ranks(group))
+            else:
+                ranks = sorted(module._pg_group_ranks[group])
+            found = ALL if len(ranks) == module.get_world_size() else ranks
+            self._ranks[id(group)] = found
+        return found
+
+    def total_of(self, group: Any) -> int:
+        """How many collectives went over a group so far, from any number on."""
+        group = self._group(group)
+        if group is None:
+            return 0
+        number = self._sequence(group)
+        return number if number is not None else self._called.get(id(group), 0)
+
+    def _group(self, group: Any) -> Any:
+        """The group itself, the default one for None; None where this process is not in it."""
+        named = self._module.GroupMember
+        if group is None:
+            group = getattr(named, "WORLD", None) or self._module.group.WORLD
+        return None if group is named.NON_GROUP_MEMBER or isinstance(group, int) else group
+
+    def _note_call(self, group: Any) -> Any:
+        self._called[id(group)] = self._called.get(id(group), 0) + 1
+        return self.ranks_of(group)
+
+    def _groups(self) -> list[Any]:
+        world = getattr(self._module, "_world", None)
+        groups = world.pg_map if world is not None else getattr(self._module, "_pg_map", {})
+        return list(groups)
+
+    def _forget_gone(self) -> None:
+        alive = {id(group): group for group in self._groups()}
+        for kept in (self._ranks, self._called, self._born, self._at_first_step):
+            for number in [number for number in kept if number not in alive]:
+                del kept[number]
+        self._keep_hidden(self._born)
+
+    def _sequence(self, group: Any) -> int | None:
+        try:
+            return int(group._get_sequence_number_for_group())
+        except Exception:  # a backend, or a version, that has none
+            return None
+
+    def _hidden(self, group: Any) -> int | None:
+        """Its sequence number less the calls that were seen: what else went over it."""
+        number = self._sequence(group)
+        return None if number is None else number - self._called.get(id(group), 0)
+
+    def _keep_hidden(self, kept: dict[int, int]) -> None:
+        for group in self._groups():
+            hidden = self._hidden(group)
+            if hidden is not None:
+                kept.setdefault(id(group), hidden)
+
+    # -- what it means -----------------------------------------------------------------------------
+
+    def look(self, parameters: Sequence[Any], count: int) -> None:
+        """An optimizer is about to make its step number ``count``, which is looked at."""
+        if self._module is None or not self._module.is_initialized():
+            return
+        self._keep_hidden(self._at_first_step)
+        self._tell_models(parameters)
+
+    def last_look(self) -> None:
+        """The last word is about to be said, and the groups are still there."""
+        if self._module is None or not self._module.is_initialized():
+            return
+        self._tell_models(self._hooks.parameters())
+        steps = self._hooks.most_steps()
+        if not steps:
+            return
+        since = self._at_first_step if steps > 1 else self._born
+        for group in self._groups():
+            hidden, ranks = self._hidden(group), self.ranks_of(group)
+            if hidden is None or ranks is None or id(group) not in since:
+                continue
+            if self.models.count_for(group):  # they know what went over it
+                continue
+            # Every second step at least: a model is trained by it.
+            if 2 * (hidden - since[id(group)]) >= max(steps - 1, 1):
+                self._carry(ranks, [], UNKNOWN_ELEMENTS)
+
+    def _tell_models(self, parameters: Sequence[Any]) -> None:
+        for parameter, groups, is_whole in self.models.trained(parameters):
+            variable = self._hooks.tracked(parameter)
+            variable.is_whole = is_whole
+            for ranks in groups:
+                self._collector.reduced([variable], ranks)
+        for parameter in self.models.past(parameters):
+            self._hooks.tracked(parameter).is_past = True
+
+    def _carry(self, ranks: Any, tensors: Sequence[Any], elements: int = 0) -> None:
+        """Tells how much went over a group in all: activations and parts of a model go so."""
+        elements += sum(int(tensor.numel()) for tensor in tensors)
+        if elements < MANY or ranks is None or (ranks != ALL and len(ranks) < 2):
+            return
+        carried = self._carried.setdefault(ranks if ranks == ALL else tuple(ranks), [0, 0])
+        carried[0] += elements
+        if carried[0] >= 2 * carried[1]:
+            carried[1] = carried[0]
+            self._collector.carried(ranks, carried[0])
+
+
+def _tensors(found: Any) -> list[Any]:
+    if isinstance(found, (list, tuple)):
+        return [one for each in found for one in _tensors(each)]
+    return [found] if hasattr(found, "data_ptr") else []

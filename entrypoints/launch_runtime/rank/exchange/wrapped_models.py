@@ -1,0 +1,118 @@
+"""Models that are wrapped to be trained together: DistributedDataParallel, FSDP, DTensor.
+
+Wrapped alone says little: a script may call the module inside. DDP counts the passes whose
+gradients it reduces (``num_iterations``, since 1.7); of what is sharded, the groups' own counters
+tell whether anything went over them.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
+
+
+class Trained(NamedTuple):
+    """A parameter whose gradient is exchanged.
+
+    Attributes:
+        parameter: Torch's own.
+        groups: Ranks of each group over which it goes.
+        is_whole: Whether every rank has all of it, so that values can be compared.
+    """
+
+    parameter: Any
+    groups: list[Any]
+    is_whole: bool
+
+
+class WrappedModels:
+    """Those that were made in this process.
+
+    Args:
+        ranks_of: The ranks of a process group, or None.
+        total_of: How many collectives went over it.
+    """
+
+    def __init__(self, ranks_of: Callable[[Any], Any], total_of: Callable[[Any], int]):
+        self._ranks_of, self._total_of = ranks_of, total_of
+        self._replicated: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._sharded: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._counted: set[int] = set()  # numbers of groups over which a DDP was made
+
+    def data_parallel(self, module: Any) -> None:
+        """``torch.nn.parallel.distributed``."""
+        counted = self._counted
+
+        def note(model: Any) -> None:
+            counted.add(id(getattr(model, "process_group", None)))
+
+        self._remember(module.DistributedDataParallel, self._replicated, note)
+
+    def sharded(self, module: Any) -> None:
+        """``torch.distributed.fsdp.fully_sharded_data_parallel``."""
+        self._remember(module.FullyShardedDataParallel, self._sharded, lambda model: None)
+
+    def count_for(self, group: Any) -> bool:
+        """Whether a DDP was made over it, which says itself whether it was called."""
+        return id(group) in self._counted
+
+    def trained(self, parameters: Sequence[Any]) -> Iterator[Trained]:
+        """Those of ``parameters`` that are trained together, as far as their models know."""
+        wanted = {id(parameter): parameter for parameter in parameters}
+        for model in list(self._replicated):
+            if getattr(model, "num_iterations", 0) > 0:
+                groups = self._known([getattr(model, "process_group", None)])
+                for parameter in self._of(model, wanted):
+                    yield Trained(parameter, groups, True)
+        for model in list(self._sharded):
+            own = [getattr(model, "process_group", None), getattr(model, "_inter_node_pg", None)]
+            groups = self._known([one for one in own if one is not None])
+            for parameter in self._of(model, wanted):
+                yield Trained(parameter, groups, _replicates(model))
+        for parameter in parameters:
+            mesh = getattr(parameter, "device_mesh", None)
+            if mesh is not None and hasattr(parameter, "placements"):
+                whole = not any(one.is_shard() for one in parameter.placements)
+                yield Trained(parameter, self._known(_groups_of(mesh)), whole)
+
+    def past(self, parameters: Sequence[Any]) -> Iterator[Any]:
+        """Those whose model is wrapped by a DDP that was never called."""
+        wanted = {id(parameter): parameter for parameter in parameters}
+        for model in list(self._replicated):
+            if getattr(model, "num_iterations", None) == 0:
+                yield from self._of(model, wanted)
+
+    def _known(self, groups: Sequence[Any]) -> list[Any]:
+        """The ranks of those groups over which something went."""
+        found = [self._ranks_of(group) for group in groups if self._total_of(group)]
+        return [ranks for ranks in found if ranks is not None]
+
+    @staticmethod
+    def _of(model: Any, wanted: dict[int, Any]) -> list[Any]:
+        return [wanted[id(one)] for one in model.parameters() if id(one) in wanted]
+
+    @staticmethod
+    def _remember(cls: Any, kept: weakref.WeakSet[Any], note: Callable[[Any], None]) -> None:
+        original = cls.__init__
+
+        @functools.wraps(original)
+        def __init__(model: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            original(model, *args, **kwargs)
+            kept.add(model)
+            note(model)
+
+        cls.__init__ = __init__
+
+
+def _replicates(model: Any) -> bool:
+    """Whether an FSDP shards nothing (NO_SHARD)."""
+    return getattr(getattr(model, "sharding_strategy", None), "name", "") == "NO_SHARD"
+
+
+def _groups_of(mesh: Any) -> list[Any]:
+    """The process groups of a device mesh, one a dimension."""
+    try:
+        return list(mesh.get_all_groups())
+    except AttributeError:  # before 2.4
+        return list(mesh.get_dim_groups())
