@@ -191,7 +191,7 @@ def test_all_mistakes_of_a_command_line_are_told_at_once(launch: Launch):
 
 
 def test_an_unknown_verb_gets_the_verb_or_the_line_that_was_meant(launch: Launch):
-    assert "did you mean local?" in launch("locla").err
+    assert "[verb-unknown]. did you mean local?" in launch("locla").err
     assert "launch local train.py" in launch("train.py").err
 
 
@@ -241,7 +241,7 @@ def test_init_writes_two_files_that_run_and_never_writes_over_yours(launch: Laun
     launch.write("train.py", "mine\n")
     again = launch("init")
     assert again.code == 2
-    assert "--force" in again.err
+    assert "[init-exists]. --force" in again.err
     assert (launch.folder / "train.py").read_text() == "mine\n"
 
 
@@ -255,6 +255,7 @@ def test_a_home_folder_is_refused_as_source(launch: Launch):
     answer = launch("local", "train.py", "--dry-run", HOME=str(launch.folder))
     assert answer.code == 2
     assert "home folder" in answer.err
+    assert "[source-folder]" in answer.err
 
 
 @pytest.mark.parametrize("verb", ["status", "logs", "wait", "cancel"])

@@ -112,6 +112,7 @@ def test_a_python_without_horovod_is_refused_with_both_fixes(launch: Launch, tmp
     answer = launch("local", "train.py", "--python", str(tmp_path / "bare"), "--dry-run")
     assert answer.code == 2
     assert "no Horovod" in answer.err
+    assert "[local-no-horovod]" in answer.err
     assert "--python PATH" in answer.err
     assert "make demo" in answer.err
 
@@ -187,4 +188,5 @@ def test_a_host_name_without_an_address_is_told_before_any_rank(monkeypatch: pyt
     assert preflight._host_name_problems() == []
     monkeypatch.setattr("socket.gethostname", lambda: "no-such-host.invalid")
     (problem,) = preflight._host_name_problems()
+    assert problem.rule == "host-name"
     assert "/etc/hosts: 127.0.1.1 no-such-host.invalid" in problem.fix

@@ -94,7 +94,7 @@ def test_a_channel_is_a_folder_of_this_machine(tmp_path: Path):
 
 def test_a_channel_without_its_folder_is_told(tmp_path: Path):
     absent = of(tmp_path, "", channels={"train": str(tmp_path / "absent")})
-    assert [problem.severity for problem in absent.problems] == ["error"]
+    assert [(p.rule, p.severity) for p in absent.problems] == [("local-channel", "error")]
     named = of(tmp_path, "os.environ.get('SM_CHANNEL_TEST')")
     assert [(p.severity, p.fix) for p in named.problems] == [("warning", "--channel test=FOLDER")]
     commented = of(tmp_path, "# os.environ['SM_CHANNEL_TEST']\nos.environ['SM_MODEL_DIR']")

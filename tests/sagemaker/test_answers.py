@@ -133,6 +133,7 @@ def test_a_region_that_looks_misspelt_is_shown_before_anything_is_sent(tried: Be
     (line,) = [line for line in answer.err.splitlines() if line.startswith("  region         ")]
     assert "unknown" in line
     assert "did you mean us-" in line
+    assert "[preflight-region]" in answer.err
 
 
 def test_an_environment_that_the_service_quotes_is_not_shown(tried: Bench):

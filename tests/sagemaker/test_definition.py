@@ -355,6 +355,7 @@ def test_a_submission_without_a_region_is_refused_and_leaves_no_job(launch: Laun
     answer = launch("sagemaker", "train.py", "--gpus", "4")
     assert answer.code == 2
     assert "--region" in answer.err
+    assert "[region-missing]" in answer.err
     assert launch("list").err.startswith("no jobs yet")
 
 

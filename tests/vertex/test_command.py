@@ -277,7 +277,10 @@ def test_a_flag_with_two_values_is_not_taken_for_one_of_them(here: Launch):
     words = ("--region", "us-central1", "--location", "europe-west4", "--gpus", "8")
     answer = here(*OURS, *words, "--dry-run")
     assert answer.code == 2
-    assert "error: --region: 'us-central1' and 'europe-west4'; expected one value" in answer.err
+    assert (
+        "error: --region: 'us-central1' and 'europe-west4'; expected one value [flag-twice]"
+        in answer.err
+    )
     assert "error: --gpus: '4' and '8'; expected one value" in answer.err
     assert here(*OURS, "--gpus", "4", "--dry-run").code == 0
 

@@ -11,9 +11,9 @@ import pytest
 from launch_runtime.host.cluster import read
 
 from launchers.core.model.containers import Container
-from launchers.core.model.problems import LaunchError
 from launchers.vertex.contract import conduct, contract, expanded
 from launchers.vertex.document import bootstrap, escaped
+from tests.refusals import refused
 from tests.vertex.documents import rendered
 
 PRIMARY = "cmle-training-workerpool0-0123456789-0"
@@ -210,7 +210,7 @@ def test_a_python_package_is_refused_with_the_other_way() -> None:
     pool = document["jobSpec"]["workerPoolSpecs"][0]
     del pool["containerSpec"]
     pool["pythonPackageSpec"] = {"executorImageUri": "x", "packageUris": [], "pythonModule": "m"}
-    with pytest.raises(LaunchError, match="launch local SCRIPT"):
+    with refused("rehearsal-package", "launch local SCRIPT"):
         contract(document)
 
 

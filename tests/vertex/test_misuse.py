@@ -370,6 +370,7 @@ def test_a_flag_of_gcloud_is_named_beside_the_scripts_own(launch: Launch, word: 
     answer = launch("vertex", "train.py", "--gpus", "4", word, "--dry-run")
     flag = word.partition("=")[0]
     assert answer.code == 2
+    assert "[arguments-without-separator]" in answer.err
     assert f"{flag} is {ours} here; if it is the script's, write: launch vertex" in answer.err
     assert answer.err.rstrip().endswith(f"--dry-run -- {word}")
 

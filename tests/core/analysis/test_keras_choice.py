@@ -77,13 +77,14 @@ def test_horovods_wrapper_on_keras_3_is_told_before_the_job(tmp_path: Path):
     text = BOTH + "keras.ops\n" + WRAPS
     (problem,) = choose(tmp_path, text).problems
     assert (problem.path, problem.severity) == ("train.py:4", "warning")
+    assert problem.rule == "keras-3-wrapper"
     assert "DistributedOptimizer" in problem.found
     assert choose(tmp_path, text, world_size=1).problems == ()
 
 
 def test_a_missing_tf_keras_is_told_and_stops_only_who_asked_for_it(tmp_path: Path):
     (problem,) = choose(tmp_path, BOTH, WITHOUT).problems
-    assert problem.severity == "warning"
+    assert (problem.rule, problem.severity) == ("keras-missing", "warning")
     assert "pip install 'tf-keras~=2.18.0'" in problem.fix
     (problem,) = choose(tmp_path, BOTH, WITHOUT, keras="2").problems
     assert (problem.path, problem.severity) == ("--keras", "error")
@@ -98,6 +99,7 @@ def test_requirements_may_bring_tf_keras(tmp_path: Path):
 
 def test_keras_3_on_a_tensorflow_without_it_is_told(tmp_path: Path):
     (problem,) = choose(tmp_path, BOTH, Stack("2.12.0"), keras="3").problems
+    assert problem.rule == "keras-too-new"
     assert "TensorFlow 2.12.0" in problem.found
 
 

@@ -21,6 +21,7 @@ from tests.core.cloud.memory import (
     THROTTLED,
     StoredJob,
 )
+from tests.refusals import refused
 
 
 def send(here: Here, may_be_sent: bool = False, budget: RetryBudget | None = None) -> list[str]:
@@ -63,6 +64,7 @@ def test_a_name_that_is_taken_without_a_doubt_is_somebody_elses(here: Here):
     here.cloud.jobs[here.handle.name] = StoredJob("theirs", here.clock.now)
     with pytest.raises(NameTakenError, match="the name is taken: by Eve") as refusal:
         send(here)
+    assert refusal.value.problems[0].rule == "name-taken"
     assert "--again" in refusal.value.problems[0].fix
 
 
@@ -119,7 +121,7 @@ def test_a_service_that_never_answers_leaves_a_doubt_within_the_budget(here: Her
 
 
 def test_an_intent_that_was_given_up_meanwhile_is_not_sent(here: Here):
-    with pytest.raises(LaunchError, match="it was given up"), intended("memory", "x", here.say):
+    with refused("intent-ended", "it was given up"), intended("memory", "x", here.say):
         pass
     here.intend(state="failed", reason="refused")
     with pytest.raises(LaunchError, match="it failed: refused"):

@@ -12,6 +12,7 @@ import pytest
 from launchers.core.model.jobs import FAILED, PENDING, RUNNING, STOPPED, SUCCEEDED
 from launchers.core.model.problems import LaunchError
 from launchers.core.records.ledger import Entry, Ledger, data_folder, inherited_checkpoint, next_run
+from tests.refusals import refused
 
 
 def entry(base: str = "train-aaaaaaaa", run: int = 1, **changes: object) -> Entry:
@@ -41,7 +42,7 @@ def test_what_was_written_is_what_is_read(ledger: Ledger):
 
 def test_a_name_is_written_once(ledger: Ledger):
     ledger.add(entry())
-    with pytest.raises(LaunchError, match="a name that the ledger does not hold"):
+    with refused("ledger-name-taken", "a name that the ledger does not hold"):
         ledger.add(entry())
 
 

@@ -21,6 +21,7 @@ from packaging.version import Version
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_SDK, LaunchError
 from launchers.core.sdk import gate as sdk_gate
 from tests.places import ROOT
+from tests.refusals import refused
 
 Install = Callable[[str], Path]
 Gate = Callable[..., list[dict[str, Any]]]
@@ -264,7 +265,8 @@ def test_require_raises_with_the_exit_code_of_the_gate(monkeypatch: pytest.Monke
     with pytest.raises(LaunchError) as raised:
         sdk_gate.require(_request("Environment"))
     assert raised.value.exit_code == EXIT_SDK
-    assert [problem.path for problem in raised.value.problems] == ["sagemaker"]
+    (problem,) = raised.value.problems
+    assert (problem.rule, problem.path) == ("sdk-version", "sagemaker")
     (passed,) = sdk_gate.require(_request("Environment"), ignore=["sagemaker"])
     assert passed.ignored
     assert passed.as_problem().severity == "warning"
@@ -315,7 +317,7 @@ def test_an_unknown_feature_is_a_mistake_of_the_caller() -> None:
 
 
 def test_an_unknown_package_to_ignore_is_a_wrong_request() -> None:
-    with pytest.raises(LaunchError, match=r"did you mean sagemaker\?") as raised:
+    with refused("sdk-ignore", r"did you mean sagemaker\?") as raised:
         sdk_gate.check([], ignore=["sagemakr"], for_submission=False)
     assert raised.value.exit_code == EXIT_BAD_REQUEST
 

@@ -310,6 +310,7 @@ def test_above_500_megabytes_it_is_refused_unread_with_the_largest_files(
     os.truncate(source / "b.bin", 200_000_001)
     bundle = scanned({})
     (problem,) = bundle.problems
+    assert problem.rule == "source-size"
     assert "500 MB" in problem.found
     assert "data/a.bin 300.0 MB, b.bin 200.0 MB" in problem.found
     assert ".launchignore" in problem.fix
@@ -321,6 +322,7 @@ def test_an_installation_without_guard_is_a_problem(tmp_path: Path, entrypoints:
     (entrypoints / "guard.py").unlink()
     bundle = scan(plant(tmp_path / "source", {"train.py": ""}), entrypoints)
     (problem,) = bundle.problems
+    assert problem.rule == "source-runtime"
     assert problem.path.endswith("guard.py")
 
 

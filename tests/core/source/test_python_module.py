@@ -81,6 +81,7 @@ def test_what_is_no_module_of_the_source_is_told_what_to_write(source: Path, mod
     found, fix = REFUSED[module]
     _, problem = find_module(source, module, "vertex")
     assert problem is not None
+    assert problem.rule == "module-missing"
     assert found in problem.found
     assert fix in problem.fix
 

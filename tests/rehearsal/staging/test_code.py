@@ -12,6 +12,7 @@ import pytest
 
 from launchers.core.model.problems import LaunchError
 from launchers.rehearsal.staging.code import archive_of_source, carries_digest, with_code
+from tests.refusals import refused
 from tests.rehearsal.boxes import box
 
 
@@ -112,7 +113,7 @@ def test_what_is_no_source_is_refused(
 ) -> None:
     (tmp_path / "text").write_text("no archive")
     archive(tmp_path / "a.tar.gz", member("train.py"))
-    with pytest.raises(LaunchError, match=told):
+    with refused("rehearsal-source", told):
         archive_of_source(tmp_path / name, work, guarded)
 
 

@@ -23,6 +23,7 @@ from launchers.sagemaker.rules.document import check
 from tests.cli.command import Launch
 from tests.fakes.recorder import Recorder
 from tests.places import ROOT
+from tests.refusals import refused
 from tests.sagemaker import released
 from tests.sagemaker.documents import rendered
 
@@ -274,7 +275,7 @@ def test_what_the_sdk_would_drop_or_the_job_forbids_is_refused(
 
 
 def test_a_session_in_another_region_is_refused(aws: Recorder):
-    with pytest.raises(LaunchError, match="us-east-1, and a sagemaker_session in eu-west-1"):
+    with refused("estimator-region", "us-east-1, and a sagemaker_session in eu-west-1"):
         launchers.sagemaker.estimator(
             launchers.sagemaker.job(**ACCOUNT, gpus=4), sagemaker_session=session("eu-west-1")
         )
@@ -282,9 +283,9 @@ def test_a_session_in_another_region_is_refused(aws: Recorder):
 
 def test_another_name_and_later_hyperparameters_are_refused(aws: Recorder):
     made = estimator(gpus=4)
-    with pytest.raises(LaunchError, match="name="):
+    with refused("estimator-name", "name="):
         made.fit(wait=False, job_name="mine")
-    with pytest.raises(LaunchError, match="args="):
+    with refused("estimator-hyperparameters", "args="):
         made.set_hyperparameters(lr=0.1)
     assert aws.requests == []
 

@@ -7,6 +7,7 @@ import pytest
 
 from launchers.core.model.problems import LaunchError
 from launchers.sagemaker.tables import images, machines
+from tests.refusals import refused
 
 pytestmark = pytest.mark.processes
 
@@ -66,7 +67,7 @@ def test_addresses_are_those_of_the_sagemaker_sdk_in_every_region() -> None:
 
 def test_a_region_that_lacks_a_version_is_a_problem() -> None:
     assert images.lookup("tensorflow-2.11", True, "us-iso-east-1").uri.endswith("-gpu-py39")
-    with pytest.raises(LaunchError, match="us-iso-east-1"):
+    with refused("image-region", "us-iso-east-1"):
         images.lookup("tensorflow-2.12", True, "us-iso-east-1")
 
 

@@ -522,6 +522,7 @@ def test_a_key_is_put_together_from_its_flags():
 def test_mistakes_among_the_words_are_told():
     _, problems = read_words(["a", "b", "--regio", "x", "--worker-count"])
     assert [problem.path for problem in problems] == ["b", "--regio", "--worker-count"]
+    assert [problem.rule for problem in problems] == ["import-word", "import-flag", "import-flag"]
     assert problems[1].fix == "did you mean --region?"
     _, problems = convert({}, {"--worker-count": "x", "--master-accelerator": "4xK80"})
     assert {"--worker-count", "--master-accelerator"} <= {problem.path for problem in problems}
@@ -601,7 +602,7 @@ def test_a_file_that_is_there_stays_unless_forced(here: Path, capsys: pytest.Cap
     words = ["container.yaml"]
     assert imported(words) == 2
     assert (here / "launch.yaml").read_text() == "mine"
-    assert "--force writes over it" in capsys.readouterr().err
+    assert "[import-exists]. --force writes over it" in capsys.readouterr().err
     assert imported([*words, "--force"]) == 0
     assert "instances: 4" in (here / "launch.yaml").read_text()
 

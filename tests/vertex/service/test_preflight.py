@@ -56,6 +56,13 @@ def answer_of(google: VertexService, name: str, **asked: Any) -> tuple[str, str]
 def test_a_project_where_all_is_well_has_an_ok_for_every_check(google: VertexService):
     told = answers(google, service_account=RUNNER)
     assert [one.path for one in told] == EVERY_CHECK
+    assert {
+        "preflight-identity",
+        "preflight-image",
+        "preflight-project",
+        "preflight-service",
+        "preflight-service-account",
+    } <= {one.rule for one in told}
     assert {one.severity for one in told} == {"ok"}
 
 

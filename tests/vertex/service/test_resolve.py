@@ -15,6 +15,7 @@ from launchers.vertex.service.resolve import adopt, resolve
 from tests.cli.command import Launch
 from tests.fakes.google_clients import create
 from tests.fakes.vertex_service import LOCATION, VertexService
+from tests.refusals import refused
 from tests.vertex.documents import IMAGE, job, planned
 from tests.vertex.service.submitting import Bench, bench, session_of
 
@@ -74,7 +75,7 @@ def test_credentials_without_a_project_are_an_error_with_the_ways_to_name_one(
     whose = json.loads(google.credentials_file.read_text())
     del whose["project_id"]
     google.credentials_file.write_text(json.dumps(whose))
-    with pytest.raises(LaunchError, match="gcloud config set project") as caught:
+    with refused("project-missing", "gcloud config set project") as caught:
         resolved()
     assert caught.value.exit_code == EXIT_BAD_REQUEST
     assert "--project" in str(caught.value)
@@ -84,20 +85,20 @@ def test_no_credentials_and_no_project_is_an_error_of_the_credentials(
     google: VertexService, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS")
-    with pytest.raises(LaunchError, match="gcloud auth application-default login") as caught:
+    with refused("cloud-credentials", "gcloud auth application-default login") as caught:
         resolved()
     assert caught.value.exit_code == EXIT_PREFLIGHT
 
 
 def test_no_location_is_an_error_before_anybody_is_asked(google: VertexService):
-    with pytest.raises(LaunchError, match="gcloud config set ai/region") as caught:
+    with refused("location-missing", "gcloud config set ai/region") as caught:
         resolved(region=None)
     assert caught.value.exit_code == EXIT_BAD_REQUEST
     assert not google.requests
 
 
 def test_no_image_is_an_error_before_anybody_is_asked(google: VertexService):
-    with pytest.raises(LaunchError, match="launch image build --push") as caught:
+    with refused("image-missing", "launch image build --push") as caught:
         VERTEX.service.resolve(planned(region=LOCATION))
     assert caught.value.exit_code == EXIT_BAD_REQUEST
     assert not google.requests

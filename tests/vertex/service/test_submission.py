@@ -11,7 +11,7 @@ from google.cloud.aiplatform_v1 import CustomJob
 from launchers.core.cloud.job import Request
 from launchers.core.cloud.sending import RetryBudget, send_once
 from launchers.core.model.jobs import JobDefinition, JobHandle, Listener
-from launchers.core.model.problems import InDoubtError, LaunchError
+from launchers.core.model.problems import LaunchError
 from launchers.core.provider import SILENT
 from launchers.core.records import nonce
 from launchers.core.records.ledger import INTENT, Ledger
@@ -25,6 +25,7 @@ from tests.fakes.google_wire import DEADLINE, INTERNAL, UNAVAILABLE
 from tests.fakes.job_scenarios import BY_HAND
 from tests.fakes.stamps import nonce_of
 from tests.fakes.vertex_service import VertexService
+from tests.refusals import refused
 from tests.selection import storm
 from tests.submit_children import Killer
 from tests.submitting import children
@@ -150,7 +151,7 @@ def test_a_service_that_never_answers_leaves_a_doubt_that_says_so(
 ):
     google, session = service
     google.faults.add(Refuse(UNAVAILABLE), "customJobs.create")
-    with pytest.raises(InDoubtError, match="run the same command again"):
+    with refused("in-doubt", "run the same command again"):
         send(google, session, 1, budget=RetryBudget(first=0.001, longest=0.01, total=0.05))
     assert not len(google.jobs)
 
