@@ -22,25 +22,17 @@ ENTRIES = [(name, rule) for name, room in ROOMS.items() for rule in room.own.val
 # Rules whose tests look at the message alone. A new rule's test names its id; one that is named
 # leaves this list.
 UNNAMED = """
-arguments-without-separator channel-data cloud-credentials cloud-refused docker-engine
-estimator-hyperparameters estimator-name estimator-region file-key-unknown
-file-value flag-alone flag-sweep flag-twice host-name image-absent image-architecture
-image-base-missing image-build-failed image-build-refused image-code image-disk image-framework
-image-horovod-gloo image-horovod-mpi image-host-keys image-missing
-image-mpi4py image-mpirun image-name image-pam image-ranks image-region image-root-login
-image-shim image-sshd image-tf-keras image-toolkit image-unfit import-exists import-flag
-import-word in-doubt init-exists installation-incomplete instance-groups intent-elsewhere
-intent-ended internal-error isolation-secret job-ambiguous keras-3-wrapper keras-missing
-keras-too-new ledger-name-taken local-channel local-gpus local-no-horovod
-local-path local-python location-missing memory-folder module-missing name-taken no-credentials
-no-rehearsal object-name placeholder-left port-taken preflight-identity preflight-image
-preflight-keys preflight-network preflight-project preflight-region preflight-role-rights
-preflight-secret preflight-service preflight-service-account program-missing project-missing
-push-refused push-repository rank-unknown ranks-per-host region-missing
-rehearsal-image rehearsal-package rehearsal-source requirements-local
-requirements-unreadable role-missing role-unknown script-outside-source sdk-ignore sdk-version
-source-changed source-folder source-link source-name source-of-document source-runtime source-size
-source-unreadable stdin-lost sweep-local sweep-rehearsal verb-unknown
+channel-data cloud-refused docker-engine file-key-unknown file-value flag-alone flag-sweep
+image-absent image-architecture image-base-missing image-build-failed image-build-refused
+image-code image-disk image-framework image-horovod-gloo image-horovod-mpi image-host-keys
+image-mpi4py image-mpirun image-name image-pam image-ranks image-root-login image-shim image-sshd
+image-tf-keras image-toolkit image-unfit installation-incomplete instance-groups intent-elsewhere
+internal-error isolation-secret job-ambiguous local-gpus local-path local-python memory-folder
+no-rehearsal object-name port-taken preflight-keys preflight-network preflight-role-rights
+preflight-secret program-missing push-refused push-repository rank-unknown ranks-per-host
+rehearsal-image requirements-local requirements-unreadable role-missing role-unknown
+script-outside-source source-link source-name source-of-document source-unreadable stdin-lost
+sweep-local sweep-rehearsal
 """
 # The one place where a problem is made.
 MAKER = PACKAGE / "core" / "model" / "rules.py"
