@@ -7,12 +7,14 @@ moved its optimizers several times (2.4 to 2.18, Keras 3), which the table below
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable
 
 from launch_runtime.rank.exchange import APPLYING
+from launch_runtime.rank.exchange.distribute_hooks import Replicas, is_shared
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
@@ -34,12 +36,28 @@ _APPLY_GRADIENTS = {
     "tf_keras.src.optimizers.legacy.optimizer_v2": "OptimizerV2",
     "tf_keras.src.optimizers.optimizer": "_BaseOptimizer",
 }
+# Its subclass in the same module sums gradients over replicas before it calls that method.
+_SUMS_FIRST = {
+    "keras.optimizers.optimizer_experimental.optimizer": "Optimizer",
+    "keras.optimizers.optimizer": "Optimizer",
+    "keras.src.optimizers.optimizer": "Optimizer",
+    "tf_keras.src.optimizers.optimizer": "Optimizer",
+}
 _KERAS_3 = "keras.src.optimizers.base_optimizer"
 
 
 def table(collector: Collector) -> dict[str, OnImport]:
     """Module -> what is to be done with it once it is there."""
-    hooks = _Hooks(collector)
+    return _table(_Hooks(collector))
+
+
+def replicated(collector: Collector) -> dict[str, OnImport]:
+    """The same for a script whose variables TensorFlow's own strategies hold in replicas."""
+    replicas = Replicas(collector, plain)
+    return {**_table(_Hooks(collector, replicas)), **replicas.table()}
+
+
+def _table(hooks: _Hooks) -> dict[str, OnImport]:
     found: dict[str, OnImport] = {
         "tensorflow.python.eager.backprop": hooks.tape,
         "tensorflow.python.ops.resource_variable_ops": hooks.variables,
@@ -51,8 +69,8 @@ def table(collector: Collector) -> dict[str, OnImport]:
 
 
 class _Hooks:
-    def __init__(self, collector: Collector):
-        self._collector = collector
+    def __init__(self, collector: Collector, replicas: Replicas | None = None):
+        self._collector, self._replicas = collector, replicas
         self._track = functools.partial(tracked, collector)
 
     def tape(self, module: Any) -> None:
@@ -74,7 +92,9 @@ class _Hooks:
         original = getattr(cls, "apply_gradients", None)
         if original is None:
             return
-        collector, note = self._collector, self._applied
+        collector, note, step = self._collector, self._applied, self._step
+        if self._replicas is not None and module.__name__ in _SUMS_FIRST:
+            self._summing(getattr(module, _SUMS_FIRST[module.__name__], None))
 
         @functools.wraps(original)
         def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
@@ -82,15 +102,41 @@ class _Hooks:
                 return original(optimizer, grads_and_vars, *args, **kwargs)
             pairs = list(grads_and_vars)
             note(optimizer, pairs)
-            with collector.within(APPLYING):
+            with collector.within(APPLYING), step(pairs):
                 return original(optimizer, pairs, *args, **kwargs)
 
         cls.apply_gradients = plain(apply_gradients)
 
+    def _summing(self, cls: Any) -> None:
+        original = getattr(cls, "__dict__", {}).get("apply_gradients")
+        if original is None:
+            return
+        step = self._step
+
+        @functools.wraps(original)
+        def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+            pairs = list(grads_and_vars)
+            with step(pairs):
+                return original(optimizer, pairs, *args, **kwargs)
+
+        cls.apply_gradients = plain(apply_gradients)
+
+    def _step(self, pairs: Iterable[Any]) -> ContextManager[None]:
+        """A block in which an optimizer changes the variables of pairs; of note where several
+        replicas hold them."""
+        if self._replicas is None:
+            return contextlib.nullcontext()
+        shared = []
+        for pair in pairs:
+            if isinstance(pair, (list, tuple)) and len(pair) == 2 and is_shared(pair[1]):
+                known = self._track(pair[1])
+                shared += [known] if known is not None else []
+        return self._replicas.step(shared)
+
     def keras_3(self, module: Any) -> None:
         """``keras.src.optimizers.base_optimizer``."""
         original = module.BaseOptimizer.apply
-        collector, note = self._collector, self._applied
+        collector, note, step = self._collector, self._applied, self._step
 
         @functools.wraps(original)
         def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
@@ -100,8 +146,9 @@ class _Hooks:
             if trainable_variables is not None:
                 trainable_variables = list(trainable_variables)
             known = trainable_variables or getattr(optimizer, "_trainable_variables", ())
-            note(optimizer, list(zip(grads, known)))
-            with collector.within(APPLYING):
+            pairs = list(zip(grads, known))
+            note(optimizer, pairs)
+            with collector.within(APPLYING), step(pairs):
                 return original(optimizer, grads, trainable_variables)
 
         module.BaseOptimizer.apply = plain(apply)
@@ -124,19 +171,24 @@ class _Hooks:
 
     def _wrap_assign(self, cls: Any, name: str) -> None:
         original = getattr(cls, name)
-        collector = self._collector
+        collector, is_applying = self._collector, self._is_applying
 
         @functools.wraps(original)
         def assign(variable: Any, *args: Any, **kwargs: Any) -> Any:
             known = collector.variables.of(variable)
-            if known is not None and not collector.is_inside(APPLYING):
+            if known is not None and not is_applying():
                 collector.assigned(known, args[0] if args else kwargs.get("value"))
             return original(variable, *args, **kwargs)
 
         setattr(cls, name, plain(assign))
 
+    def _is_applying(self) -> bool:
+        if self._replicas is not None and self._replicas.is_applying:
+            return True
+        return self._collector.is_inside(APPLYING)
+
     def _restored(self, handle: Any) -> None:
-        if not self._collector.is_inside(APPLYING):
+        if not self._is_applying():
             known = self._collector.variables.by_handle(handle)
             if known is not None:
                 self._collector.assigned(known)
@@ -192,12 +244,20 @@ def plain(function: Any) -> Any:
 
 
 def _resource(found: Any) -> Any:
-    """The resource variable inside Keras's own kinds of variables."""
-    fields = getattr(found, "__dict__", {})
-    for name in ("_variable", "_value"):  # mixed precision of Keras 2; Keras 3
-        inner = fields.get(name)
-        if hasattr(inner, "handle"):
-            return inner
+    """The resource variable inside Keras's own kinds of variables, and inside one that several
+    replicas hold: this process's first."""
+    for _ in range(3):
+        fields = getattr(found, "__dict__", {})
+        replicas = fields.get("_values")
+        if isinstance(replicas, tuple) and replicas:
+            found = replicas[0]
+            continue
+        inner = [fields[name] for name in ("_variable", "_value") if name in fields]
+        # Of the class: a variable of several replicas has none to give outside of a replica.
+        inner = [one for one in inner if hasattr(type(one), "handle")]
+        if not inner:
+            break
+        found = inner[0]
     return found
 
 
