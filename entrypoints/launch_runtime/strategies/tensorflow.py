@@ -202,9 +202,7 @@ class Moment:
         setattr(cls, name, called)
 
 
-def _around_init(
-    cls: Any, before: Callable[[], None], after: Callable[[Any], None]
-) -> None:
+def _around_init(cls: Any, before: Callable[[], None], after: Callable[[Any], None]) -> None:
     if cls is None:
         return
     original = cls.__init__

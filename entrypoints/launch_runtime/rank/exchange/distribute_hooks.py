@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange.trained import Variable
@@ -23,8 +23,18 @@ from launch_runtime.rank.import_hook import OnImport
 if TYPE_CHECKING:
     from launch_runtime.rank.exchange.collector import Collector
 
+Track = Callable[[Any], Optional[Variable]]
+
 OPERATIONS = "tensorflow.python.distribute.cross_device_ops"
 CONTEXTS = "tensorflow.python.distribute.distribute_lib"
+# Modules of Keras 2 in which ``Optimizer`` sums gradients over replicas before it calls the
+# ``apply_gradients`` that its base class has.
+_SUM_FIRST = (
+    "keras.optimizers.optimizer_experimental.optimizer",  # 2.9, 2.10
+    "keras.optimizers.optimizer",  # 2.11, 2.12
+    "keras.src.optimizers.optimizer",  # 2.13 to 2.15
+    "tf_keras.src.optimizers.optimizer",
+)
 
 
 class Replicas:
@@ -32,12 +42,13 @@ class Replicas:
 
     Args:
         collector: Takes what was exchanged.
+        track: Gives what stands for a variable.
         plain: Marks a function as one that AutoGraph leaves alone.
     """
 
-    def __init__(self, collector: Collector, plain: Callable[[Any], Any]):
-        self._collector, self._plain = collector, plain
-        self._applying: list[Sequence[Variable]] = []
+    def __init__(self, collector: Collector, track: Track, plain: Callable[[Any], Any]):
+        self._collector, self._track, self._plain = collector, track, plain
+        self._applying: dict[int, list[Variable]] = {}  # of every step that is being made
 
     def table(self) -> dict[str, OnImport]:
         """Module -> what is to be done with it once it is there."""
@@ -46,19 +57,43 @@ class Replicas:
     @property
     def is_applying(self) -> bool:
         """Whether an optimizer is changing variables of several replicas, in any thread."""
-        return bool(self._applying)
+        return any(self._applying.copy().values())
 
     @contextlib.contextmanager
-    def step(self, variables: Sequence[Variable]) -> Iterator[None]:
-        """A block in which an optimizer changes ``variables``, those that replicas share."""
-        if not variables:
-            yield
-            return
-        self._applying.append(variables)
+    def step(self, pairs: Iterable[Any]) -> Iterator[None]:
+        """A block in which an optimizer changes the variables of pairs; of note are those that
+        several replicas hold."""
+        shared = self._shared(pairs)
+        self._applying[id(shared)] = shared
         try:
             yield
         finally:
-            self._applying.remove(variables)
+            del self._applying[id(shared)]
+
+    def _shared(self, pairs: Iterable[Any]) -> list[Variable]:
+        try:
+            found = [pair[1] for pair in pairs if _is_pair(pair) and is_shared(pair[1])]
+            known = [self._track(variable) for variable in found]
+        except Exception as error:
+            self._collector.give_up(error)
+            return []
+        return [variable for variable in known if variable is not None]
+
+    def optimizer(self, module: Any) -> None:
+        """A module with an optimizer of Keras 2."""
+        cls: Any = getattr(module, "Optimizer", None)
+        original = getattr(cls, "__dict__", {}).get("apply_gradients")
+        if original is None or module.__name__ not in _SUM_FIRST:
+            return
+        step = self.step
+
+        @functools.wraps(original)
+        def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+            pairs = list(grads_and_vars)
+            with step(pairs):
+                return original(optimizer, pairs, *args, **kwargs)
+
+        cls.apply_gradients = self._plain(apply_gradients)
 
     def contexts(self, module: Any) -> None:
         """``tensorflow.python.distribute.distribute_lib``."""
@@ -122,10 +157,14 @@ class Replicas:
         shape = tuple(tensor.shape)
         return [
             variable
-            for variables in self._applying
+            for variables in self._applying.copy().values()
             for variable in variables
             if variable.shape == shape
         ]
+
+
+def _is_pair(found: Any) -> bool:
+    return isinstance(found, (list, tuple)) and len(found) == 2
 
 
 def is_shared(variable: Any) -> bool:

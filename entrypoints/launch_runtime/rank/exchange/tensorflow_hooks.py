@@ -14,7 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable
 
 from launch_runtime.rank.exchange import APPLYING
-from launch_runtime.rank.exchange.distribute_hooks import Replicas, is_shared
+from launch_runtime.rank.exchange.distribute_hooks import Replicas
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
@@ -36,13 +36,6 @@ _APPLY_GRADIENTS = {
     "tf_keras.src.optimizers.legacy.optimizer_v2": "OptimizerV2",
     "tf_keras.src.optimizers.optimizer": "_BaseOptimizer",
 }
-# Its subclass in the same module sums gradients over replicas before it calls that method.
-_SUMS_FIRST = {
-    "keras.optimizers.optimizer_experimental.optimizer": "Optimizer",
-    "keras.optimizers.optimizer": "Optimizer",
-    "keras.src.optimizers.optimizer": "Optimizer",
-    "tf_keras.src.optimizers.optimizer": "Optimizer",
-}
 _KERAS_3 = "keras.src.optimizers.base_optimizer"
 
 
@@ -53,7 +46,7 @@ def table(collector: Collector) -> dict[str, OnImport]:
 
 def replicated(collector: Collector) -> dict[str, OnImport]:
     """The same for a script whose variables TensorFlow's own strategies hold in replicas."""
-    replicas = Replicas(collector, plain)
+    replicas = Replicas(collector, functools.partial(tracked, collector), plain)
     return {**_table(_Hooks(collector, replicas)), **replicas.table()}
 
 
@@ -93,8 +86,8 @@ class _Hooks:
         if original is None:
             return
         collector, note, step = self._collector, self._applied, self._step
-        if self._replicas is not None and module.__name__ in _SUMS_FIRST:
-            self._summing(getattr(module, _SUMS_FIRST[module.__name__], None))
+        if self._replicas is not None:
+            self._replicas.optimizer(module)
 
         @functools.wraps(original)
         def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
@@ -107,31 +100,9 @@ class _Hooks:
 
         cls.apply_gradients = plain(apply_gradients)
 
-    def _summing(self, cls: Any) -> None:
-        original = getattr(cls, "__dict__", {}).get("apply_gradients")
-        if original is None:
-            return
-        step = self._step
-
-        @functools.wraps(original)
-        def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
-            pairs = list(grads_and_vars)
-            with step(pairs):
-                return original(optimizer, pairs, *args, **kwargs)
-
-        cls.apply_gradients = plain(apply_gradients)
-
     def _step(self, pairs: Iterable[Any]) -> ContextManager[None]:
-        """A block in which an optimizer changes the variables of pairs; of note where several
-        replicas hold them."""
-        if self._replicas is None:
-            return contextlib.nullcontext()
-        shared = []
-        for pair in pairs:
-            if isinstance(pair, (list, tuple)) and len(pair) == 2 and is_shared(pair[1]):
-                known = self._track(pair[1])
-                shared += [known] if known is not None else []
-        return self._replicas.step(shared)
+        """A block in which an optimizer changes the variables of pairs."""
+        return self._replicas.step(pairs) if self._replicas else contextlib.nullcontext()
 
     def keras_3(self, module: Any) -> None:
         """``keras.src.optimizers.base_optimizer``."""
