@@ -165,7 +165,7 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
     strategy = choose_strategy(job, source, gpus)
     processes = strategy.processes
     world_size = strategy.strategy.world_size(job.instances, processes, gpus)
-    keras = choose_keras(job, source, _stack(python), world_size, os.environ)
+    keras = choose_keras(job, source, _stack(python), world_size, os.environ, strategy.strategy)
     plan = LocalPlan(
         job=job,
         source=source,

@@ -249,7 +249,7 @@ def test_a_plain_script_runs_at_world_size_1_and_a_second_run_is_a_second_run(la
     words = ("local", "train.py", "--json", "--", "--lr", "1.10", "", "a b")
     first, second = launch(*words), launch(*words)
     assert first.code == second.code == 0
-    assert first.json["proof"] == "world size 1: 1 host x 1 rank, Horovod not used"
+    assert first.json["proof"] == "world size 1: 1 host x 1 rank, nothing distributed"
     assert "arguments ['--lr', '1.10', '', 'a b']" in first.err
     assert [answer.json["name"][-2:] for answer in (first, second)] == ["-1", "-2"]
 

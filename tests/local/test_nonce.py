@@ -29,7 +29,7 @@ def test_a_local_jobs_nonce_is_its_own_and_what_a_script_prints_changes_nothing(
     drawn = []
     for answer in answers:
         assert answer.code == 0, answer.err
-        assert answer.json["proof"] == "world size 1: 1 host x 1 rank, Horovod not used"
+        assert answer.json["proof"] == "world size 1: 1 host x 1 rank, nothing distributed"
         assert "environment []" in answer.err
         file = Path(answer.json["folder"], "definition.json")
         assert file.stat().st_mode & 0o077 == 0

@@ -31,6 +31,8 @@ class Alone(Strategy):
     words = WORDS
     wants_port = False
     single = True
+    # A Keras script that runs alone gets the Keras that it got before there were strategies.
+    settles_keras = True
 
     def variables(self, seat: Seat) -> Mapping[str, str]:
         return {}

@@ -28,7 +28,8 @@ from launchers.core.spec.value_types import Count
 def _command(**values: Any) -> int:
     chosen, spec = read_document(values["file"], values["job"])
     options = given_options(values)
-    found = told_by_source(examine(spec, options.world_size), options.source)
+    strategy = values["strategy"]
+    found = told_by_source(examine(spec, options.world_size), options.source, strategy)
     if open_size(spec):
         raise LaunchError(_open_size(values["file"], open_size(spec)))
     unlike = chosen.contract.unlike(found.definition) if chosen.contract is not None else ""
@@ -39,7 +40,7 @@ def _command(**values: Any) -> int:
     options = replace(options, source=source_of(found, options.source))
     problems = [
         *found.problems,
-        *problems_of_source(found, options.source, values["strategy"]),
+        *problems_of_source(found, options.source, strategy),
     ]
     say_problems(problems)
     failed = errors(problems)

@@ -19,6 +19,7 @@ from launchers.core.planning.plan import Row
 from launchers.core.shipped import runtime
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
+from launchers.core.strategies.strategy import Strategy
 
 _OWN_VARIABLES = ("TF_USE_LEGACY_KERAS", "KERAS_BACKEND")  # by which a user decides it himself
 
@@ -57,13 +58,17 @@ def choose_keras(
     stack: Stack,
     world_size: int,
     inherited: Mapping[str, str] | None = None,
+    strategy: Strategy | None = None,
 ) -> KerasChoice:
     """The Keras of ``job``'s script. Reads the files that the script reaches; starts nothing.
 
     Args:
         stack: What is known of the ranks' Python.
         inherited: Variables that the ranks have besides those of the job.
+        strategy: By what the ranks train; under one that takes Keras as it is, nothing is decided.
     """
+    if strategy is not None and not strategy.settles_keras:
+        return KerasChoice({}, None, ())
     use = runtime("keras.source").scan(str(source.folder), source.script)
     keras = runtime("keras.decision")
     stack = _with_requirements(source.requirements, stack)

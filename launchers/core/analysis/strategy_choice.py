@@ -48,6 +48,10 @@ def choose_strategy(
     if name not in served:
         where = "--strategy" if asked else job.script or source.script
         problems = (*problems, _not_served(strategy, where, found.rows, served))
+    if facts is not None and world_size > 1 and strategy.starts:
+        from launchers.core.analysis.inner_ranks import problems_of_habits
+
+        problems = (*problems, *problems_of_habits(facts, strategy, job.arguments))
     processes = strategy.processes(job.processes, gpus)
     return StrategyChoice(strategy, processes, found.rows, problems)
 

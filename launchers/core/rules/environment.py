@@ -41,7 +41,7 @@ def problems_in_names(
     """
     problems = []
     for name, value in environment.items():
-        if strategy is not None and name in strategy.reserved:
+        if strategy is not None and strategy.reserves(name):
             found = f"a name that the launcher sets for each rank of {strategy.title}"
             fix = _INSTEAD.get(name, "leave it out: --instances and --processes say all of it")
             problems.append(RULES["env-reserved"].at(f"{path} {name}", found, fix=fix))

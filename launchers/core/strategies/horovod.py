@@ -16,6 +16,6 @@ STRATEGY = Strategy(
     mention="horovod",
     library="Horovod",
     package="horovod",
-    # Its own variables are those of entrypoints/launch_runtime/horovod_names.py, and reserved in
-    # every job.
+    # The variables of its ranks are reserved in every job: core/rules/environment.py.
+    settles_keras=True,
 )

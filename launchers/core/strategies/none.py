@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from launchers.core.strategies.strategy import Strategy
 
-STRATEGY = Strategy(name="none", title="nothing distributed")
+STRATEGY = Strategy(name="none", title="nothing distributed", settles_keras=True)

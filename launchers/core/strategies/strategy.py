@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from launchers.core.shipped import runtime
+
 
 @dataclass(frozen=True)
 class Use:
@@ -61,7 +63,14 @@ class Strategy:
         library: What the ranks' Python must have, as people call it; empty for nothing.
         package: The same as a name of its package (`pip install NAME`).
         install: What to do where it is missing, besides naming another Python.
-        reserved: Variables that say a rank's place, which `--env` may not set in its jobs.
+        names: The module of ``entrypoints/launch_runtime`` whose ``ALL`` has the variables by which
+            its ranks are told their places; `--env` may not set them in its jobs.
+        reserved: Other such variables.
+        settles_keras: Whether its ranks' Keras is decided in the plan, as the rank's half says too.
+        starts: Dotted names, as in :attr:`Use.marks`, of what starts ranks by itself, where the
+            launcher has started them already.
+        launchers: A regular expression of what does so by a command.
+        launcher_words: The same, of arguments of such a command that people give to the script.
         one_a_host: Whether a host runs one process for all its GPUs, else one for each.
         local_rank: By which word a script that picks its own GPU knows which; bytes of its code.
         picks_device: By which calls it does so.
@@ -82,7 +91,12 @@ class Strategy:
     library: str = ""
     package: str = ""
     install: str = ""
+    names: str = ""
     reserved: tuple[str, ...] = ()
+    settles_keras: bool = False
+    starts: tuple[str, ...] = ()
+    launchers: str = ""
+    launcher_words: str = ""
     one_a_host: bool = False
     local_rank: str = "local_rank"
     picks_device: str = (
@@ -105,6 +119,10 @@ class Strategy:
         """Ranks of a job, or replicas where a process has one on each of its GPUs."""
         return instances * processes * (max(gpus, 1) if self.one_a_host else 1)
 
+    def reserves(self, name: str) -> bool:
+        """Whether a variable says a rank's place."""
+        return name in self.reserved or (bool(self.names) and name in runtime(self.names).ALL)
+
     def may_join(self, content: bytes) -> bool:
         """Whether a file of that content may hold a call or an import that joins."""
         return bool(self._words.search(content))
@@ -112,6 +130,10 @@ class Strategy:
     def mentioned_in(self, text: bytes) -> bool:
         """Whether its word stands there."""
         return self._mention is not None and bool(self._mention.search(text))
+
+    def started_by(self, names: Iterable[str]) -> str:
+        """The first of these dotted names that starts ranks by itself, or an empty string."""
+        return _first(self.starts, names, r"(?:\.|$)") if self.starts else ""
 
     def is_word(self, text: str) -> bool:
         """Whether ``text`` is its word and nothing else."""

@@ -93,12 +93,15 @@ STRATEGY = Strategy(
     library="PyTorch",
     package="torch",
     install="install it there: pip install torch",
-    reserved=(
-        *("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
-        *("GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE", "ROLE_NAME"),
-        *("NODE_RANK", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"),
-        *("TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE"),
+    names="torch_names",
+    starts=(
+        r"torch\.multiprocessing\.(?:spawn|start_processes)",
+        r"torch\.distributed\.(?:run|launch|launcher|elastic)",
+        r"accelerate\.(?:\w+\.)*(?:notebook_launcher|debug_launcher)",
     ),
+    launchers=r"torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed --",
+    launcher_words=r"--(?:nproc[-_]per[-_]node|nnodes|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+"
+    r"|world[-_]size|num[-_](?:processes|machines)|machine[-_]rank|multiprocessing-distributed)",
     local_rank=r"(?i:local_rank|local_process_index)",
     picks_device=r"set_device|torch\.device|\.cuda\(|\.to\(|device_ids|cuda:|CUDA_VISIBLE_DEVICES",
 )

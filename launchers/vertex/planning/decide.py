@@ -29,7 +29,13 @@ def make_plan(job: VertexJob, source: JobSource) -> VertexPlan:
     processes = strategy.processes
     account = account_of(job)
     image = choose_image(job)
-    keras = choose_keras(job, source, stack_of_image(image.uri), job.instances * processes)
+    keras = choose_keras(
+        job,
+        source,
+        stack_of_image(image.uri),
+        job.instances * processes,
+        strategy=strategy.strategy,
+    )
     request = request_of(job)
     return VertexPlan(
         job=job,

@@ -6,6 +6,7 @@ import pytest
 
 from launchers.core.planning.gpu_pinning import who_pins
 from launchers.core.source.texts import SourceTexts
+from launchers.core.strategies import named
 
 CASES = [
     ("import horovod.tensorflow as hvd\nhvd.init()\n", "guard"),
@@ -41,3 +42,31 @@ def test_the_file_that_pins_is_named():
 def test_files_that_are_not_python_do_not_count():
     tree = {"notes.txt": b"set_device(local_rank)"}
     assert who_pins(SourceTexts(contents=tree))[0] == "guard"
+
+
+ENV_RANK = "local_rank = int(os.environ['LOCAL_RANK'])\n"
+TORCH_CASES = [
+    ("import torch.distributed as dist\ndist.init_process_group()\nmodel.cuda()\n", "guard"),
+    (ENV_RANK + "torch.cuda.set_device(local_rank)\n", "script"),
+    (ENV_RANK + "model = model.to(local_rank)\n", "script"),
+    ("model = DDP(model.to(d), device_ids=[int(os.environ['LOCAL_RANK'])])\n", "script"),
+    ("device = f\"cuda:{os.environ['LOCAL_RANK']}\"\n", "script"),
+    ("import lightning as L\nL.Trainer()\n", "script"),
+    ("from pytorch_lightning import Trainer\n", "script"),
+    ("from accelerate import Accelerator\n", "script"),
+    ("from transformers import (\n    AutoModel,\n    Trainer,\n)\n", "script"),
+    ("from transformers import AutoModel\nmodel.cuda()\n", "guard"),
+    ("import deepspeed\n", "script"),
+    ("text = 'import lightning'\n", "guard"),
+    # One visible device is the 0th: the remainder is right under the guard's pinning too.
+    (
+        "device = dist.get_rank() % torch.cuda.device_count()\ntorch.cuda.set_device(device)\n",
+        "guard",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "who"), TORCH_CASES)
+def test_a_torch_script_pins_by_its_local_rank_or_by_the_library_that_does(text: str, who: str):
+    texts = SourceTexts(contents={"train.py": text.encode()})
+    assert who_pins(texts, named("torch"))[0] == who
