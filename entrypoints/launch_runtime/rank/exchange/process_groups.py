@@ -40,7 +40,8 @@ _COLLECTIVES = {
     "all_to_all_single": ("input", "output"),
 }
 _TO_ONE = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
-_FROM_ONE = ("broadcast", "scatter", "barrier")
+_NOTHING = "barrier"
+_FROM_ONE = ("broadcast", "scatter", _NOTHING)
 UNKNOWN_ELEMENTS = 1 << 50  # of collectives that only a sequence number tells of
 
 
@@ -137,7 +138,8 @@ class ProcessGroups:
             group = self._group(argument("group", parameters, args, kwargs))
             if group is not None:
                 self._note_call(group)
-                self._collector.sent()
+                if name != _NOTHING:
+                    self._collector.sent()
 
         setattr(module, name, self._noting(original, note))
 

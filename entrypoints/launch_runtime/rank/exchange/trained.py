@@ -42,7 +42,7 @@ class Variable:
         self.how = ""
         self.is_blind = False  # the framework lets a script change it unseen
         self.is_whole = True  # every rank has all of it, so that ranks can be compared
-        self.is_past = False  # of a model that is wrapped and was never called so
+        self.is_past = False  # a wrapper was made for its model, called or not
         self.local = False  # registered to be trained by each rank alone
         self.has_gradient = False
         self.changed_at: int | None = None  # the step at which the script assigned it last

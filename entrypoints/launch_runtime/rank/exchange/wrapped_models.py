@@ -38,14 +38,16 @@ class WrappedModels:
         self._ranks_of, self._total_of = ranks_of, total_of
         self._replicated: weakref.WeakSet[Any] = weakref.WeakSet()
         self._sharded: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._wrapped: dict[int, Any] = {}  # a parameter's number -> weak reference
         self._counted: set[int] = set()  # numbers of groups over which a DDP was made
 
     def data_parallel(self, module: Any) -> None:
         """``torch.nn.parallel.distributed``."""
-        counted = self._counted
+        counted, wrapped = self._counted, self._wrapped
 
         def note(model: Any) -> None:
             counted.add(id(getattr(model, "process_group", None)))
+            wrapped.update((id(one), weakref.ref(one)) for one in model.parameters())
 
         self._remember(module.DistributedDataParallel, self._replicated, note)
 
@@ -77,11 +79,11 @@ class WrappedModels:
                 yield Trained(parameter, self._known(_groups_of(mesh)), whole)
 
     def past(self, parameters: Sequence[Any]) -> Iterator[Any]:
-        """Those whose model is wrapped by a DDP that was never called."""
-        wanted = {id(parameter): parameter for parameter in parameters}
-        for model in list(self._replicated):
-            if getattr(model, "num_iterations", None) == 0:
-                yield from self._of(model, wanted)
+        """Those that a DDP was made for, which the script may have dropped since."""
+        for parameter in parameters:
+            ref = self._wrapped.get(id(parameter))
+            if ref is not None and ref() is parameter:
+                yield parameter
 
     def _known(self, groups: Sequence[Any]) -> list[Any]:
         """The ranks of those groups over which something went."""

@@ -1,0 +1,208 @@
+"""What ranks of torch.distributed do: together, and apart. Four ranks each."""
+
+from __future__ import annotations
+
+PROLOGUE = """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+torch.manual_seed(rank)  # other start weights, and other data, on every rank
+
+def network(outputs=4):
+    layers = torch.nn.Linear(20, 16), torch.nn.ReLU(), torch.nn.Linear(16, outputs)
+    return torch.nn.Sequential(*layers)
+
+def train(model, parameters=None, after=lambda: None, steps=6, optimizer=None):
+    optimizer = optimizer or torch.optim.SGD(list(parameters or model.parameters()), lr=0.1)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.randn(8, 20)).pow(2).mean().backward()
+        after()
+        optimizer.step()
+
+def averaging(net, group=None, members=4):
+    def average():
+        for parameter in net.parameters():
+            dist.all_reduce(parameter.grad, group=group)
+            parameter.grad /= members
+    return average
+
+def spread(net):
+    for parameter in net.parameters():
+        dist.broadcast(parameter.data, 0)
+
+dist.init_process_group("gloo")
+net = network()
+"""
+
+EQUAL = "gradients exchanged, weights equal"
+VALUES = "values exchanged, weights not compared"
+UNKNOWN = "exchange of unknown values seen, weights not compared"
+
+# name -> what ranks do, and the words of the verdict
+TOGETHER = {
+    "DDP": ("train(DDP(net))", EQUAL),
+    "one step": ("train(DDP(net), steps=1)", EQUAL),
+    "gradients of several batches": (
+        """
+model = DDP(net)
+optimizer = torch.optim.Adam(model.parameters())
+for step in range(8):
+    if step % 4 < 3:
+        with model.no_sync():
+            model(torch.randn(8, 20)).mean().backward()
+    else:
+        model(torch.randn(8, 20)).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+        EQUAL,
+    ),
+    "DDP over pairs that another exchange connects": (
+        """
+pairs = [dist.new_group(pair) for pair in ([0, 1], [2, 3])]
+across = [dist.new_group(pair) for pair in ([0, 2], [1, 3])]
+spread(net)
+train(DDP(net, process_group=pairs[rank // 2]), after=averaging(net, across[rank % 2], 2))
+""",
+        EQUAL,
+    ),
+    "gradients averaged by hand": ("spread(net); train(net, after=averaging(net))", EQUAL),
+    "gradients in a flat buffer": (
+        """
+def average():
+    buffer = torch.cat([one.grad.flatten() for one in net.parameters()])
+    dist.all_reduce(buffer)
+    for one, part in zip(net.parameters(), buffer.split([p.numel() for p in net.parameters()])):
+        one.grad.copy_(part.view_as(one) / size)
+spread(net)
+train(net, after=average)
+""",
+        VALUES,
+    ),
+    "weights averaged now and then": (
+        """
+for _ in range(3):
+    train(net, steps=4)
+    for parameter in net.parameters():
+        dist.all_reduce(parameter.data)
+        parameter.data /= size
+""",
+        VALUES,
+    ),
+    "made and destroyed twice": (
+        """
+train(DDP(net))
+dist.destroy_process_group()
+dist.init_process_group("gloo")
+train(DDP(net))
+dist.destroy_process_group()
+""",
+        EQUAL,
+    ),
+    "two models, each wrapped": ("train(DDP(net)); train(DDP(network(2)))", EQUAL),
+    "an optimizer in parts": (
+        """
+from torch.distributed.optim import ZeroRedundancyOptimizer
+model = DDP(net)
+train(model, optimizer=ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.1))
+""",
+        EQUAL,
+    ),
+    "a pipeline": (
+        """
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(6):
+    here = torch.randn(64, 4)
+    if rank:
+        dist.recv(here, rank - 1)
+    here.requires_grad_()
+    out = net(here.repeat(1, 5))
+    back = torch.ones_like(out)
+    if rank < size - 1:
+        dist.send(out.detach(), rank + 1)
+        dist.recv(back, rank + 1)
+    optimizer.zero_grad()
+    out.backward(back)
+    if rank:
+        dist.send(here.grad, rank - 1)
+    optimizer.step()
+""",
+        UNKNOWN,
+    ),
+    "one rank trains for the others": (
+        """
+if rank == 0:
+    train(net)
+spread(net)
+""",
+        "rank 0 trained, and exchanged with the others",
+    ),
+    "inference": (
+        """
+spread(net)
+with torch.no_grad():
+    found = [torch.empty(8, 4) for _ in range(size)]
+    dist.all_gather(found, net(torch.randn(8, 20)))
+""",
+        "no training seen",
+    ),
+}
+
+# name -> what ranks do, and what the verdict says
+APART = {
+    "never wrapped": (
+        "train(net)",
+        "4 ranks trained apart: no gradient and no weight went through",
+    ),
+    "never wrapped, and a metric averaged": (
+        """
+loss = torch.ones(1)
+train(net, after=lambda: dist.all_reduce(loss))
+spread(net)
+dist.barrier()
+""",
+        "4 ranks trained apart: no gradient and no weight went through torch.distributed",
+    ),
+    "trained past the wrapper": (
+        "train(DDP(net).module)",
+        "wrapped with DistributedDataParallel, and trained past it",
+    ),
+    "one step past the wrapper": (
+        "model = DDP(net); train(model.module, steps=1)",
+        "wrapped with DistributedDataParallel, and trained past it",
+    ),
+    "DataParallel": ("train(torch.nn.DataParallel(net))", "4 ranks trained apart"),
+    "never synchronised": (
+        """
+model = DDP(net)
+with model.no_sync():
+    train(model)
+""",
+        "4 ranks trained apart",
+    ),
+    "a group of its own for each": (
+        """
+alone = [dist.new_group([one]) for one in range(size)]
+train(DDP(net, process_group=alone[rank]))
+""",
+        "their gradients went through process groups of one rank",
+    ),
+    "pairs that nothing connects": (
+        """
+pairs = [dist.new_group(pair) for pair in ([0, 1], [2, 3])]
+train(DDP(net, process_group=pairs[rank // 2]))
+""",
+        "2 groups of ranks trained apart (ranks 0, 1; ranks 2, 3)",
+    ),
+    "two models, one wrapped": (
+        "train(DDP(net)); train(network(2))",
+        "4 ranks trained apart with one of their optimizers",
+    ),
+    "other start weights": ("train(net, after=averaging(net))", "the weights differ at the end"),
+    "after the group was destroyed": (
+        "dist.destroy_process_group(); train(net)",
+        "while there was no process group",
+    ),
+    "one rank trains alone": ("rank or train(net); dist.barrier()", "rank 0 trained alone"),
+}
