@@ -4,7 +4,9 @@
 
 For each rule it makes texts that the rule's expression matches, and searches them as source is
 searched. A rule is known by its shape where every one of them is found whatever it is called; by
-its name where a name beside the value is needed; in part where some are found; else it is missing.
+its name where a name beside the value is needed; in part where some are found. Many rules know a
+service by a word anywhere before a value; such a rule is known with a name where its value is found
+under that word with "token" behind it, as variables are called. Else it is missing.
 It writes nothing: a new row of shapes.json wants the issuer's own page. Exit code 1 where any is
 missing or found in part.
 """
@@ -19,11 +21,19 @@ from typing import Any
 
 import tomli
 
-from infra.refresh.regex_samples import samples
+from infra.refresh.regex_samples import python_pattern, samples
 from launchers.core.credentials.search import scan_text
 from launchers.core.credentials.shapes import matches
 
-VERDICTS = ("missing", "in part", "cannot be read", "a path", "by name", "by shape")
+VERDICTS = (
+    "missing",
+    "in part",
+    "cannot be read",
+    "a path",
+    "with a name",
+    "by name",
+    "by shape",
+)
 
 
 def verdicts(rules: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -32,10 +42,10 @@ def verdicts(rules: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     Args:
         rules: The ``rules`` of a gitleaks.toml.
     """
-    return {rule["id"]: _verdict(rule.get("regex", "")) for rule in rules}
+    return {rule["id"]: _verdict(rule.get("regex", ""), rule.get("keywords", ())) for rule in rules}
 
 
-def _verdict(pattern: str) -> str:
+def _verdict(pattern: str, keywords: Sequence[str]) -> str:
     if not pattern:
         return "a path"  # it looks at names of files alone
     try:
@@ -50,7 +60,16 @@ def _verdict(pattern: str) -> str:
         return "by shape"
     if max(shapes, named) == len(made):
         return "by name"
+    if keywords and all(_found_as_token(pattern, keywords[0], text) for text in made):
+        return "with a name"
     return "in part" if shapes or named else "missing"
+
+
+def _found_as_token(pattern: str, keyword: str, text: str) -> bool:
+    """Whether the value that the rule takes from ``text`` is found as KEYWORD_token."""
+    found = re.search(python_pattern(pattern), text + '"')
+    value = next(filter(None, found.groups()), "") if found else ""
+    return bool(value and scan_text(f'{keyword}_token = "{value}"\n'))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -20,6 +20,10 @@ regex = '''\b(zzq-(?i)[[:alnum:]]{32})(?:[\x60'"\s;]|\z)'''
 id = "named"
 regex = '''(?:client_secret) = "([a-z0-9]{32})"'''
 [[rules]]
+id = "by-word"
+regex = '''(?i)[\w.-]{0,9}(?:zork)[\s'"]{0,3}(?:=|:)[\s'"]{0,5}([a-z0-9]{32})(?:['"\s;]|$)'''
+keywords = ["zork"]
+[[rules]]
 id = "files"
 path = '''\.p12$'''
 [[rules]]
@@ -33,9 +37,9 @@ def test_each_rule_is_told_by_how_we_find_it(tmp_path: Path, capsys: pytest.Capt
     file.write_text(RULES)
     assert main([str(file)]) == 1
     told = capsys.readouterr().out
-    assert "missing: 1 of 5\n  unheard-of\n" in told
-    assert "cannot be read: 1 of 5\n  odd\n" in told
-    assert "by name: 1 of 5\nby shape: 1 of 5\n" in told
+    assert "missing: 1 of 6\n  unheard-of\n" in told
+    assert "cannot be read: 1 of 6\n  odd\n" in told
+    assert "with a name: 1 of 6\nby name: 1 of 6\nby shape: 1 of 6\n" in told
     assert "  npm\n" not in told
 
 

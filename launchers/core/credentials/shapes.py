@@ -125,7 +125,7 @@ _OWN: tuple[Shape, ...] = (
         ("Q~",),
         r"(?<=(?<![A-Za-z0-9_~.-])[\w~.]{3}\d)Q~[\w~.-]{31,34}(?![\w~.-])",
     ),
-    Shape("a Twilio key", ("SK",), _ALONE + r"SK[0-9a-f]{32}" + _END, unbroken=True),
+    Shape("a Twilio key", ("SK",), _ALONE + r"SK[0-9a-fA-F]{32}" + _END, unbroken=True),
     Shape(
         "a Telegram bot token",
         (":AA",),
