@@ -31,7 +31,7 @@ from launchers.core.records.naming import Run, job_base
 from launchers.core.records.nonce import filled, new_nonce, without_nonce
 from launchers.core.rules.consequences import later_problems
 from launchers.core.runs import choose_run
-from launchers.core.source.bundle import SourceBundle
+from launchers.core.source.bundle import Progress, SourceBundle
 from launchers.core.source.script import JobSource, read_source
 from launchers.core.spec.job import JobSpec
 
@@ -74,6 +74,7 @@ def prepare(
     online: bool = False,
     ignored_sdks: tuple[str, ...] = (),
     source: JobSource | None = None,
+    told: Progress | None = None,
 ) -> Prepared:
     """Plan, name, render and check ``job``. Reads files and the ledger; sends nothing.
 
@@ -83,13 +84,14 @@ def prepare(
             only the account knows, and for the state of an earlier run. May block then.
         ignored_sdks: Packages of ``--ignore-sdk``.
         source: The job's source where it has been read already, as by another job of a sweep.
+        told: Hears how much of a large source is read.
 
     Raises:
         LaunchError: The plan itself has errors, so that there is no document to show; all of them,
             and those that the document would have besides. An SDK does not serve, or the account
             does not say what is needed.
     """
-    source = source or read_source(job)
+    source = source or read_source(job, told)
     plan = provider.definer.plan(job, source)
     # What would keep the source from travelling doesn't matter where it runs in its own folder.
     travels = provider.definer.sends_source

@@ -1,4 +1,7 @@
-"""What grows: a ledger of 100,000 jobs, a source of 100,000 files, beside small ones."""
+"""What grows: a ledger of 100,000 jobs, a source of 100,000 files or of 500 MB, beside small ones.
+
+500 MB is the largest source that travels: what is larger is refused unread.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,13 @@ from tests.benchmarks.measure import cost_of, interleaved, print_costs, quiet_en
 from tests.places import ROOT
 
 _JOBS, _FILES, _FILE_BYTES = 100_000, 100_000, 1024
+_MIXED = 495_000_000  # bytes
 _SCRIPT = "import horovod.tensorflow as hvd\nhvd.init()\n"
 _BUDGETS = {
     "launch list, 100,000 jobs": "0.3",
     "launch status, 100,000 jobs": "0.3",
     "dry run, 100,000 files of 1 KB": "20",
+    "dry run, 495 MB, half of it text": "25",
 }
 
 
@@ -46,6 +51,10 @@ def run(runs: int) -> None:
             _source(source, count)
             command = [*ours, "sagemaker", f"{source}/train.py", "--source", str(source), *flags]
             commands[label] = partial(cost_of, command, folder, _at(small))
+        source = folder / "source-mixed"
+        _mixed(source)
+        command = [*ours, "sagemaker", f"{source}/train.py", "--source", str(source), *flags]
+        commands["dry run, 495 MB, half of it text"] = partial(cost_of, command, folder, _at(small))
         print_costs("A large source", interleaved(commands, min(runs, 3)), _BUDGETS)
 
 
@@ -82,4 +91,24 @@ def _source(folder: Path, count: int) -> None:
         lines = "\n".join([f"# {line}"] * (_FILE_BYTES // (len(line) + 3) + 1))
         ending = "py" if number % 2 else "txt"
         (place / f"file{number}.{ending}").write_text(lines[:_FILE_BYTES])
+    (folder / "train.py").write_text(_SCRIPT)
+
+
+def _mixed(folder: Path) -> None:
+    """Half words in files of 5 MB and of 100 KB, half random bytes in files of 50 MB."""
+    draw = random.Random(7)
+    words = [f"word{number}" for number in range(5000)]
+    folder.mkdir()
+    lines = [" ".join(draw.choices(words, k=12)) for _ in range(50_000)]
+    for number in range(_MIXED // 2 // 5_000_000):
+        draw.shuffle(lines)
+        text = "\n".join(lines)[:5_000_000]
+        if number % 2:
+            (folder / f"large{number}.txt").write_text(text)
+        else:
+            for part in range(50):
+                piece = text[part * 100_000 : (part + 1) * 100_000]
+                (folder / f"part{number}-{part}.txt").write_text(piece)
+    for number in range(5):
+        (folder / f"weights{number}.bin").write_bytes(b"\0" + draw.randbytes(_MIXED // 10 - 1))
     (folder / "train.py").write_text(_SCRIPT)

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from tests.cli.warm import WarmCommand
 from tests.places import ROOT
@@ -29,6 +30,11 @@ class Answer:
     def json(self) -> Any:
         """stdout, parsed."""
         return json.loads(self.out)
+
+    @property
+    def xml(self) -> ElementTree.Element:
+        """stdout as XML."""
+        return ElementTree.fromstring(self.out)
 
 
 @dataclass(frozen=True)

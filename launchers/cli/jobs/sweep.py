@@ -17,7 +17,14 @@ from launchers.cli.catalogue import RULES
 from launchers.cli.jobs.follow import wait_for_end
 from launchers.cli.jobs.submission import MOST_AT_ONCE
 from launchers.cli.options import Given
-from launchers.cli.show.output import answer, say, say_plan, say_problems, table
+from launchers.cli.show.output import (
+    answer,
+    reading_shown,
+    say,
+    say_plan,
+    say_problems,
+    table,
+)
 from launchers.core import pipeline
 from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
 from launchers.core.model.problems import (
@@ -74,7 +81,7 @@ def run_sweep(chosen: Provider, given: Given, values: Mapping[str, Any], mode: s
     for job in given.sweep:
         key = (job.script, job.module, job.source, job.requirements, job.allow_values)
         source = sources.get(key)
-        prepared = pipeline.prepare(chosen, job, again, online, ignored, source)
+        prepared = pipeline.prepare(chosen, job, again, online, ignored, source, told=reading_shown)
         sources[key] = prepared.plan.source
         rows.append(_Row(prepared))
     problems = [problem for row in rows for problem in row.prepared.problems]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from launchers.cli.checking.findings import Check, Checked, Finding, counts
+from launchers.cli.reports import without_credentials
 from launchers.cli.show.output import say, styled
 from launchers.core.printable import printable_message
 
@@ -12,8 +13,8 @@ _STYLES = {"error": "red", "ok": "green", "suppressed": "dim", "": ""}
 
 
 def say_report(check: Check) -> None:
-    """The report on stderr, with colours on a terminal."""
-    for word, text in _lines(check):
+    """The report on stderr, with colours on a terminal; no credential stands in it."""
+    for word, text in _lines(without_credentials(check)):
         say(f"{styled(word, _STYLES.get(word, 'yellow'))}: {text}" if word else text)
 
 

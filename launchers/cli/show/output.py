@@ -51,6 +51,14 @@ def show_bar(text: str, stream: IO[str], style: str = "") -> None:
         _bar.append(stream)
 
 
+def reading_shown(done: int, total: int) -> None:
+    """How much of a large source is read: a bar on a terminal, and nothing anywhere else."""
+    if done >= total:
+        clear_bar()
+    elif sys.stderr.isatty():
+        show_bar(f"{bar(done / total)}  reading the source: {total / 1e6:.0f} MB", sys.stderr)
+
+
 def clear_bar() -> None:
     """Take the bar away, if there is one."""
     with _drawing:

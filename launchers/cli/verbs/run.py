@@ -15,7 +15,7 @@ from launchers.cli.jobs.rehearse import (
 )
 from launchers.cli.jobs.submission import start, submission_flags
 from launchers.cli.options import given_job, job_flags
-from launchers.cli.show.output import say, say_plan, say_problems
+from launchers.cli.show.output import reading_shown, say, say_plan, say_problems
 from launchers.cli.values import Verb
 from launchers.core import pipeline
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, errors
@@ -85,7 +85,7 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
     if values.get("max_parallel"):
         raise LaunchError(RULES["flag-sweep"].at("--max-parallel", "one job"))
     online = mode == "run" and chosen.charges_money
-    prepared = pipeline.prepare(chosen, given.job, again, online, ignored)
+    prepared = pipeline.prepare(chosen, given.job, again, online, ignored, told=reading_shown)
     say_plan(prepared.plan, chosen.title, given.read_from, sends=mode == "run")
     if chosen.definer.sends_source:
         for line in prepared.bundle.left_out_summary():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -23,6 +23,8 @@ from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import LeftOut, changed_while_read, read_tree
 
 MAX_BYTES = 500_000_000
+_TOLD_EACH = 16_000_000  # bytes; a smaller source is read in no time
+Progress = Callable[[int, int], None]  # bytes done, and of how many
 SOURCE_FOLDER = "src"
 REQUIREMENTS = "requirements.txt"
 
@@ -134,6 +136,7 @@ def scan(
     requirements: Path | None = None,
     *,
     allowed: Collection[str] = (),
+    told: Progress | None = None,
 ) -> SourceBundle:
     """Reads what would travel and hashes it. Writes nothing and needs no network.
 
@@ -143,6 +146,7 @@ def scan(
         requirements: The file of `--requirements`, which becomes ``requirements.txt``.
         allowed: Paths, relative to the source, of files that may hold what looks like a
             credential (`--allow-value`).
+        told: Hears now and then how many bytes of how many are read, and at the end.
 
     Returns:
         The bundle, with every problem at once. A credential in a file is a problem that names
@@ -187,10 +191,16 @@ def scan(
             texts.keep(path, content)
         search.look(path, file.size, content)
 
-    digest = hashlib.sha256()
+    digest, done, heard = hashlib.sha256(), 0, 0
     for chunk in tar(files, look):
         digest.update(chunk)
+        done += len(chunk)
+        if told and done - heard >= _TOLD_EACH:
+            heard = done
+            told(min(done, size - 1), size)
     search.end()
+    if told and heard:
+        told(size, size)
     return SourceBundle(
         root,
         tuple(files),

@@ -9,7 +9,7 @@ from pathlib import Path
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.paths import entrypoints_folder
-from launchers.core.source.bundle import SourceBundle, scan
+from launchers.core.source.bundle import Progress, SourceBundle, scan
 from launchers.core.source.python_module import find_module
 from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
 
@@ -64,8 +64,8 @@ class JobSource(Source):
         return [file.origin for file in self.bundle.files if file.name.startswith("src/")]
 
 
-def read_source(job: JobSpec) -> JobSource:
-    """Reads every file of ``job``'s source; changes nothing.
+def read_source(job: JobSpec, told: Progress | None = None) -> JobSource:
+    """Reads every file of ``job``'s source; changes nothing. ``told`` hears how far it is.
 
     A tree that is too large to travel has no hash of its contents; names, sizes and times of its
     files serve instead, for a job that runs where they lie.
@@ -78,6 +78,7 @@ def read_source(job: JobSpec) -> JobSource:
         entrypoints_folder(),
         None if more else requirements,
         allowed=job.allow_values,
+        told=told,
     )
     if any(problem.rule == "source-missing" for problem in problems):
         left = tuple(problem for problem in bundle.problems if problem.rule != "source-folder")

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from launchers.cli.main import report, run
+from tests.cli.command import Answer
 
 IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/tensorflow-training:2.12.0-gpu-py310"
 ALONE = "$.HyperParameters.sagemaker_mpi_enabled"
@@ -58,25 +58,6 @@ def unknown() -> dict[str, Any]:
         "containerSpec": {"imageUri": "us-docker.pkg.dev/p/r/hvd:1", "command": ["/opt/start.sh"]},
     }
     return {"displayName": "own-start", "jobSpec": {"workerPoolSpecs": [pool]}}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one command line gave."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """stdout as JSON."""
-        return json.loads(self.out)
-
-    @property
-    def xml(self) -> ElementTree.Element:
-        """stdout as XML."""
-        return ElementTree.fromstring(self.out)
 
 
 @dataclass(frozen=True)

@@ -190,3 +190,13 @@ def test_standard_input_has_a_place_in_every_report(here: Here) -> None:
         assert here("-", "--report", form, stdin=text).code == 2
     log = here("-", "--report", "sarif", stdin=text).json
     assert log["runs"][0]["artifacts"] == [{"location": {"uri": "stdin"}}]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "markdown"])
+def test_no_report_shows_a_credential_that_stands_where_nobody_expects_one(here: Here, form: str):
+    token = "ghp_" + "k7Qm2xR9vT4bZ1nW8cY5" + "dL0p3sF6hJ9q"
+    here.write("job.json", job(sagemaker_mpi_enabled=token, **{token: "1"}))
+    answer = here("job.json", "--report", form)
+    assert "sagemaker_mpi_enabled" in answer.out + answer.err
+    assert token not in answer.out + answer.err
+    assert "(36 characters)" in answer.out + answer.err

@@ -406,3 +406,20 @@ def test_the_summary_has_a_line_a_reason_and_no_noise(scanned: Scanned) -> None:
         "an environment file, which holds credentials: .env",
         "by .gitignore: 0.h5, 1.h5, 2.h5 and 3 more",
     ]
+
+
+def test_a_large_source_tells_how_much_of_it_is_read(tmp_path: Path):
+    heard: list[tuple[int, int]] = []
+    entrypoints = plant(tmp_path / "entry", {"agent.py": "", "guard.py": ""})
+    source = plant(tmp_path / "source", {"train.py": ""})
+    with (source / "data.bin").open("wb") as file:
+        file.truncate(50_000_000)
+    bundle = scan(source, entrypoints, told=lambda done, total: heard.append((done, total)))
+    assert len(heard) == 4
+    assert heard == sorted(heard)
+    assert heard[-1] == (bundle.size, bundle.size)
+    assert all(done < total == bundle.size for done, total in heard[:-1])
+    heard.clear()
+    (source / "data.bin").unlink()
+    scan(source, entrypoints, told=lambda done, total: heard.append((done, total)))
+    assert heard == []
