@@ -19,10 +19,14 @@ from launchers.sagemaker.document import (
     CHECKPOINT_PATH,
     MPI_PROCESSES_PER_HOST,
     SUBMIT_DIRECTORY,
+    bootstrap_arguments,
     hyperparameter,
+    starts_agent,
     uses_mpi,
 )
 from launchers.sagemaker.sidecars.declared import ACCESS, STORE, STORE_URL, data_source
+from launchers.sagemaker.starts.agent import WAY as AGENT
+from launchers.sagemaker.starts.agent import processes_of
 from launchers.sagemaker.starts.read import start_of
 from launchers.sagemaker.starts.start import Start
 from launchers.sagemaker.tables.machines import machine
@@ -51,7 +55,7 @@ def contract(
     groups = _groups(document)
     hosts = sorted(host for group in groups for host in group["hosts"])
     start = start_of(document)
-    ranks = _ranks(start, groups, hosts, ranks_per_host)
+    ranks = _ranks(document, start, groups, hosts, ranks_per_host)
     # A container of this machine has no GPUs that the toolkit could count.
     each = ranks_per_host or _counted(document, start)
     containers = []
@@ -91,10 +95,11 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
 def unlike(document: Mapping[str, Any]) -> str:
     """Why containers of this machine would not show what the request starts; empty where they do.
 
-    The rehearsal proves Horovod's ranks: those of MPI, and those of a command of the request's own.
+    The rehearsal proves Horovod's ranks, those of MPI and those of a command of the request's own,
+    and whatever our agent starts.
     """
     start = start_of(document)
-    if start.way in ("mpi", "plain", "command", "image"):
+    if start.way in ("mpi", AGENT, "plain", "command", "image"):
         return ""
     if start.way in ("unknown", "drivers"):
         return start.because
@@ -127,14 +132,20 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _ranks(
-    start: Start, groups: list[dict[str, Any]], hosts: list[str], ranks_per_host: int | None
+    document: Mapping[str, Any],
+    start: Start,
+    groups: list[dict[str, Any]],
+    hosts: list[str],
+    ranks_per_host: int | None,
 ) -> list[tuple[int, ...]]:
     """The global ranks of each host: mpirun fills the hosts of the groups that take part, one after
-    the other (``-map-by slot``)."""
+    the other (``-map-by slot``), and so do our agents."""
     ranks: dict[str, tuple[int, ...]] = {}
     # Where several groups start jobs of their own, no number is a rank of one job.
-    if start.way == "mpi" and start.ranks is not None and not start.problems:
+    if start.way in ("mpi", AGENT) and start.ranks is not None and not start.problems:
         taking = {group.name: each for group, each in start.placed}
+        if start.way == AGENT:
+            taking = dict.fromkeys(taking, processes_of(document))
         first = 0
         for group in groups:
             each = ranks_per_host or taking.get(group["instance_group_name"], 0)
@@ -163,6 +174,7 @@ def _container(
         image=str(algorithm.get("TrainingImage", "")),
         entrypoint=_words(algorithm.get("ContainerEntrypoint")),
         command=_words(arguments) if arguments else ("train",),
+        code_digest=bootstrap_arguments(document)[0] if starts_agent(document) else "",
         environment=_environment(document, ranks_per_host, serve_code and code.startswith("s3:")),
         files={
             f"{CONFIG}/resourceconfig.json": _json(resource_config),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from launchers.core.model.document import at, entries, mapping, whole_number
+from launchers.core.paths import templates_folder
 
 PROGRAM = "sagemaker_program"
 SUBMIT_DIRECTORY = "sagemaker_submit_directory"
@@ -14,6 +16,7 @@ MPI_ENABLED = "sagemaker_mpi_enabled"
 MPI_PROCESSES_PER_HOST = "sagemaker_mpi_num_of_processes_per_host"
 MPI_PROCESSES = "sagemaker_mpi_num_processes"
 MPI_OPTIONS = "sagemaker_mpi_custom_mpi_options"
+MPI_PREFIX = "sagemaker_mpi_"
 LAUNCH_SCRIPT = "sagemaker_launch_script"
 LAUNCH_MODULE = "sagemaker_launch_module"
 LAUNCH_ARGS = "sagemaker_launch_args"
@@ -23,6 +26,39 @@ CODE_CHANNEL = "code"
 CODE_PATH = "/opt/ml/input/data/code/sourcedir.tar.gz"
 CHECKPOINT_PATH = "/opt/ml/checkpoints"
 GUARD = "guard.py"
+
+# How a request starts our agent: a shell that runs a program of several lines, since the service
+# takes no line ends in a word (AlgorithmSpecification.ContainerEntrypoint of the API).
+ENTRYPOINT = ("/bin/bash", "-c", 'eval "$(printf \'%s\\n\' "${@:2}")"', "launch")
+PROCESSES = "LAUNCH_PROCESSES"
+
+
+@lru_cache(maxsize=1)
+def bootstrap() -> tuple[str, ...]:
+    """The lines of the program that unpacks the bundle on a host and becomes its agent."""
+    text = (templates_folder() / "sagemaker" / "bootstrap.sh").read_text(encoding="utf-8")
+    return tuple(line for line in text.splitlines() if line)
+
+
+def container_arguments(sha256: str) -> tuple[str, ...]:
+    """What follows :data:`ENTRYPOINT` for a bundle whose tar has that hash."""
+    return (sha256, *bootstrap())
+
+
+def starts_agent(document: object) -> bool:
+    """Whether its containers run our agent."""
+    words = bootstrap_arguments(document)
+    return bool(words) and tuple(words[1:]) == bootstrap()
+
+
+def bootstrap_arguments(document: object) -> Sequence[str]:
+    """The words behind our entry point, hash first; empty where the entry point is another."""
+    algorithm = mapping(document, "AlgorithmSpecification")
+    if algorithm.get("ContainerEntrypoint") != list(ENTRYPOINT):
+        return ()
+    words = algorithm.get("ContainerArguments")
+    found = words if isinstance(words, list) else []
+    return [word if isinstance(word, str) else "" for word in found]
 
 
 def hyperparameter(document: object, name: str) -> Any:
@@ -39,7 +75,7 @@ def hyperparameter(document: object, name: str) -> Any:
         return text
 
 
-def code_place(document: Mapping[str, Any]) -> str:
+def code_place(document: object) -> str:
     """Where the request expects the bundle."""
     for channel in entries(document, "InputDataConfig"):
         if channel.get("ChannelName") == CODE_CHANNEL:

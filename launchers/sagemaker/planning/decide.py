@@ -13,19 +13,20 @@ from launchers.core.planning.plan import StrategyChoice
 from launchers.core.rules.environment import problems_in_names
 from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import JobSource
-from launchers.core.strategies import FIRST
+from launchers.core.strategies import FIRST, NAMES
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.account import Account, account_of
 from launchers.sagemaker.planning.flags import problems_in_flags
+from launchers.sagemaker.planning.framework import package_of
 from launchers.sagemaker.planning.hyperparameters import shown_arguments_problems
 from launchers.sagemaker.planning.image_choice import choose_image
 from launchers.sagemaker.planning.machine_choice import MachineChoice, choose_machine
 from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.planning.request import request_of
 
-# What a training job starts.
-STRATEGIES = (FIRST,)
+# What a training job starts: the first by MPI, the others by our agent.
+STRATEGIES = NAMES
 
 
 def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
@@ -34,7 +35,8 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
     strategy = choose_strategy(job, source, machine.gpus, STRATEGIES)
     processes = strategy.processes
     account = account_of(job)
-    image = choose_image(job, machine, account)
+    package = package_of(strategy.strategy, source)
+    image = choose_image(job, machine, account, strategy.strategy, package)
     keras = choose_keras(job, source, image.stack(), job.instances * processes)
     request = request_of(job)
     return SageMakerPlan(
@@ -59,6 +61,7 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
             *keras.problems,
             *request.problems,
             *_problems(job, strategy, machine, account),
+            *_mpi_options(job, strategy),
             *strategy.problems,
         ),
     )
@@ -76,6 +79,13 @@ def _problems(
         *problems_in_flags(job, account),
         *rank_problems(strategy.processes, machine.gpus),
     ]
+
+
+def _mpi_options(job: SageMakerJob, strategy: StrategyChoice) -> list[Problem]:
+    if not job.options.mpi_options or strategy.name == FIRST:
+        return []
+    found = f"with {strategy.strategy.title}, whose ranks our agent starts"
+    return [RULES["mpi-option-unused"].at("--mpi-option", found)]
 
 
 def _isolation(job: SageMakerJob) -> list[Problem]:

@@ -9,7 +9,7 @@ land in SM_FRAMEWORK_PARAMS, from where the guard reads them.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from launchers.core.analysis.argument_pairs import NUMBER, named
 from launchers.core.model.problems import Problem
@@ -36,9 +36,27 @@ def hyperparameters(plan: Plan, mpi_options: Sequence[str], region: str) -> dict
     Args:
         mpi_options: What mpirun is told besides the variables that it hands on.
     """
-    job = plan.job
     exported = [f"-x {name}" for name in plan.environment]
     options = " ".join([*mpi_options, *exported])
+    mpi = {
+        MPI_ENABLED: "true",
+        MPI_PROCESSES_PER_HOST: str(plan.processes),
+        MPI_OPTIONS: json.dumps(options),
+    }
+    return _with_start(plan, region, mpi)
+
+
+def agents_hyperparameters(plan: Plan, region: str) -> dict[str, str]:
+    """The same where our agent starts the ranks, which reads script and arguments from here.
+
+    The toolkit's program is named all the same, as the SageMaker SDK does: whoever sends the
+    request without its entry point starts the guard, which refuses to be a job of its own.
+    """
+    return _with_start(plan, region, {})
+
+
+def _with_start(plan: Plan, region: str, start: Mapping[str, str]) -> dict[str, str]:
+    job = plan.job
     return {
         **_shown(job.arguments),
         PROGRAM: json.dumps(GUARD),
@@ -46,9 +64,7 @@ def hyperparameters(plan: Plan, mpi_options: Sequence[str], region: str) -> dict
         "sagemaker_container_log_level": "20",
         "sagemaker_job_name": json.dumps(plan.name),
         "sagemaker_region": json.dumps(region),
-        MPI_ENABLED: "true",
-        MPI_PROCESSES_PER_HOST: str(plan.processes),
-        MPI_OPTIONS: json.dumps(options),
+        **start,
         **_program(plan.source),
         LAUNCH_ARGS: json.dumps(list(job.arguments), ensure_ascii=False),
     }

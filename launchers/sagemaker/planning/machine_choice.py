@@ -13,7 +13,12 @@ from launchers.sagemaker.tables import machines
 
 @dataclass(frozen=True)
 class MachineChoice(core.MachineChoice[machines.Machine]):
-    """The machine, and what mpirun must be told there."""
+    """The machine, and what the ranks' start must know of it."""
+
+    @property
+    def has_efa(self) -> bool:
+        """Whether an Elastic Fabric Adapter connects it with the others."""
+        return self.found is not None and self.found.efa
 
     @property
     def mpi_options(self) -> tuple[str, ...]:

@@ -21,11 +21,17 @@ from launchers.core.planning.rows import (
 from launchers.core.records import nonce
 from launchers.core.rules.request import Request
 from launchers.core.spec.value_types import format_duration
-from launchers.sagemaker.document import CHECKPOINT_PATH, CODE_CHANNEL
+from launchers.core.strategies import FIRST
+from launchers.sagemaker.document import (
+    CHECKPOINT_PATH,
+    CODE_CHANNEL,
+    ENTRYPOINT,
+    container_arguments,
+)
 from launchers.sagemaker.options import SageMakerJob, file_system
 from launchers.sagemaker.planning.access_rows import access_rows
 from launchers.sagemaker.planning.account import Account
-from launchers.sagemaker.planning.hyperparameters import hyperparameters
+from launchers.sagemaker.planning.hyperparameters import agents_hyperparameters, hyperparameters
 from launchers.sagemaker.planning.image_choice import ImageChoice
 from launchers.sagemaker.planning.machine_choice import MachineChoice
 
@@ -74,11 +80,32 @@ class SageMakerPlan(Plan):
     @property
     def environment(self) -> Mapping[str, str]:
         """The variables of every rank."""
-        return rank_environment(self, CHECKPOINT_PATH) | self.keras.variables
+        own = rank_environment(self, CHECKPOINT_PATH) | self.keras.variables
+        # What AWS's toolkit sets before torchrun, and what mpirun is told below.
+        efa = {"FI_PROVIDER": "efa"} if self.by_agent and self.machine.has_efa else {}
+        return efa | own
+
+    @property
+    def by_agent(self) -> bool:
+        """Whether our agent starts the ranks, which it does for all but Horovod's: those the
+        container's toolkit starts by MPI."""
+        return self.strategy.name != FIRST
+
+    @property
+    def entry_point(self) -> Sequence[str] | None:
+        """What starts our agent; None leaves that to the image."""
+        return ENTRYPOINT if self.by_agent else None
+
+    @property
+    def container_arguments(self) -> Sequence[str] | None:
+        """What the entry point gets."""
+        return container_arguments(self.source.bundle.sha256) if self.by_agent else None
 
     @property
     def hyperparameters(self) -> Mapping[str, str]:
-        """What the container's toolkit is told."""
+        """What the container's toolkit is told, or our agent."""
+        if self.by_agent:
+            return agents_hyperparameters(self, self.account.region)
         options = [*self.job.options.mpi_options, *self.machine.mpi_options]
         return hyperparameters(self, options, self.account.region)
 
@@ -147,6 +174,7 @@ class SageMakerPlan(Plan):
             "MaxPendingTimeInSeconds": options.max_pending is not None,
             "TrainingPlanArn": options.training_plan is not None,
             "RemoteDebugConfig": options.remote_debug,
+            "ContainerEntrypoint": self.by_agent,
             **dict.fromkeys(self.request.fields, True),
         }
         return frozenset(f"sagemaker.request.{name}" for name, wanted in asked.items() if wanted)
@@ -166,13 +194,19 @@ class SageMakerPlan(Plan):
             found.append(Placeholder("the region", account.region, fill))
         return (*found, nonce.placeholder("$.Environment.LAUNCH_NONCE"))
 
+    @property
+    def ranks_text(self) -> str:
+        """How many ranks there will be, and who starts them."""
+        by = "our agent" if self.by_agent else "MPI"
+        return f"{layout(self.instances, self.processes)}, by {by}"
+
     def _rows(self) -> Sequence[Row]:
         """What the user decides by: ranks first, then where each value came from."""
         job, machine, account = self.job, self.machine, self.account
         gpu_model = machine.found.gpu_model if machine.found and machine.gpus else ""
         hardware = f"{counted(machine.gpus, 'GPU')} {gpu_model}".strip()
         found = [
-            Row("ranks", f"{layout(self.instances, self.processes)}, by MPI"),
+            Row("ranks", self.ranks_text),
             proof_row(self),
             Row("machine", f"{machine.name}, {hardware}", machine.origin),
             Row("image", self.image.uri, self.image.origin),

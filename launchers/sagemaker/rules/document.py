@@ -41,6 +41,8 @@ KNOCK_ON_ERRORS = {
     "image-region": r"TrainingImage",
     "image-horovod": r"TrainingImage",
     "image-cuda": r"TrainingImage",
+    "image-framework": r"TrainingImage",
+    "image-default": r"TrainingImage",
     "image-unfit": r"TrainingImage",
     "image-python": r"TrainingImage",
     "isolation": r"EnableNetworkIsolation",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from launchers.core.model.document import at, mapping
+from launchers.core.model.document import at
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.planning.plan import counted
 from launchers.sagemaker.catalogue import RULES
-from launchers.sagemaker.document import MPI_OPTIONS, hyperparameter, instance_types, uses_mpi
+from launchers.sagemaker.document import MPI_OPTIONS, PROCESSES, hyperparameter, instance_types
+from launchers.sagemaker.rules.images import check_image
+from launchers.sagemaker.starts.agent import WAY as AGENT
 from launchers.sagemaker.starts.start import Start
-from launchers.sagemaker.tables import images, machines
-
-_IMAGE = "$.AlgorithmSpecification.TrainingImage"
+from launchers.sagemaker.tables import machines
 
 
 def check_machines(document: object, start: Start, ours: bool) -> list[Problem]:
@@ -30,7 +30,7 @@ def check_machines(document: object, start: Start, ours: bool) -> list[Problem]:
         problems = _ranks(start) + _visible(document, start)
     for machine in known:
         problems += _volume_key(document, machine)
-    return problems + _image(document, known, ours)
+    return problems + check_image(document, known, ours)
 
 
 # Ways in which one process has all GPUs of its host.
@@ -40,6 +40,8 @@ _ONE_A_HOST = ("multi_worker_mirrored", "parameter_server")
 def _ranks(start: Start) -> list[Problem]:
     problems = []
     path = "$.HyperParameters.sagemaker_mpi_num_of_processes_per_host"
+    if start.way == AGENT:
+        path = f"$.Environment.{PROCESSES}"
     for group, ranks in start.placed:
         if not group.gpus or ranks == group.gpus:
             continue
@@ -88,54 +90,3 @@ def _volume_key(document: object, machine: machines.Machine) -> list[Problem]:
             "$.ResourceConfig.VolumeKmsKeyId", f"a key, on {machine.name} with local storage"
         )
     ]
-
-
-def _image(document: object, known: list[machines.Machine], ours: bool) -> list[Problem]:
-    uri = at(document, "AlgorithmSpecification", "TrainingImage")
-    if not isinstance(uri, str):
-        return []
-    image = images.parse(uri)
-    if image is None:
-        return []
-    # The model-parallel library of AWS starts its ranks by MPI, and needs no Horovod.
-    horovod = uses_mpi(document) and "mp_parameters" not in mapping(document, "HyperParameters")
-    return image_problems(image, known, horovod, guarded=ours)
-
-
-def image_problems(
-    image: images.Image,
-    known: list[machines.Machine],
-    horovod_is_meant: bool = True,
-    guarded: bool = True,
-) -> list[Problem]:
-    """What a known AWS image lacks for a Horovod job on those machines.
-
-    Args:
-        guarded: Whether our guard, which needs a Python of its own, runs in it.
-    """
-    problems = []
-    if horovod_is_meant and image.horovod is None:
-        have = ", ".join(f"{item.framework}-{item.version}" for item in images.with_horovod())
-        problems.append(
-            RULES["image-horovod"].at(
-                _IMAGE,
-                f"{image.framework} {image.version} carries no Horovod",
-                fix=f"those of AWS that have it: {have}; or your own with --image",
-            )
-        )
-    if image.unfit:
-        problems.append(RULES["image-unfit"].at(_IMAGE, image.unfit))
-    if image.refused and guarded:
-        problems.append(
-            RULES["image-python"].at(
-                _IMAGE,
-                image.refused,
-                "Python 3.8 or later, which the guard needs",
-                "a later version, or your own image with --image",
-            )
-        )
-    for machine in known:
-        reason = images.can_drive(image, machine)
-        if reason:
-            problems.append(RULES["image-cuda"].at(_IMAGE, reason))
-    return problems

@@ -22,6 +22,7 @@ from launchers.sagemaker.document import (
     hyperparameter,
     uses_mpi,
 )
+from launchers.sagemaker.rules.agent_start import check_agent_start, is_agents
 from launchers.sagemaker.starts import mpi_options
 
 _HYPER = "$.HyperParameters"
@@ -32,6 +33,8 @@ def check_start(document: object, ours: bool) -> list[Problem]:
     told of the values that its ranks would get changed."""
     if ours:
         own_way = _program(document) + _carried(document) + _model_dir(document)
+        if is_agents(document):
+            return own_way + check_agent_start(document)
         return own_way + _options(document, ours)
     changed = [
         replace(problem, severity="warning")

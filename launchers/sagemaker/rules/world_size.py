@@ -10,11 +10,13 @@ from launchers.sagemaker.document import (
     MPI_ENABLED,
     MPI_PROCESSES,
     MPI_PROCESSES_PER_HOST,
+    PROCESSES,
     hyperparameter,
     instances,
     processes_per_host,
     uses_mpi,
 )
+from launchers.sagemaker.starts.agent import WAY as AGENT
 from launchers.sagemaker.starts.alone import advice
 from launchers.sagemaker.starts.command import starts_toolkit
 from launchers.sagemaker.starts.start import Start
@@ -57,7 +59,9 @@ def _mismatch(document: object, start: Start, meant: int) -> list[Problem]:
         if meant == 1:
             return []
         path = f"{_HYPER}.{MPI_PROCESSES_PER_HOST}"
-        if not starts_toolkit(document):
+        if start.way == AGENT:
+            path = f"$.Environment.{PROCESSES}"
+        elif not starts_toolkit(document):
             path = "$.AlgorithmSpecification.ContainerEntrypoint"
         cause = f"cannot tell what it starts: {start.because}"
         return [RULES["world-size"].at(path, cause, f"world size {meant}", severity="unknown")]
@@ -77,6 +81,9 @@ def _mismatch(document: object, start: Start, meant: int) -> list[Problem]:
         found = f"{found} = world size {start.ranks}"
         return [RULES["world-size"].at(f"{_HYPER}.{path}", found, f"world size {meant}", fix)]
     way = ways().get(start.way)
+    if start.way == AGENT:
+        found = f"{start.because} = world size {start.ranks}"
+        return [RULES["world-size"].at(f"$.Environment.{PROCESSES}", found, f"world size {meant}")]
     path = f"{_HYPER}.{way.flag}" if way is not None else _HYPER
     found = f"{start.because} = world size {start.ranks}"
     return [RULES["world-size"].at(path, found, f"world size {meant}")]

@@ -19,7 +19,6 @@ from sagemaker.tensorflow import TensorFlow
 from launchers.core.model.document import at, entries
 from launchers.core.model.problems import LaunchError
 from launchers.core.pipeline import Prepared
-from launchers.core.planning.plan import layout
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     CODE_CHANNEL,
@@ -27,7 +26,9 @@ from launchers.sagemaker.document import (
     MPI_OPTIONS,
     hyperparameter,
     processes_per_host,
+    starts_agent,
 )
+from launchers.sagemaker.planning.plan import SageMakerPlan
 
 
 def new_session(region: str) -> Session:
@@ -51,13 +52,7 @@ class _JobEstimator:
             entry_point=GUARD,
             # An address instead of a folder: the SDK packs and uploads nothing by itself.
             source_dir=_code(document),
-            distribution={
-                "mpi": {
-                    "enabled": True,
-                    "processes_per_host": processes_per_host(document),
-                    "custom_mpi_options": hyperparameter(document, MPI_OPTIONS),
-                }
-            },
+            **_start(document),
             **arguments,
         )
 
@@ -85,8 +80,7 @@ class _JobEstimator:
         if job_name not in (None, name):
             found = f"{job_name}; the request and its checkpoints carry {name}"
             raise LaunchError(RULES["estimator-name"].at("job_name", found))
-        plan = self.prepared.plan
-        print(f"launch: {layout(plan.instances, plan.processes)}, by MPI: {name}", flush=True)
+        print(f"launch: {_ranks_text(self.prepared)}: {name}", flush=True)
         self._upload()
         return super().fit(  # type: ignore[misc]
             self._channels(inputs), wait, logs, name, experiment_config
@@ -149,6 +143,24 @@ class PyTorchJob(_JobEstimator, PyTorch):  # type: ignore[misc]
 
 
 CLASSES: Mapping[str, type] = {"tensorflow": TensorFlowJob, "pytorch": PyTorchJob}
+
+
+def _start(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The SDK's arguments that say how the ranks are started; our agent's entry point is a field
+    of the request like others."""
+    if starts_agent(document):
+        return {}
+    mpi = {
+        "enabled": True,
+        "processes_per_host": processes_per_host(document),
+        "custom_mpi_options": hyperparameter(document, MPI_OPTIONS),
+    }
+    return {"distribution": {"mpi": mpi}}
+
+
+def _ranks_text(prepared: Prepared) -> str:
+    assert isinstance(prepared.plan, SageMakerPlan)
+    return prepared.plan.ranks_text
 
 
 def _code(document: Mapping[str, Any]) -> str:

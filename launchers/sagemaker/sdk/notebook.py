@@ -20,16 +20,20 @@ from launchers.core.pipeline import Prepared, prepare
 from launchers.core.records.nonce import filled, new_nonce
 from launchers.core.sdk import gate as sdk_gate
 from launchers.sagemaker.catalogue import RULES
+from launchers.sagemaker.document import starts_agent
 from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.options import SageMakerJob
 from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.tables import images
+from launchers.sagemaker.tables.image_defaults import FRAMEWORKS
 
 # Field of the request: argument of the SDK's estimator.
 ARGUMENTS = {
     "RoleArn": "role",
     "AlgorithmSpecification.TrainingImage": "image_uri",
     "AlgorithmSpecification.TrainingInputMode": "input_mode",
+    "AlgorithmSpecification.ContainerEntrypoint": "container_entry_point",
+    "AlgorithmSpecification.ContainerArguments": "container_arguments",
     "AlgorithmSpecification.MetricDefinitions": "metric_definitions",
     "AlgorithmSpecification.EnableSageMakerMetricsTimeSeries": "enable_sagemaker_metrics",
     "OutputDataConfig.S3OutputPath": "output_path",
@@ -59,7 +63,7 @@ _BY_METHOD = {"TrainingJobName", "InputDataConfig", "HyperParameters"}
 # What else the job decides.
 _DECIDED = {"entry_point", "source_dir", "distribution", "hyperparameters", "model_dir",
             "framework_version", "py_version", "dependencies", "git_config", "code_location",
-            "instance_groups", "container_entry_point", "container_arguments", "base_job_name",
+            "instance_groups", "base_job_name",
             "container_log_level", "compiler_config"}  # fmt: skip
 
 
@@ -73,6 +77,7 @@ def make_estimator(job: SageMakerJob, overrides: Mapping[str, Any]) -> Any:
     job = _in_region_of(job, session)
     prepared = prepare(SAGEMAKER, job, again=True)
     base = CLASSES["pytorch" if _framework(prepared) == "pytorch" else "tensorflow"]
+    sdk_gate.require(_features_of_start(prepared))
     problems = [
         *errors(prepared.problems),
         *_placeholders(prepared),
@@ -103,6 +108,13 @@ def _features(job: SageMakerJob) -> list[str]:
     return [name for name, wanted in asked.items() if wanted]
 
 
+def _features_of_start(prepared: Prepared) -> list[str]:
+    """What the start of the ranks needs of the SDK."""
+    if starts_agent(prepared.definition.document):
+        return ["sagemaker.estimator.container_entry_point"]
+    return []
+
+
 def _in_region_of(job: SageMakerJob, session: Any) -> SageMakerJob:
     """``job`` in the session's region where it names none.
 
@@ -122,8 +134,10 @@ def _in_region_of(job: SageMakerJob, session: Any) -> SageMakerJob:
 
 
 def _framework(prepared: Prepared) -> str:
+    """By its image; one of the user's own, by what the ranks train by."""
     image = images.parse(prepared.definition.document["AlgorithmSpecification"]["TrainingImage"])
-    return image.framework if image else ""
+    package = prepared.plan.strategy.strategy.package
+    return image.framework if image else FRAMEWORKS.get(package, "")
 
 
 def _placeholders(prepared: Prepared) -> list[Problem]:

@@ -14,9 +14,9 @@ class Start(NamedTuple):
     """What a request starts.
 
     Attributes:
-        way: A name of ways.json; ``plain`` for the program alone on each host, ``drivers`` for
-            those of the SageMaker SDK 3, ``command`` and ``image`` for what the request does not
-            describe.
+        way: A name of ways.json; ``plain`` for the program alone on each host, ``agent`` for
+            ours, ``drivers`` for those of the SageMaker SDK 3, ``command`` and ``image`` for what
+            the request does not describe.
         ranks: The world size of a job that it starts; None where it cannot be told.
         because: Why so many, or why it cannot be told, in a short clause.
         placed: The machines that take part, and the processes on each of their hosts, where both

@@ -76,6 +76,16 @@ JOBS: dict[str, dict[str, Any]] = {
     "a warm pool": {"gpus": 8, "keep_alive": "30m"},
     "machines without GPUs": {"instances": 3, "gpus": 0, "processes": 2},
     "PyTorch": {"gpus": 4, "framework": "pytorch-1.13"},
+    "ranks of PyTorch": {
+        "instances": 2, "gpus": 4, "strategy": "torch", "args": ["--lr", "1.10", "--flag", ""],
+    },
+    "ranks of PyTorch without a network": {
+        "instances": 2, "gpus": 4, "strategy": "torch", "isolate": True, "framework": "pytorch-2.6",
+        "channels": {"train": "s3://b/train"},
+    },
+    "ranks of PyTorch in an image of one's own": {
+        "gpus": 4, "strategy": "torch", "image": "111122223333.dkr.ecr.us-east-1.amazonaws.com/m:1",
+    },
     "an image of one's own": {
         "gpus": 4, "image": "111122223333.dkr.ecr.us-east-1.amazonaws.com/mine:1",
     },
@@ -199,6 +209,9 @@ def test_it_is_the_sdks_own_estimator_for_the_framework_of_the_image(aws: Record
 
     assert isinstance(estimator(gpus=4), TensorFlow)
     assert isinstance(estimator(gpus=4, framework="pytorch-1.13"), PyTorch)
+    assert isinstance(estimator(gpus=4, strategy="torch"), PyTorch)
+    own = "111122223333.dkr.ecr.us-east-1.amazonaws.com/mine:1"
+    assert isinstance(estimator(gpus=4, strategy="torch", image=own), PyTorch)
 
 
 def test_fit_waits_for_the_job_as_the_sdk_does(aws: Recorder, monkeypatch: pytest.MonkeyPatch):
