@@ -41,7 +41,7 @@ KNOCK_ON_ERRORS = {
     "image-region": r"TrainingImage",
     "image-horovod": r"TrainingImage",
     "image-cuda": r"TrainingImage",
-    "image-framework": r"TrainingImage",
+    "framework-other": r"TrainingImage",
     "image-default": r"TrainingImage",
     "image-unfit": r"TrainingImage",
     "image-python": r"TrainingImage",

@@ -68,7 +68,7 @@ def image_problems(
         )
     if framework and image.framework in FRAMEWORKS.values() and image.framework != framework:
         found = f"an image of {image.framework} {image.version}"
-        problems.append(RULES["image-framework"].at(_IMAGE, found, f"one of {framework}"))
+        problems.append(RULES["framework-other"].at(_IMAGE, found, f"one of {framework}"))
     if image.unfit:
         problems.append(RULES["image-unfit"].at(_IMAGE, image.unfit))
     if image.refused and guarded:

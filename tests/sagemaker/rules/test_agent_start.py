@@ -148,7 +148,7 @@ BROKEN: dict[str, tuple[Callable[[Document], None], str, str]] = {
             "tensorflow-training:2.18.0-gpu-py310"
         ),
         "$.AlgorithmSpecification.TrainingImage",
-        "image-framework",
+        "framework-other",
     ),
 }  # fmt: skip
 
@@ -167,7 +167,7 @@ MISUSES: dict[str, tuple[dict[str, Any], str, str]] = {
     "another framework": (
         {"framework": "tensorflow-2.18"},
         "$.AlgorithmSpecification.TrainingImage",
-        "image-framework",
+        "framework-other",
     ),
     "requirements without a network": (
         {"isolate": True, "requirements": "requirements.txt"}, "--isolate", "isolation",
