@@ -33,6 +33,8 @@ class Words(NamedTuple):
         uneven: The call after which ranks may have different weights.
         abort: What is said of a rank that ended by SIGABRT as one does whose peer is gone.
         abort_phases: The phases of which that is said.
+        idle: Lines that its product writes of its own accord while ranks wait: no progress. A
+            regular expression.
         holds: What a rank holds one of, and a host several: the noun of the world size.
     """
 
@@ -58,6 +60,7 @@ class Words(NamedTuple):
     uneven: str = ""
     abort: str = ""
     abort_phases: Sequence[str] = ()
+    idle: str = ""
     holds: str = "rank"
 
     def alone(self) -> str:
@@ -102,4 +105,6 @@ HOROVOD = Words(
     uneven="hvd.join()",
     abort=" (Horovod ends so where a rank cannot reach another one)",
     abort_phases=("starting",),
+    # Once a minute (stall_inspector.cc, 0.19 to 0.28.1): a headline, ranks and their tensors.
+    idle=r".*stall_inspector\.cc.*|Missing ranks:\s*|\d+: \[.*",
 )

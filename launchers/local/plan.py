@@ -18,6 +18,7 @@ from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import (
     checkpoints_row,
+    hang_rows,
     limits_rows,
     proof_row,
     requirements_rows,
@@ -26,6 +27,7 @@ from launchers.core.planning.rows import (
 from launchers.core.records import nonce
 from launchers.core.records.ledger import data_folder
 from launchers.core.rules.environment import problems_in_names
+from launchers.core.rules.hangs import problems_in_hangs
 from launchers.core.rules.secrets import HERE, problems_in_secrets, with_whole_paths
 from launchers.core.source.script import JobSource, Source
 from launchers.core.spec import limits
@@ -151,6 +153,7 @@ class LocalPlan(Plan):
             *requirements_rows(self, "installed for this job alone"),
             *([Row("time limit", format_duration(time_limit))] if time_limit else []),
             *limits_rows(self.job.options.limits),
+            *hang_rows(self),
             checkpoints_row(self, self.checkpoints),
             Row("output", str(self.folder.path), "model, logs"),
         ]
@@ -195,6 +198,7 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
         *plan.script_mode.problems,
         *problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment),
         *credential_problems(job, source),
+        *problems_in_hangs(job),
         *keras.problems,
         *strategy.problems,
     )

@@ -21,6 +21,7 @@ from launch_runtime.host.local_ranks import LocalRanks
 from launch_runtime.host.peers.signatures import Key
 from launch_runtime.host.requirements import Requirements
 from launch_runtime.host.settings import ABORT_GRACE_SECONDS, Settings
+from launch_runtime.host.stillness import Stillness
 
 BAD_REQUEST = 2  # exit code: nothing was started
 _LOOK_SECONDS = 0.2  # how often the agent looks, where nothing wakes it earlier
@@ -147,6 +148,12 @@ class HostAgent:
         """Blocks until the job's end is known; None for a good one."""
         warning = time.monotonic() + self._settings.init_warning
         told = False
+        stillness = Stillness(
+            lambda: ranks.alive,
+            self._settings.hang_after,
+            self._settings.strategy.waits,
+            self._job.tell,
+        )
         while not self._job.finished:
             self._wait()
             self._look(ranks)
@@ -159,6 +166,7 @@ class HostAgent:
             if time.monotonic() > warning:
                 warning = float("inf")
                 self._warn(ranks.uninitialised)
+            stillness.look(self._job.asked_for_stacks)
             ranks.kill_overdue()
         return None
 

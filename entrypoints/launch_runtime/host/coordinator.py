@@ -8,8 +8,9 @@ A report: ``host`` (index), ``incarnation`` (a word that is new with every start
 ``job``, ``hosts`` (how many it was told), ``world_size``, ``processes``, ``ready`` (nothing is left
 to be installed), ``began`` (it has started ranks), ``failures`` (list), ``ended`` (its ranks have
 ended), ``left`` (it knows the end and goes). Once its ranks have ended well, also ``evidence`` of
-their training (rank -> records), until an answer says that it is here; and where the strategy asks
-for one, ``port``, which is free on that host.
+their training (rank -> records), until an answer says that it is here; where the strategy asks
+for one, ``port``, which is free on that host; where hangs are looked for, ``still`` and ``stacks``
+(host/stillness.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 from launch_runtime import lines
 from launch_runtime.failures import JOINING, LOST_HOST_CODE, TRAINING, Failure, from_fields
 from launch_runtime.host.cluster import Cluster
+from launch_runtime.host.hang import Hangs
 from launch_runtime.host.judgement import Judgement
 from launch_runtime.host.settings import Settings
 
@@ -65,6 +67,7 @@ class Coordinator:
         self._is_second = False  # this agent was started again while the job ran
         self._verdict: Failure | None = None
         self._judgement = Judgement(settings)
+        self._hangs = Hangs(cluster, settings, say)
 
     def report(self, report: dict[str, Any], now: float) -> dict[str, Any]:
         """Takes a host's report and gives the job's state.
@@ -74,7 +77,8 @@ class Coordinator:
             not ready), ``began``, ``verdict`` (a failure's fields or None), ``has_evidence`` (this
             host's is here), ``finished`` (all ranks of all hosts ended well, and trained together
             as far as can be seen) and then ``words`` on that, ``meeting`` (address and free port of
-            each host, in their order; decided once, when the job begins).
+            each host, in their order; decided once, when the job begins), ``stacks`` (how often all
+            hosts were asked for their ranks' stacks).
 
         Raises:
             KeyError, TypeError, ValueError: It is no report.
@@ -93,6 +97,7 @@ class Coordinator:
                 "has_evidence": self._judgement.has(int(report["host"])),
                 "words": self._judgement.words,
                 "meeting": self._meeting,
+                "stacks": self._hangs.asked,
             }
             news = self._stage() != before
         if news:
@@ -168,6 +173,10 @@ class Coordinator:
             return
         if self._began:
             self._look_for_silence(now)
+            reports = {index: member.report for index, member in self._members.items()}
+            hung = self._hangs.look(reports, now)
+            if hung:
+                self._claim(hung, now)
         elif not self._claims:
             self._begin(now)
         self._verdict = next((claim for _, claim in self._claims if not claim.consequence), None)

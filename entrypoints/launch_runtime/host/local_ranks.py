@@ -101,6 +101,11 @@ class LocalRanks:
         return any(rank.started and rank.number not in self._exited for rank in self._ranks)
 
     @property
+    def alive(self) -> list[Rank]:
+        """The ranks that have not ended yet, as far as :meth:`look` has seen."""
+        return [rank for rank in self._ranks if rank.started and rank.number not in self._exited]
+
+    @property
     def ended_well(self) -> bool:
         """Whether all ranks have ended, and none of them badly."""
         return not self.running and all(rank.failure is None for rank in self._ranks)

@@ -112,13 +112,18 @@ class Membership:
         return list(self._state.get("preparing", []))
 
     @property
+    def asked_for_stacks(self) -> int:
+        """How often the first host has asked for the stacks of all ranks."""
+        return int(self._state.get("stacks", 0))
+
+    @property
     def decided_alone(self) -> bool:
         """Whether the verdict is this host's own, because the first one did not answer."""
         return self._verdict is not None and not self._state.get("verdict")
 
-    def tell(self, **changes: bool) -> None:
-        """Changes this host's state (``ready``, ``began``, ``ended``, ``left``) and reports it
-        now."""
+    def tell(self, **changes: object) -> None:
+        """Changes this host's state (``ready``, ``began``, ``ended``, ``left``, ``still``,
+        ``stacks``) and reports it now."""
         with self._lock:
             self._report.update(changes)
             self._delivered = False

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from launch_runtime import lines
 from launch_runtime.host.console import Console
 from launch_runtime.host.line_splitter import LineSplitter
 from launch_runtime.masking import Masker
 
+_LONGEST_IDLE = 1 << 14  # bytes that are looked at for lines without progress
 _LONGEST_EVENT = 1 << 20  # bytes; what has no end by then is none
 
 
@@ -36,9 +38,12 @@ class RankOutput(threading.Thread):
         stamp: The job's, for the proof.
         on_event: Called from this thread with the rank and each event of the guard that is not
             a line to print; ``{"event": "log-lost"}`` when the raw log could not be written.
+        idle: Lines that say nothing but that the rank waits, as a regular expression, or "".
 
     Attributes:
         proof: What rank 0 has proven, or "".
+        heard: When the rank has written a line last that says more than that it waits; monotonic
+            seconds.
 
     Raises:
         OSError: The log cannot be opened.
@@ -53,6 +58,7 @@ class RankOutput(threading.Thread):
         log_path: str,
         stamp: str,
         on_event: Callable[[int, dict[str, Any]], None],
+        idle: str = "",
     ):
         super().__init__(daemon=True)
         self._rank, self._console, self._on_event = rank, console, on_event
@@ -64,6 +70,8 @@ class RankOutput(threading.Thread):
         self._status_rest = b""
         self._stamp = stamp
         self.proof = ""
+        self.heard = time.monotonic()
+        self._idle = re.compile(idle.encode()) if idle else None
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._log_path = log_path
         self._log: int | None = os.open(log_path, flags, 0o600) if log_path else None
@@ -80,6 +88,8 @@ class RankOutput(threading.Thread):
             if not self.read_status() and self._status in ready:
                 poll.unregister(self._status)
             if data:
+                if not self._is_idle(data):
+                    self.heard = time.monotonic()
                 self._show(self._masker.feed(data) if self._masker else data)
             elif data is not None:
                 break
@@ -102,6 +112,11 @@ class RankOutput(threading.Thread):
                 return
             self.proof = lines.one_line(text)
         self._say(lines.proof(self.proof, self._stamp))
+
+    def say(self, texts: Sequence[str]) -> None:
+        """Lines about the rank, as lines of it; from any thread."""
+        for text in texts:
+            self._say(text)
 
     def read_status(self) -> bool:
         """Takes what the guard has said, from any thread and at once; False at its pipe's end."""
@@ -137,6 +152,13 @@ class RankOutput(threading.Thread):
         if event["event"] == "failing":
             self._console.hold()
         self._on_event(self._rank, event)
+
+    def _is_idle(self, data: bytes) -> bool:
+        """Whether these lines say nothing but that ranks wait."""
+        if self._idle is None or len(data) > _LONGEST_IDLE:
+            return False
+        found = data.splitlines()
+        return all(not line.strip() or self._idle.fullmatch(line) for line in found)
 
     def _show(self, data: bytes) -> None:
         if data:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import Any, Callable, Sequence
 
 from launch_runtime import failures, state_file
@@ -14,6 +15,7 @@ from launch_runtime.host.console import Console
 from launch_runtime.host.processes import signal_group
 from launch_runtime.host.rank_evidence import RankEvidence
 from launch_runtime.host.rank_output import RankOutput
+from launch_runtime.host.stack_file import StackFile
 from launch_runtime.words import HOROVOD, Words
 
 
@@ -40,6 +42,9 @@ class Rank:
         self._output: RankOutput | None = None
         self._lifeline = -1
         self._initialised = self._script_ended = False
+        self.stacks: StackFile | None = None  # where the job's hangs are looked for
+        self.counts: dict[str, int] = {}  # its exchanges and steps, as its guard counts them
+        self._told = 0.0  # when the guard has said anything last
         self.failure: Failure | None = None  # what the guard has said of its own end
 
     def start(
@@ -69,8 +74,20 @@ class Rank:
         # Its write end lives in this process alone: when this process dies, however, the kernel
         # tells the rank.
         lifeline, self._lifeline = os.pipe()
+        self._told = time.monotonic()
+        if environment.get("LAUNCH_HANG_AFTER"):
+            self.stacks = StackFile()
+            environment = {**environment, "LAUNCH_STACKS_FD": str(self.stacks.descriptor)}
+        passed = (status_write, lifeline, *([self.stacks.descriptor] if self.stacks else []))
         self._output = RankOutput(
-            self.number, output, status, console, log_path, self._stamp, on_event
+            self.number,
+            output,
+            status,
+            console,
+            log_path,
+            self._stamp,
+            on_event,
+            self._words.idle,
         )
         self._process = subprocess.Popen(
             [sys.executable, *command],
@@ -84,7 +101,7 @@ class Rank:
                 "LAUNCH_RANK_STATE": self._state_path,
             },
             cwd=folder,
-            pass_fds=(status_write, lifeline),
+            pass_fds=passed,
             start_new_session=True,
         )
         for descriptor in (output_write, status_write, lifeline):
@@ -138,6 +155,16 @@ class Rank:
         return self._initialised
 
     @property
+    def progressed(self) -> float:
+        """When it has written a line last, or its guard has told anything; monotonic seconds."""
+        return max(self._told, self._output.heard if self._output else 0.0)
+
+    def say(self, texts: Sequence[str]) -> None:
+        """Prints lines about the rank, as lines of it; from any thread."""
+        if self._output:
+            self._output.say(texts)
+
+    @property
     def phase(self) -> str:
         """How far the rank has come."""
         if self._script_ended:
@@ -147,7 +174,10 @@ class Rank:
     def take(self, event: dict[str, Any]) -> Failure | None:
         """Notes what the guard said; a failure where it said that the rank fails."""
         kind = event["event"]
-        if kind == "initialised":
+        self._told = time.monotonic()
+        if kind == "progress":
+            self.counts = {str(name): int(count) for name, count in event["counts"].items()}
+        elif kind == "initialised":
             self._initialised = True
         elif kind == "evidence":
             self._evidence.feed(event["line"])

@@ -9,6 +9,9 @@ from launch_runtime.environment import SettingError, choice, number, seconds
 from launch_runtime.evidence.records import EXCHANGE, MODES
 from launch_runtime.strategies.strategy import Strategy
 
+HANG_AFTER, HANG_ACTION = "LAUNCH_HANG_AFTER", "LAUNCH_HANG_ACTION"
+WAIT, END = HANG_ACTIONS = ("wait", "end")
+
 BEAT_SECONDS = 0.5  # between two reports of a host to the first one while its ranks run
 IDLE_BEAT_SECONDS = 0.2  # and while it has none, and waits for the others
 ABORT_GRACE_SECONDS = 2.0  # between SIGTERM and SIGKILL after a failure
@@ -35,6 +38,8 @@ class Settings(NamedTuple):
         proof: What the job's proof rests on, of ``MODES``.
         stamp: On the lines for the launcher, or "".
         strategy: How ranks are told their places, and what is asked of them.
+        hang_after: After this without progress of any rank the job hangs; 0 is never.
+        hang_action: What is done then, of ``HANG_ACTIONS``.
     """
 
     job: str
@@ -50,6 +55,8 @@ class Settings(NamedTuple):
     proof: str = EXCHANGE
     stamp: str = ""
     strategy: Strategy = strategies.named(strategies.DEFAULT)
+    hang_after: float = 0.0
+    hang_action: str = WAIT
 
     @property
     def ranks(self) -> int:
@@ -83,6 +90,8 @@ def read(environment: Mapping[str, str], managed: bool, stamp: str = "") -> Sett
         proof=choice(environment, "LAUNCH_PROOF", MODES, default=EXCHANGE),
         stamp=stamp,
         strategy=strategies.of(environment),
+        hang_after=seconds(environment, HANG_AFTER, 0.0),
+        hang_action=choice(environment, HANG_ACTION, HANG_ACTIONS, default=WAIT),
     )
     problem = settings.strategy.problem(settings.world_size)
     if problem:

@@ -18,7 +18,9 @@ from launch_runtime.rank import (
     keras_choice,
     lifeline,
     masked_output,
+    progress,
     secret_values,
+    stacks,
     tracebacks,
     training_watch,
     user_script,
@@ -96,6 +98,7 @@ class Guard:
             source, path = self._script.source, self._script.path
             keras_choice.settle(os.environ, source, path, reporter, refuse)
         child.hand_down(os.environ, given, strategy, reporter, evidence, entrypoints)
+        progress.watch(os.environ, reporter, self._training.counts)
         if not reporter.has_agent:
             self._warn_later()
 
@@ -211,6 +214,7 @@ def _reporter() -> Reporter:
     line = os.environ.pop("LAUNCH_LIFELINE_FD", "")
     if line.isdigit() and status.isdigit():
         lifeline.arm(int(line))
+    stacks.arm(os.environ)
     if status.isdigit():
         os.set_inheritable(int(status), False)
     stamp = stamps.take(os.environ)

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from launch_runtime import lines, state_file
 from launch_runtime.evidence.lines import encode
@@ -57,6 +57,7 @@ class Reporter:
         self._own: dict[str, Any] | None = None  # this process's last record of evidence
         self._printed = ""  # the records that were printed last, as JSON
         self._serial = 0
+        self._counts: dict[str, int] = {}
         self._lock = threading.RLock()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
@@ -86,6 +87,12 @@ class Reporter:
             state_file.record(self.state_path, state_file.PROVEN, text)
         else:
             self.line(lines.proof(text, self.stamp))
+
+    def progress(self, counts: Mapping[str, int]) -> None:
+        """The rank's exchanges and steps so far, by name; told to the agent where it is news."""
+        if dict(counts) != self._counts:
+            self._counts = dict(counts)
+            self._tell(event="progress", counts=self._counts)
 
     def ended(self) -> None:
         """The script has come to its end."""
@@ -118,6 +125,10 @@ class Reporter:
     def line(self, text: str) -> None:
         """Prints a whole line, whatever the script has left unfinished on its last one."""
         self._say([text])
+
+    def say(self, texts: Sequence[str]) -> None:
+        """Prints whole lines, with no other rank's between them."""
+        self._say(texts)
 
     # -- evidence ------------------------------------------------------------------------------
 

@@ -69,6 +69,10 @@ class TrainingWatch:
             with _within(deadline):
                 self._ask("shut-down", last_word=True)
 
+    def counts(self) -> dict[str, int]:
+        """What it has seen so far, by name; from any thread."""
+        return self._collector.counts() if self._collector is not None else {}
+
     def stand_by(self) -> None:
         """The script's last line is through, and it ends well: what is left has its deadline."""
         if self._collector is not None:

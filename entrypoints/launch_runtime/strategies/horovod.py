@@ -12,6 +12,7 @@ from launch_runtime.rank.exchange import horovod_hooks, tensorflow_hooks, torch_
 from launch_runtime.rank.identity import MPIRUN, PLACE_VARIABLES, WATCHED_VARIABLES, Place
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.world_check import World, WorldCheck
+from launch_runtime.stacks import Wait
 from launch_runtime.strategies.strategy import Seat, Strategy
 
 
@@ -25,6 +26,12 @@ class Horovod(Strategy):
     watched = WATCHED_VARIABLES
     place_names = PLACE_VARIABLES
     tables = (tensorflow_hooks.table, torch_hooks.table, horovod_hooks.table)
+    waits = (
+        Wait("/horovod/"),
+        Wait("/torch/autograd/", ("backward", "_engine_run_backward")),
+        # A step that TensorFlow runs, its exchanges among it.
+        Wait("/tensorflow/python/eager/", ("quick_execute", "call_function")),
+    )
 
     def variables(self, seat: Seat) -> Mapping[str, str]:
         given = {

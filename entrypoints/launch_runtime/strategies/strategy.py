@@ -13,6 +13,7 @@ from launch_runtime.evidence.records import Record
 from launch_runtime.rank import identity, tracebacks
 from launch_runtime.rank.identity import Place
 from launch_runtime.rank.import_hook import OnImport
+from launch_runtime.stacks import Wait
 from launch_runtime.words import Words
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Strategy:
         place_names: Those of the watched ones whose change makes a child process a rank of
             something else.
         tables: What watches the training: the hooks of the evidence.
+        waits: Where ranks wait for each other: by them the rank is found that others wait for.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Strategy:
     watched: Sequence[str] = ()
     place_names: Sequence[str] = ()
     tables: Sequence[Table] = ()
+    waits: Sequence[Wait] = ()
 
     # -- on a host, before ranks start -----------------------------------------------------------
 

@@ -8,6 +8,7 @@ from launch_runtime import torch_names
 from launch_runtime.rank import torch_hook, tracebacks
 from launch_runtime.rank.exchange import process_groups
 from launch_runtime.rank.world_check import World, WorldCheck
+from launch_runtime.stacks import Wait
 from launch_runtime.strategies.strategy import SERVICES_OWN, Seat, Strategy
 from launch_runtime.words import Words
 
@@ -88,6 +89,13 @@ class Torch(Strategy):
     # A child may meet elsewhere; whether it is the rank that was promised, the world says.
     place_names = torch_names.PLACE
     tables = (process_groups.table,)
+    # As in the stacks of ranks that waited with torch 1.13 (Gloo), and in the source of 2.5.
+    waits = (
+        Wait("/torch/distributed/"),
+        Wait("/torch/nn/parallel/distributed.py"),
+        # In which DistributedDataParallel exchanges gradients.
+        Wait("/torch/autograd/", ("backward", "_engine_run_backward")),
+    )
 
     def variables(self, seat: Seat) -> Mapping[str, str]:
         first = seat.contacts[0]

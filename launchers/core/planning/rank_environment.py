@@ -34,6 +34,9 @@ def rank_environment(
     }
     if plan.strategy.name != strategies.FIRST:
         environment[strategies.VARIABLE] = plan.strategy.name
+    if plan.job.hang_after:
+        environment["LAUNCH_HANG_AFTER"] = str(plan.job.hang_after)
+        environment["LAUNCH_HANG_ACTION"] = plan.job.hang_action
     if references:
         environment["LAUNCH_SECRETS"] = json.dumps(dict(references), sort_keys=True)
     return environment

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Mapping
 
 from launchers.core.planning.plan import Plan, Row
-from launchers.core.spec.job import EXCHANGE, INIT, STRICT
+from launchers.core.spec.job import END, EXCHANGE, INIT, STRICT
+from launchers.core.spec.value_types import format_duration
 
 
 def source_rows(plan: Plan, no_variable: str = "none") -> list[Row]:
@@ -55,6 +56,16 @@ def proof_row(plan: Plan) -> Row:
         else size
     )
     return Row("proof", text, f"--proof {plan.job.proof}")
+
+
+def hang_rows(plan: Plan) -> list[Row]:
+    """When a job that hangs is told of, and what is done with it; no row where nobody asked."""
+    if not plan.job.hang_after:
+        return []
+    after = format_duration(plan.job.hang_after)
+    then = "the job ends" if plan.job.hang_action == END else "the job goes on"
+    why = f"--hang-after, --hang-action {plan.job.hang_action}"
+    return [Row("hangs", f"after {after} without progress: stacks in the log, {then}", why)]
 
 
 def pinning_rows(plan: Plan) -> list[Row]:

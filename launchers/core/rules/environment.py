@@ -92,6 +92,8 @@ _INSTEAD = {
     "LAUNCH_STRATEGY": "use --strategy",
     "LAUNCH_PIN_GPU": "use --pin-gpu",
     "LAUNCH_PROOF": "use --proof",
+    "LAUNCH_HANG_AFTER": "use --hang-after",
+    "LAUNCH_HANG_ACTION": "use --hang-action",
     "LAUNCH_CHECKPOINT_DIR": "use --checkpoint",
     **{variable: f"use --limit {name}=TIME" for name, variable in limits.VARIABLES.items()},
 }

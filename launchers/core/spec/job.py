@@ -39,6 +39,8 @@ SHARED_SCRIPT = "train_image_classifier.py"
 GUARD, SCRIPT, NONE = PIN_MODES = ("guard", "script", "none")
 # What a success must show; entrypoints/launch_runtime/evidence says what each means.
 EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
+# What is done with a job that hangs; entrypoints/launch_runtime/host/settings.py reads the same.
+WAIT, END = HANG_ACTIONS = ("wait", "end")
 # What `--strategy` can be; `auto` is read from the source, as without it.
 STRATEGIES = ("auto", *NAMES)
 NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
@@ -160,6 +162,18 @@ class JobSpec(Generic[Options]):
     )
     max_runtime: Annotated[int | None, Duration()] = option(
         "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"
+    )
+    hang_after: Annotated[int | None, Duration(1, 7 * 86400)] = option(
+        "--hang-after",
+        help="Name the rank that hangs, with every rank's stack in the log, once no rank has made "
+        "visible progress for this time.",
+        metavar="10m",
+    )
+    hang_action: Annotated[str, Choice(HANG_ACTIONS)] = option(
+        "--hang-action",
+        help="What is done with a job that hangs: a warning alone, or its end.",
+        metavar="wait|end",
+        default=WAIT,
     )
     spot: Annotated[bool, Switch()] = option(
         "--spot", help="Use spare capacity that may be taken back.", default=False

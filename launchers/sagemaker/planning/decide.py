@@ -11,6 +11,7 @@ from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import StrategyChoice
 from launchers.core.rules.environment import problems_in_names
+from launchers.core.rules.hangs import problems_in_hangs
 from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import JobSource
 from launchers.core.strategies import FIRST, NAMES
@@ -78,6 +79,7 @@ def _problems(
         *_isolation(job),
         *problems_in_flags(job, account),
         *rank_problems(strategy.processes, machine.gpus),
+        *problems_in_hangs(job, has_agent=strategy.strategy.name != FIRST),
     ]
 
 

@@ -12,6 +12,7 @@ from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import (
     checkpoints_row,
+    hang_rows,
     pinning_rows,
     proof_row,
     requirements_rows,
@@ -221,6 +222,7 @@ class SageMakerPlan(Plan):
             checkpoints_row(self, self.checkpoints),
             Row("output", self.output),
             *secrets_rows(self),
+            *hang_rows(self),
             *self.request.rows,
         ]
         found += access_rows(job)

@@ -11,6 +11,7 @@ from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import StrategyChoice
 from launchers.core.rules.environment import problems_in_names
+from launchers.core.rules.hangs import problems_in_hangs
 from launchers.core.rules.secrets import problems_in_secrets
 from launchers.core.source.script import JobSource
 from launchers.vertex.options import VertexJob
@@ -73,4 +74,5 @@ def _problems(
         *problems_in_secrets(job.secrets, "google", environment=job.environment),
         *problems_in_flags(job, account),
         *rank_problems(strategy.processes, machine.gpus),
+        *problems_in_hangs(job),
     ]

@@ -13,6 +13,7 @@ from launchers.core.planning.plan import Plan, Row, counted, layout
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import (
     checkpoints_row,
+    hang_rows,
     limits_rows,
     pinning_rows,
     proof_row,
@@ -243,6 +244,7 @@ class VertexPlan(Plan):
             *self.request.rows,
             *self._scheduling_rows(),
             *limits_rows(self.job.options.limits),
+            *hang_rows(self),
             *requirements_rows(self, "installed once a replica"),
         ]
 

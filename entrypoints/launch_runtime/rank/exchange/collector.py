@@ -92,7 +92,7 @@ class Collector:
         self._gradients = Marks()  # a gradient -> the variable that it is of
         self._arrived = Marks()  # what an exchange gave -> the group that it went over
         self._unclaimed = Unclaimed()
-        self._joined, self._called_after = False, 0
+        self._joined, self._called_after, self._calls = False, 0, 0
         self._sent_at = float("-inf")
         self._finished = False
         self._last: dict[str, Any] | None = None
@@ -242,6 +242,13 @@ class Collector:
         self._last = record
         self._send(record)
 
+    def counts(self) -> dict[str, int]:
+        """Steps of all optimizers, and collectives that Python has called; from any thread."""
+        steps = [one.steps() for one in list(self._sets)]
+        known = [count for count in steps if count is not None]
+        found = {"steps": sum(known)} if known else {}
+        return {**found, "calls": self._calls}
+
     def give_up(self, error: Exception) -> None:
         """A mistake of ours: nothing is seen any more."""
         self.broken = f"{type(error).__name__}: {error}"
@@ -273,6 +280,7 @@ class Collector:
             self._news()
 
     def _called(self) -> None:
+        self._calls += 1
         if self._sets:
             self._called_after += 1
 
