@@ -6,22 +6,20 @@ make is ``unknown`` and stops nothing.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial, update_wrapper
 from typing import Any
 
 from launchers.core.cloud.preflight import Check, answer, answers_of, good, unknown, wrong
 from launchers.core.model.document import at, entries, mapping, whole_number
-from launchers.core.model.problems import Problem, Severity, did_you_mean
-from launchers.core.planning.plan import counted
-from launchers.sagemaker.catalogue import RULES
+from launchers.core.model.problems import Problem, did_you_mean
 from launchers.sagemaker.document import instance_types
+from launchers.sagemaker.service import network_checks, role_checks
 from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of, message_of
 from launchers.sagemaker.tables.images import load
 
-_SERVICE = "sagemaker.amazonaws.com"
 _ECR_IMAGE = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/"
     r"(?P<repository>[^:@]+)(?::(?P<tag>[^@]+))?(?:@(?P<digest>sha256:[0-9a-f]+))?"
@@ -38,15 +36,17 @@ def preflight(session: Session, document: Mapping[str, Any]) -> list[Problem]:
     asks = _Checks(session, document)
     checks: list[Check] = [
         asks.identity,
-        asks.role,
-        asks.role_permissions,
+        _about(role_checks.role, session, document),
+        _about(role_checks.permissions, session, document),
         asks.bucket,
         asks.quota,
     ]
     if session.region not in load()["registries"]:
         checks.append(asks.region)
     if at(document, "VpcConfig"):
-        checks.append(asks.network)
+        checks.append(_about(network_checks.network, session, document))
+    if network_checks.file_systems(document):
+        checks.append(_about(network_checks.shared_folders, session, document))
     if asks.keys:
         checks.append(asks.encryption_keys)
     if _ECR_IMAGE.fullmatch(asks.image):
@@ -54,6 +54,17 @@ def preflight(session: Session, document: Mapping[str, Any]) -> list[Problem]:
     elif asks.image and not at(document, "AlgorithmSpecification", "TrainingImageConfig"):
         checks.append(asks.image_elsewhere)
     return answers_of(session, checks)
+
+
+def _about(
+    check: Callable[[Session, Mapping[str, Any]], list[Problem]],
+    session: Session,
+    document: Mapping[str, Any],
+) -> Check:
+    """A check of another module, by its own name."""
+    bound = partial(check, session, document)
+    update_wrapper(bound, check)
+    return bound
 
 
 @dataclass
@@ -78,71 +89,6 @@ class _Checks:
         region = self.session.region
         near = did_you_mean(region, load()["registries"])
         return [answer("region", region, "one that this version knows", near, "unknown")]
-
-    def role(self) -> list[Problem]:
-        """role: iam GetRole; SageMaker must be allowed to take it on"""
-        name = self.role_arn.rpartition("/")[2]
-        try:
-            found = self.session.client("iam").get_role(RoleName=name)["Role"]
-        except AWS_ERRORS as error:
-            if code_of(error) != "NoSuchEntity":
-                raise
-            return [
-                RULES["role-unknown"].at(
-                    "role", f"{self.role_arn} does not exist", f"a role that trusts {_SERVICE}"
-                )
-            ]
-        if found["Arn"] != self.role_arn:
-            return [wrong("role", self.role_arn, found["Arn"], "give the whole ARN by --role")]
-        if not _trusts(found["AssumeRolePolicyDocument"]):
-            found_text = f"{self.role_arn} does not trust {_SERVICE}"
-            fix = "add it to the role's trust policy (sts:AssumeRole)"
-            return [wrong("role", found_text, f"a role that trusts {_SERVICE}", fix)]
-        return [good("role", f"{name} trusts {_SERVICE}")]
-
-    def role_permissions(self) -> list[Problem]:
-        """role's rights: iam SimulatePrincipalPolicy"""
-        client, refused = self.session.client("iam"), []
-        for action, resource in self._needed():
-            answer = client.simulate_principal_policy(
-                PolicySourceArn=self.role_arn, ActionNames=[action], ResourceArns=[resource]
-            )
-            for result in answer["EvaluationResults"]:
-                if result["EvalDecision"] != "allowed":
-                    refused.append((action, resource, result["EvalDecision"]))
-        return [_refused_right(*one) for one in refused] or [
-            good("role's rights", "read the code, write model and logs")
-        ]
-
-    def _needed(self) -> list[tuple[str, str]]:
-        code = next(
-            (
-                at(channel, "DataSource", "S3DataSource", "S3Uri")
-                for channel in entries(self.document, "InputDataConfig")
-                if channel.get("ChannelName") == "code"
-            ),
-            None,
-        )
-        output = str(at(self.document, "OutputDataConfig", "S3OutputPath") or "").rstrip("/")
-        needed = [("logs:CreateLogStream", "*"), ("logs:PutLogEvents", "*")]
-        if code:
-            needed.append(("s3:GetObject", _s3_arn(str(code), self.role_arn)))
-        if output:
-            needed.append(("s3:PutObject", _s3_arn(f"{output}/*", self.role_arn)))
-        for place in (("CheckpointConfig", "S3Uri"), ("TensorBoardOutputConfig", "S3OutputPath")):
-            folder = str(at(self.document, *place) or "").rstrip("/")
-            if folder:
-                needed.append(("s3:PutObject", _s3_arn(f"{folder}/*", self.role_arn)))
-        secrets = at(self.document, "Environment", "LAUNCH_SECRETS")
-        for reference in json.loads(secrets).values() if secrets else ():
-            parts = reference.split(":")
-            if parts[0] == "arn":
-                action = (
-                    "ssm:GetParameter" if parts[2] == "ssm" else "secretsmanager:GetSecretValue"
-                )
-                # What follows a secret's name is a key of the JSON in it.
-                needed.append((action, ":".join(parts[:7])))
-        return needed
 
     def bucket(self) -> list[Problem]:
         """bucket: s3 HeadBucket and its region"""
@@ -221,22 +167,6 @@ class _Checks:
                 break
         return found
 
-    def network(self) -> list[Problem]:
-        """network: ec2 DescribeSubnets and DescribeSecurityGroups"""
-        config, client = mapping(self.document, "VpcConfig"), self.session.client("ec2")
-        try:
-            subnets = client.describe_subnets(SubnetIds=config.get("Subnets", []))["Subnets"]
-            groups = client.describe_security_groups(GroupIds=config.get("SecurityGroupIds", []))
-        except AWS_ERRORS as error:
-            if not code_of(error).startswith("Invalid"):
-                raise
-            return [wrong("network", message_of(error), "subnets and groups that exist", "")]
-        networks = {one["VpcId"] for one in [*subnets, *groups["SecurityGroups"]]}
-        if len(networks) > 1:
-            found = "subnets and security groups of " + ", ".join(sorted(networks))
-            return [wrong("network", found, "one VPC", "")]
-        return [good("network", f"{counted(len(subnets), 'subnet')} in {', '.join(networks)}")]
-
     def encryption_keys(self) -> list[Problem]:
         """keys: kms DescribeKey"""
         answers = []
@@ -281,33 +211,6 @@ class _Checks:
         return [good("image", f"{match['repository']} is in the registry")]
 
 
-def _refused_right(action: str, resource: str, decision: str) -> Problem:
-    """A right that a policy denies is missing for certain; one that no policy of the role gives
-    may come from the resource's own policy, which the simulation does not know."""
-    severity: Severity = "error" if decision == "explicitDeny" else "warning"
-    return answer(
-        "role's rights",
-        f"{action} on {resource} is not allowed ({decision})",
-        f"a role that may {action}",
-        "add it to a policy of the role",
-        severity,
-    )
-
-
-def _trusts(policy: Any) -> bool:
-    """Whether a role's trust policy names SageMaker."""
-    if isinstance(policy, str):
-        policy = json.loads(policy)
-    statements = policy.get("Statement", [])
-    for statement in statements if isinstance(statements, list) else [statements]:
-        principal = statement.get("Principal", {})
-        services = principal.get("Service", []) if isinstance(principal, Mapping) else principal
-        named = services if isinstance(services, list) else [services]
-        if statement.get("Effect") == "Allow" and {_SERVICE, "*"} & set(named):
-            return True
-    return False
-
-
 def _machines(document: Mapping[str, Any]) -> dict[str, int]:
     """Machine -> instances of it, over all instance groups."""
     resources = mapping(document, "ResourceConfig")
@@ -343,10 +246,6 @@ def _keys(document: Mapping[str, Any]) -> list[str]:
         at(document, "ResourceConfig", "VolumeKmsKeyId"),
     ]
     return list(dict.fromkeys(str(key) for key in found if key))
-
-
-def _s3_arn(place: str, role: str) -> str:
-    return f"arn:{role.split(':')[1]}:s3:::{place.removeprefix('s3://')}"
 
 
 def _header(answer: Mapping[str, Any]) -> str:
