@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from launchers.core.model.image_needs import ImageNeeds, Part
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.strategies import FIRST, NAMES, named
 from launchers.image import probe
 from launchers.image.catalogue import RULES
 from launchers.image.needs import PROVIDERS, TITLES, Facts, Need, needs_of
 from launchers.image.probe_container import NoAnswerError, answer_of
-from launchers.image.recipes import HOROVOD
 
 if TYPE_CHECKING:
     import docker
@@ -53,7 +53,7 @@ class CheckedImage:
     nccl: bool | None
     entrypoint: tuple[str, ...]
     remarks: tuple[str, ...] = ()
-    strategy: str = "horovod"
+    strategy: str = FIRST
 
     def missing(self, providers: Sequence[str] = PROVIDERS) -> list[Row]:
         """The rows that keep one of ``providers`` from running this image."""
@@ -100,16 +100,13 @@ class CheckedImage:
         }
 
 
-def check(
-    client: docker.DockerClient, image: str, strategy: str = "", needs: ImageNeeds | None = None
-) -> CheckedImage:
+def check(client: docker.DockerClient, image: str, strategy: str = FIRST) -> CheckedImage:
     """Start a container of ``image``, look into it, and say what each provider would miss.
 
     Blocks for about half a minute on 2 cores. The image stays as it is; the container is removed.
 
     Args:
-        strategy: Its name; Horovod's where empty.
-        needs: What that strategy's ranks need; None for Horovod's.
+        strategy: What its ranks are to train by.
 
     Raises:
         LaunchError: The image is not on this machine, or no Python answers in it.
@@ -131,6 +128,7 @@ def check(
         raise LaunchError(
             RULES["image-name"].at("IMAGE", f"{image}: {error.explanation}")
         ) from None
+    needs = named(strategy).image
     facts: dict[str, Any] = {"architecture": found.attrs["Architecture"]}
     question = probe.source("answers", dict(needs.programs)) if needs else probe.source("facts")
     facts.update(_answer_of(client, str(found.id), image, question, PROBE_SECONDS))
@@ -142,7 +140,7 @@ def check(
         nccl=None if needs else any(parts.get("nccl") for parts in facts["horovod"].values()),
         entrypoint=tuple(found.attrs["Config"].get("Entrypoint") or ()),
         remarks=_remarks(facts, needs),
-        strategy=strategy or HOROVOD,
+        strategy=strategy,
     )
 
 
@@ -185,8 +183,14 @@ def _answer_of(
 
 def _remarks(facts: Facts, needs: ImageNeeds | None) -> tuple[str, ...]:
     if needs is not None:
-        lacks = needs.remark and "remark" not in facts["answers"]
+        answers = facts["answers"]
+        is_there = all(name in answers for name in needs.packages)
+        lacks = needs.remark and is_there and "remark" not in answers
         return (needs.remark,) if lacks else ()
     if any(parts.get("nccl") for parts in facts["horovod"].values()):
         return ()
-    return ("no NCCL in its Horovod: ranks with GPUs exchange gradients over the CPU",)
+    remark = "no NCCL in its Horovod: ranks with GPUs exchange gradients over the CPU"
+    lacks = not any("error" not in parts for parts in facts["horovod"].values())
+    others = [name for name in NAMES if lacks and facts["versions"].get(named(name).package)]
+    hint = "without Horovod: `--strategy {0}` asks for what ranks of {0} need"
+    return (remark, *(hint.format(name) for name in others if named(name).image))

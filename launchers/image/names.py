@@ -36,6 +36,17 @@ def default_tag(gpu: bool = False, recipe: str = HOROVOD) -> str:
     return f"{repository(recipe)}:{version.replace('+', '-')}{'-gpu' if gpu else ''}"
 
 
+def made_for(client: docker.DockerClient, image: str) -> str:
+    """What one of our images was built with, by its label; Horovod for any other image, and for
+    one that is not on this machine."""
+    import docker.errors
+
+    try:
+        return str(client.images.get(image).labels.get(WITH_LABEL, HOROVOD))
+    except docker.errors.APIError:
+        return HOROVOD
+
+
 def default_image(
     client: docker.DockerClient | None = None, gpu: bool = False, recipe: str = HOROVOD
 ) -> str | None:

@@ -21,6 +21,7 @@ from launchers.core.paths import unwritable
 from launchers.core.provider import Contract
 from launchers.core.records.ledger import data_folder
 from launchers.core.source.bundle import SourceBundle
+from launchers.core.strategies import named
 from launchers.docker.engine import engine
 from launchers.rehearsal.catalogue import RULES
 from launchers.rehearsal.course.course import Audience, Course
@@ -30,7 +31,7 @@ from launchers.rehearsal.engine import leftovers
 from launchers.rehearsal.engine.labels import Labels
 from launchers.rehearsal.engine.workplace import Workplace, outcome_folder
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.staging.resources import have_image
+from launchers.rehearsal.staging.resources import fits_strategy, have_image
 from launchers.rehearsal.staging.stage import stage
 
 _ELSEWHERE = "free space there, or set LAUNCH_HOME and TMPDIR to folders of another disk"
@@ -75,6 +76,7 @@ def rehearse(
             prepared = stage(contract, definition, bundle, options, client, workplace)
             audience.plan(prepared, labels)
             have_image(client, prepared.image, audience.note)
+            fits_strategy(client, prepared.image, named(definition.strategy))
             for image in {item.image for item in prepared.containers} - {prepared.image}:
                 with suppress(LaunchError):  # its container's own start names the host
                     have_image(client, image, audience.note)

@@ -100,6 +100,30 @@ def test_what_only_sagemaker_needs_does_not_keep_vertex_from_running_it(
     assert found == missing
 
 
+@pytest_timeout
+def test_an_image_for_torch_is_looked_into_for_what_its_ranks_need(
+    launch: Launch, ours: str
+) -> None:
+    found = default_image(recipe="torch")
+    assert found, "no image with PyTorch on this machine: see .ci/run"
+
+    answer = launch("image", "check", found, "--json")
+    other = launch("image", "check", ours, "--strategy", "torch", "--for", "vertex")
+
+    assert answer.code == 0, answer.err
+    assert answer.json["strategy"] == "torch"
+    checks = {item["name"]: (item["state"], item["found"]) for item in answer.json["checks"]}
+    assert checks["torch"][1].startswith("1.13")
+    assert checks["ranks"] == ("ok", "world size 2")
+    assert {state for state, _ in checks.values()} == {"ok"}
+    assert {"distributed", "gloo", "numpy"} <= set(checks)
+    assert other.code == EXIT_BAD_REQUEST
+    assert other.err.count("error: ") == 1, "what needs PyTorch says nothing without it"
+    assert f"{ours}: PyTorch: " in other.err
+    assert "pip install torch" in other.err
+    assert left_over() == []
+
+
 def test_an_image_without_python_is_one_message(launch: Launch) -> None:
     answer = launch("image", "check", CPU_BASE)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from launchers.docker.engine import engine
-from launchers.image.names import GPU_LABEL, REPOSITORY
+from launchers.image.names import GPU_LABEL, REPOSITORY, repository
 from tests.rehearsal.boxes import BASE
 
 
@@ -40,9 +40,24 @@ def base(client: Any) -> str:
 @pytest.fixture(scope="session")
 def toolkit_image(client: Any) -> str:
     """Our image, with AWS's toolkit and Horovod."""
-    # By its name: images that other tests derive from it carry its labels, too.
-    found = client.images.list(name=REPOSITORY, filters={"label": f"{GPU_LABEL}=0"})
-    tags = [tag for image in found for tag in image.tags if tag.startswith(f"{REPOSITORY}:")]
+    return our_image(client, REPOSITORY, "launch image build")
+
+
+@pytest.fixture(scope="session")
+def torch_image(client: Any) -> str:
+    """Our image with Debian's PyTorch; it has no Horovod, no MPI, no toolkit."""
+    return our_image(
+        client,
+        repository("torch"),
+        "python -m tests.image.debian_torch; launch image build --with torch --base "
+        "launch-debian-torch:bookworm",
+    )
+
+
+def our_image(client: Any, name: str, fix: str) -> str:
+    """By its name: images that other tests derive from it carry its labels, too."""
+    found = client.images.list(name=name, filters={"label": f"{GPU_LABEL}=0"})
+    tags = [tag for image in found for tag in image.tags if tag.startswith(f"{name}:")]
     if not tags:
-        pytest.fail("our image is not on this machine: run `launch image build`")
+        pytest.fail(f"{name} is not on this machine: run `{fix}`")
     return str(tags[0])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from launch_runtime import torch_names
-from launch_runtime.rank import torch_hook, tracebacks
+from launch_runtime.rank import identity, torch_hook, tracebacks
 from launch_runtime.rank.exchange import process_groups
+from launch_runtime.rank.identity import Place
 from launch_runtime.rank.world_check import World, WorldCheck
 from launch_runtime.stacks import Wait
 from launch_runtime.strategies.strategy import SERVICES_OWN, Seat, Strategy
@@ -134,6 +135,25 @@ class Torch(Strategy):
         # torch's own are RuntimeErrors; a socket of the script's raises an OSError.
         text = tracebacks.describe(error) if isinstance(error, RuntimeError) else ""
         return any(word in text for word in _PEER_WORDS)
+
+    def place(self, environment: Mapping[str, str], has_agent: bool) -> Place:
+        """Without launch's agent as torchrun's variables say it."""
+        if has_agent or not environment.get("RANK"):
+            return super().place(environment, has_agent)
+        alone = identity.nobody()
+
+        def value(name: str, default: int) -> int:
+            text = environment.get(name, "")
+            return int(text) if text.isdigit() else default
+
+        return Place(
+            value("WORLD_SIZE", alone.size),
+            value("RANK", alone.rank),
+            value("LOCAL_WORLD_SIZE", alone.local_size),
+            value("LOCAL_RANK", alone.local_rank),
+            alone.host,
+            "torchrun's variables",
+        )
 
     def watch(self, check: WorldCheck) -> None:
         moment = _Moment(check)

@@ -9,6 +9,7 @@ import click
 from launchers.cli.show.output import answer, say, say_problems, styled, table
 from launchers.cli.show.progress import LiveProgress
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK
+from launchers.core.strategies import NAMES
 from launchers.image.check import CheckedImage
 from launchers.image.needs import PROVIDERS, TITLES
 from launchers.image.recipes import HOROVOD, RECIPES
@@ -95,17 +96,25 @@ def build_command(
     default=PROVIDERS,
     help="Only what this provider needs. Default: all.",
 )
+@click.option(
+    "--strategy",
+    type=click.Choice(NAMES),
+    help="What its ranks train by. Default: what `image build --with` made it for, else horovod.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
-def check_command(image: str, providers: tuple[str, ...], as_json: bool) -> int:
+def check_command(
+    image: str, providers: tuple[str, ...], strategy: str | None, as_json: bool
+) -> int:
     """Exit 0 where nothing is missing for ``providers``, else 2 with what to add."""
     from launchers.docker.engine import engine
     from launchers.image.check import check
+    from launchers.image.names import made_for
 
     client = engine()
     try:
         with LiveProgress() as progress:
             progress.step(f"Look into {image}")
-            checked = check(client, image)
+            checked = check(client, image, strategy or made_for(client, image))
     finally:
         client.close()
     if as_json:

@@ -19,10 +19,12 @@ from launchers.cli.document_file import (
 from launchers.cli.jobs.rehearse import given_options, rehearsal_flags, rehearse_and_say
 from launchers.cli.show.output import say, say_problems
 from launchers.cli.values import FlagType, Verb
+from launchers.core.analysis.strategy_reader import AUTO
 from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, Problem, errors
 from launchers.core.model.unknown import as_text, unknowns_in
 from launchers.core.reading.documents import examine, open_size
 from launchers.core.spec.value_types import Count
+from launchers.core.strategies import FIRST
 
 
 def _command(**values: Any) -> int:
@@ -49,7 +51,11 @@ def _command(**values: Any) -> int:
         return EXIT_BAD_REQUEST
     for steps, unknown in unknowns_in(spec.document):
         say(f"{spec.places.of_steps(steps)}: {unknown} is rehearsed as the text that stands there")
-    definition = replace(found.definition, document=as_text(found.definition.document))
+    definition = replace(
+        found.definition,
+        document=as_text(found.definition.document),
+        strategy=found.definition.strategy or _foreign(values["strategy"]),
+    )
     return rehearse_and_say(chosen, definition, None, options, values["as_json"])
 
 
@@ -78,6 +84,11 @@ command = Verb(
     "prove its world size. FILE may be - for standard input.",
     context_settings={"max_content_width": 100},
 )
+
+
+def _foreign(strategy: str | None) -> str:
+    """By what the ranks of a document that does not say it join: `--strategy`, else Horovod."""
+    return strategy if strategy and strategy not in (AUTO, FIRST) else ""
 
 
 def _no_world_size(because: str) -> Problem:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
+from launchers.core.model.image_needs import ImageNeeds
 from launchers.core.shipped import runtime
 
 
@@ -74,8 +74,8 @@ class Strategy:
         one_a_host: Whether a host runs one process for all its GPUs, else one for each.
         local_rank: By which word a script that picks its own GPU knows which; bytes of its code.
         picks_device: By which calls it does so.
-        image: What an image must hold, in the words of `launch image check`;
-            None where the table of our own image says it.
+        image: What an image must hold, for `launch image check`; None where the table of our own
+            image says it.
         gives_way: Variables by which ranks that wait leave the cores to others, for a machine
             with fewer cores than ranks.
     """
@@ -103,7 +103,7 @@ class Strategy:
         r"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\("
         r"|CUDA_VISIBLE_DEVICES"
     )
-    image: Any = None
+    image: ImageNeeds | None = None
     gives_way: Mapping[str, str] = field(default_factory=dict)
 
     def processes(self, asked: int | None, gpus: int) -> int:

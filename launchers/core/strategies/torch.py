@@ -9,6 +9,7 @@ Fabric (lightning), init_distributed (deepspeed), in their own code.
 
 from __future__ import annotations
 
+from launchers.core.model.image_needs import ImageNeeds, Part
 from launchers.core.strategies.strategy import Strategy, Use
 
 _TAKE_OUT = (
@@ -74,6 +75,58 @@ USES = (
     ),
 )
 
+# What `launch image check` asks of an image; it has no network there but its own loopback.
+_LOOK = """\
+import torch
+print("ANSWER torch", torch.__version__)
+import torch.distributed as dist
+if dist.is_available():
+    print("ANSWER distributed built in")
+    from torch.distributed import ProcessGroupGloo
+    print("ANSWER gloo built in")
+    print("ANSWER remark NCCL" if dist.is_nccl_available() else "")
+try:
+    import numpy
+    assert torch.ones(2).numpy().sum() == torch.from_numpy(numpy.ones(2)).sum() == 2
+    print("ANSWER numpy", numpy.__version__)
+except ImportError:
+    print("ANSWER numpy not there, and not needed")
+except Exception as error:
+    print("LACKS numpy", numpy.__version__, "does not fit:", error)
+"""
+_JOIN = """\
+import datetime, os, socket
+with socket.socket() as held:
+    held.bind(("127.0.0.1", 0))
+    port = str(held.getsockname()[1])
+child = os.fork()
+rank = 0 if child else 1
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, RANK=str(rank), WORLD_SIZE="2")
+os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+total = torch.ones(1) * (1 + rank)
+dist.all_reduce(total)
+assert (dist.get_world_size(), total.item()) == (2, 3.0), (dist.get_world_size(), total.item())
+if child and os.waitpid(child, 0)[1] == 0:
+    print("ANSWER ranks world size 2")
+"""
+_OTHER_BUILD = "take a build of PyTorch that has it, as the wheels of its own index have"
+
+IMAGE = ImageNeeds(
+    packages=("torch",),
+    parts=(
+        Part("torch", "PyTorch", "pip install torch"),
+        Part("distributed", "torch.distributed", _OTHER_BUILD),
+        Part("gloo", "its Gloo backend", _OTHER_BUILD),
+        Part("numpy", "NumPy that fits it", "pip install 'numpy<2' for PyTorch before 2.3"),
+        Part("ranks", "two ranks find each other over Gloo", "see what they say in the image"),
+    ),
+    programs={"torch": _LOOK, "ranks": _JOIN},
+    remark="no NCCL in its PyTorch: ranks exchange gradients over the CPU, by Gloo alone",
+)
+
 STRATEGY = Strategy(
     name="torch",
     title="PyTorch",
@@ -103,5 +156,6 @@ STRATEGY = Strategy(
     launcher_words=r"--(?:nproc[-_]per[-_]node|nnodes|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+"
     r"|world[-_]size|num[-_](?:processes|machines)|machine[-_]rank|multiprocessing-distributed)",
     local_rank=r"(?i:local_rank|local_process_index)",
+    image=IMAGE,
     picks_device=r"set_device|torch\.device|\.cuda\(|\.to\(|device_ids|cuda:|CUDA_VISIBLE_DEVICES",
 )

@@ -1,4 +1,4 @@
-"""The guard's watch on ``hvd.init()`` for a document whose program is not the guard."""
+"""The guard's watch on the ranks' joining for a document whose program is not the guard."""
 
 from __future__ import annotations
 
@@ -10,24 +10,33 @@ from pathlib import Path
 
 from launchers.core.model.containers import Container
 from launchers.core.paths import entrypoints_folder
+from launchers.core.strategies import FIRST
 
 PATH = "/launch/hook"
 _HOOK = Path(__file__).with_name("hook") / "sitecustomize.py"
 
 
-def make_hook(folder: Path, world_size: int, hosts: int, processes: int) -> None:
+def make_hook(
+    folder: Path, world_size: int, hosts: int, processes: int, strategy: str = FIRST
+) -> None:
     """Write the folder that every container mounts.
 
     Args:
         folder: Made here.
         processes: Ranks of each host; 0 where the document does not say.
+        strategy: By which they join.
 
     Raises:
         OSError: It cannot be written.
     """
     folder.mkdir()
     shutil.copyfile(_HOOK, folder / _HOOK.name)
-    expectation = {"world_size": world_size, "hosts": hosts, "processes": processes}
+    expectation = {
+        "strategy": strategy,
+        "world_size": world_size,
+        "hosts": hosts,
+        "processes": processes,
+    }
     (folder / "expectation.json").write_text(json.dumps(expectation), encoding="utf-8")
     shutil.copytree(
         entrypoints_folder() / "launch_runtime",

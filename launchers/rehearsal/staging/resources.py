@@ -8,6 +8,8 @@ from typing import Any
 
 from launchers.core.model.containers import Container
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.strategies.strategy import Strategy
+from launchers.image.check import missing_packages
 from launchers.image.names import default_image
 from launchers.machine.devices import visible_gpus
 from launchers.rehearsal.catalogue import RULES
@@ -42,6 +44,28 @@ def have_image(client: Any, image: str, tell: Callable[[str], None]) -> None:
         client.api.inspect_image(image)
     except (DockerException, OSError) as error:
         raise LaunchError(_no_image(client, image, explanation(error))) from None
+
+
+def fits_strategy(client: Any, image: str, strategy: Strategy) -> None:
+    """A quick look whether the image has the packages of the strategy's ranks; blocks for a second.
+
+    What more they need, `launch image check` looks for.
+
+    Raises:
+        LaunchError: It lacks one, or has no Python; exit code 2, before any rank.
+    """
+    if strategy.image is None:
+        return
+    name = strategy.name
+    ours = f"--rehearsal-image IMAGE (`launch image build --with {name}` makes one)"
+    problems = [
+        RULES["rehearsal-packages"].at(
+            "image", f"{image} has no {part.title}", f"what {name} needs", f"{part.fix}; or {ours}"
+        )
+        for part in missing_packages(client, image, strategy.image)
+    ]
+    if problems:
+        raise LaunchError(problems)
 
 
 def shares(client: Any, containers: Sequence[Container], memory: int | None) -> tuple[Limits, str]:

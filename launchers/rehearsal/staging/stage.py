@@ -16,6 +16,7 @@ from launchers.core.provider import Contract
 from launchers.core.records import nonce
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import INIT
+from launchers.core.strategies import named
 from launchers.rehearsal.catalogue import RULES
 from launchers.rehearsal.engine.cluster import Limits
 from launchers.rehearsal.engine.volumes import filled_once
@@ -112,9 +113,10 @@ class _Staging:
         self._guarded = contract.is_guarded(definition)
         self._bundle, self._options, self._workplace = bundle, options, workplace
         self._text = definition.text
+        self._strategy = named(definition.strategy)
         self.expected = _expected(definition, self.containers, options)
         if not self._guarded:
-            # The watch on hvd.init() is all that such a document gets, and it has no stamp.
+            # The watch on the ranks' joining is all that such a document gets, and it has no stamp.
             self.expected = replace(self.expected, mode=INIT, nonce="")
         self.sidecars: list[Container] = []
         self.deviations: list[str] = list(self.conduct.left_out)
@@ -143,7 +145,7 @@ class _Staging:
         """Memory, GPUs and CPU cores."""
         limits, note = shares(client, self.containers, self._options.memory)
         self._note(note)
-        settings, note = room(client, self.containers)
+        settings, note = room(client, self.containers, self._strategy.gives_way)
         self._give(own_first=True, environment=settings)
         self._note(note)
         return limits
@@ -168,10 +170,12 @@ class _Staging:
         if self._guarded:
             return
         hook, taking = self._workplace.folder / "hook", _taking(self.containers)
-        make_hook(hook, self.expected.world_size, len(taking), len(taking[0].ranks))
+        each, name = len(taking[0].ranks), self._strategy.name
+        make_hook(hook, self.expected.world_size, len(taking), each, name)
         seen = {one.name: one for one in watched(taking, hook)}
         self.containers = [seen.get(one.name, one) for one in self.containers]
-        self._note("the guard's watch on hvd.init() is mounted and put on PYTHONPATH")
+        joining = self._strategy.joining
+        self._note(f"the guard's watch on {joining} is mounted and put on PYTHONPATH")
 
     def bring_credentials(self) -> None:
         """This machine's on request; else ones that open nothing, where code is served here."""

@@ -3,7 +3,8 @@
 Python imports a module of this name at every start. The rehearsal mounts this folder read-only
 and puts it on PYTHONPATH, which reaches every rank of every host; what must come out stands in
 ``expectation.json`` beside this file, because other variables do not reach them all. Nothing
-happens in a process that never initialises Horovod. Any other sitecustomize is run as ever.
+happens in a process that never joins the world of its strategy. Any other sitecustomize is run as
+ever.
 """
 
 import importlib
@@ -15,7 +16,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def _watch() -> None:
-    """Notice ``hvd.init()``; the guard's own modules judge it."""
+    """Notice when the world is joined; the guard's own modules judge it."""
     # Python 3.7 runs in the oldest images; there is no ``launch`` for it.
     if sys.version_info < (3, 8):  # noqa: UP036
         raise RuntimeError("Python is older than 3.8")
@@ -23,39 +24,41 @@ def _watch() -> None:
     sys.path.insert(0, runtime)
     try:
         rank: Any = importlib.import_module("launch_runtime.rank.user_script")
-        hook: Any = importlib.import_module("launch_runtime.rank.horovod_hook")
-        judge = _Judge()
+        strategies: Any = importlib.import_module("launch_runtime.strategies")
+        expected = _expectation()
+        strategy = strategies.named(expected["strategy"])
+        strategy.watch(_LateCheck(strategy, expected))
     finally:
         sys.path.remove(runtime)
-    hook.install(judge.before, judge.after)
     rank.hide_own_modules()
 
 
-class _Judge:
-    """The guard's check, made when Horovod is first initialised in this process."""
+class _LateCheck:
+    """The guard's check, made when this process first joins: most processes never do.
 
-    def __init__(self) -> None:
-        names = ("rank.identity", "rank.world_check", "rank.refusal", "rank.reporter")
+    Args:
+        strategy: The document's.
+        expected: What must come out.
+    """
+
+    def __init__(self, strategy: Any, expected: Any) -> None:
+        names = ("identity", "world_check", "refusal", "reporter")
         self._modules: list[Any] = [
-            importlib.import_module(f"launch_runtime.{name}")
-            for name in (*names, "strategies.horovod")
+            importlib.import_module(f"launch_runtime.rank.{name}") for name in names
         ]
+        self._strategy, self._expected = strategy, expected
         self._check: Any = None
 
-    def before(self, basics: Any, args: Any, kwargs: Any) -> None:
-        """Compares what the rank was given."""
+    def __getattr__(self, name: str) -> Any:
         if self._check is None:
             self._check = self._made()
-        self._check.before(basics, args, kwargs)
-
-    def after(self, basics: Any, args: Any, kwargs: Any) -> None:
-        """Compares what Horovod made of it; prints the proof."""
-        self._check.after(basics, args, kwargs)
+        return getattr(self._check, name)
 
     def _made(self) -> Any:
-        identity, world_check, refusal, reporters, horovod = self._modules
-        place = identity.given(os.environ, False)
-        promise = identity.Promise(*_expectation())
+        identity, world_check, refusal, reporters = self._modules
+        place = self._strategy.place(os.environ, False)
+        expected = self._expected
+        promise = identity.Promise(expected["world_size"], expected["hosts"], expected["processes"])
         reporter = reporters.Reporter(_state_path(), rank=place.rank, host=place.host)
         reporter.script_runs = True
         try:
@@ -63,17 +66,16 @@ class _Judge:
         except refusal.RefusalError as error:
             reporter.refuse(error)
             os._exit(1)
-        variables = world_check.variables(horovod.STRATEGY, os.environ)
+        variables = world_check.variables(self._strategy, os.environ)
         given = world_check.Given(promise, place, variables, os.getpid())
-        return horovod.Moment(world_check.WorldCheck(given, reporter, horovod.STRATEGY))
+        return world_check.WorldCheck(given, reporter, self._strategy)
 
 
 def _expectation() -> Any:
     import json
 
     with open(os.path.join(_FOLDER, "expectation.json"), encoding="utf-8") as file:
-        expected = json.load(file)
-    return expected["world_size"], expected["hosts"], expected["processes"]
+        return json.load(file)
 
 
 def _state_path() -> str:
@@ -97,5 +99,7 @@ def _run_the_other() -> None:
 try:
     _watch()
 except Exception as error:  # the process must start all the same
-    sys.stderr.write(f"launch: warning: Horovod is not watched in this process: {error!r}\n")
+    sys.stderr.write(
+        f"launch: warning: the ranks' joining is not watched in this process: {error!r}\n"
+    )
 _run_the_other()

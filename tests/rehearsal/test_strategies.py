@@ -1,0 +1,96 @@
+"""Jobs of other strategies than Horovod in containers; their image has no MPI and no toolkit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launchers.core.proof import NO_NONCE
+from tests.cli.command import Launch
+from tests.rehearsal.boxes import things_of
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(300),
+    pytest.mark.xdist_group("torch-containers"),
+]
+
+# On machines without GPUs.
+VERTEX = ("vertex", "train.py", "--instances", "2", "--gpus", "0")
+DDP = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+torch.manual_seed(dist.get_rank())
+model = {model}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(5):
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+dist.destroy_process_group()
+"""
+WRAPPED = DDP.format(model="DistributedDataParallel(torch.nn.Linear(4, 1))")
+
+
+def test_ranks_of_torch_train_in_containers_and_are_proven(
+    launch: Launch, torch_image: str, client: Any
+) -> None:
+    launch.write("train.py", WRAPPED)
+    asked = (*VERTEX, "--processes", "2", "--image", torch_image)
+    printed = launch(*asked, "--dry-run")
+    answer = launch(*asked, "--dry-run=docker", "--json")
+    assert answer.code == 0, answer.err
+    result = answer.json
+    trained = "world size 4: 2 hosts x 2 ranks, Gloo; gradients exchanged, weights equal"
+    assert result["proof"] == trained
+    consumed = Path(result["folder"], "document.json").read_text()
+    assert consumed == printed.out, "what ran is what a dry run prints, byte for byte"
+    assert '"LAUNCH_STRATEGY"' in consumed
+    assert not any("HOROVOD" in text for text in result["deviations"])
+    assert things_of(client, result["name"]) == []
+
+
+def test_ranks_that_never_wrap_their_model_fail_in_containers_too(
+    launch: Launch, torch_image: str
+) -> None:
+    launch.write("train.py", DDP.format(model="torch.nn.Linear(4, 1)"))
+    answer = launch(*VERTEX, "--image", torch_image, "--dry-run=docker", "--json")
+    assert (answer.code, answer.json["state"]) == (1, "failed"), answer.err
+    assert "2 ranks trained apart" in answer.json["reason"]
+
+
+def test_an_image_without_the_framework_is_refused_before_any_rank(
+    launch: Launch, toolkit_image: str, client: Any
+) -> None:
+    launch.write("train.py", WRAPPED)
+    answer = launch(*VERTEX, "--image", toolkit_image, "--name", "lacks", "--dry-run=docker")
+    assert answer.code == 2
+    assert f"image: {toolkit_image} has no PyTorch" in answer.err
+    assert "launch image build --with torch" in answer.err
+    assert "[rehearsal-packages]" in answer.err
+    assert "proof: world size" not in answer.out + answer.err
+    assert things_of(client, "lacks-1") == []
+
+
+def test_a_document_from_elsewhere_is_watched_by_its_own_strategy(
+    launch: Launch, torch_image: str
+) -> None:
+    # Vertex AI's own RANK, WORLD_SIZE and MASTER_ADDR serve a job of one process a replica.
+    container = {"imageUri": torch_image, "command": ["python3", "-c", WRAPPED]}
+    pool = {
+        "machineSpec": {"machineType": "n1-standard-8"},
+        "replicaCount": 1,
+        "containerSpec": container,
+    }
+    launch.write("job.json", json.dumps({"workerPoolSpecs": [pool, pool]}))
+    words = ("--strategy", "torch", "--world-size", "2", "--json")
+    answer = launch("rehearse", "job.json", *words)
+    assert answer.code == 0, answer.err
+    assert answer.json["proof"] == f"world size 2: 2 hosts x 1 rank, Gloo ({NO_NONCE})"
+    assert any("watch on init_process_group()" in text for text in answer.json["deviations"])
