@@ -15,8 +15,14 @@ from launch_runtime.environment import SettingError
 from launch_runtime.host.sagemaker import entry_scripts
 from launch_runtime.host.sagemaker.tree import Tree
 
-from tests.entrypoints.sagemaker_hosts import NAMES, NONCE, TrainingJob, training_jobs
+from tests.entrypoints.sagemaker_hosts import (
+    NAMES,
+    NONCE,
+    TrainingJob,
+    training_jobs,
+)
 from tests.entrypoints.simulated import HVD
+from tests.entrypoints.strategies import torch_ranks
 
 MakeJob = Callable[..., TrainingJob]
 
@@ -58,6 +64,51 @@ def test_a_job_is_proven_and_its_script_is_told_what_it_expects(make_job: MakeJo
     assert json.loads(environment["SM_USER_ARGS"]) == arguments
     assert stamps.NONCE not in environment
     assert [job.failure_file(index) for index in (0, 1)] == ["", ""]
+
+
+DDP = """
+import os, sys, torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(rank)
+model = DistributedDataParallel(torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(5):
+    optimizer.zero_grad()
+    model(torch.rand(8, 4)).sum().backward()
+    optimizer.step()
+if rank == int(os.environ.get("FAILS", "-1")):
+    raise ValueError("no such column: price")
+torch.save(model.state_dict(), f"{os.environ['SM_MODEL_DIR']}/{rank}.pt")
+dist.destroy_process_group()
+"""
+
+
+def test_ranks_of_pytorch_train_together_and_that_is_proven(make_job: MakeJob) -> None:
+    torch_ranks.need_torch()
+    job = make_job(hosts=2, processes=2, LAUNCH_STRATEGY="torch")
+    job.script(DDP)
+    job.use_python(str(torch_ranks.PYTHON))
+    assert job.run() == [0, 0], job.text()
+    proof = "world size 4: 2 hosts x 2 ranks, Gloo"
+    told = f"[{NAMES[0]}/0] launch: proof: {proof}; gradients exchanged, weights equal"
+    assert [line for line in job.said("proof") if told in line], job.text()
+    kept = [sorted(path.name for path in (job.tree(n) / "model").iterdir()) for n in (0, 1)]
+    assert kept == [["0.pt", "1.pt"], ["2.pt", "3.pt"]]
+
+
+def test_a_rank_of_pytorch_that_fails_is_told_and_not_the_peer_that_lost_it(
+    make_job: MakeJob,
+) -> None:
+    torch_ranks.need_torch()
+    job = make_job(hosts=2, LAUNCH_STRATEGY="torch", FAILS="1")
+    job.script(DDP)
+    job.use_python(str(torch_ranks.PYTHON))
+    assert job.run() == [1, 1], job.text()
+    told = f"the job ends because of rank 1 on {NAMES[1]}: ValueError: no such column: price"
+    assert [job.failure_file(index) for index in (0, 1)] == [told, told]
 
 
 def test_a_failed_job_tells_the_service_who_failed_first_and_why(make_job: MakeJob) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from launchers.core.pipeline import Prepared
+from launchers.core.shipped import runtime
 from launchers.sagemaker.document import MPI_OPTIONS
 from launchers.sagemaker.starts.mpi_options import problems_in
 from launchers.sagemaker.tables import machines
@@ -193,3 +194,29 @@ def test_the_table_has_the_machines_that_the_toolkit_sets_up_for_efa():
     )  # fmt: skip
     table = json.loads((Path(machines.__file__).with_name("machines.json")).read_bytes())
     assert table["efa_by_toolkit"]["5.1.4"] == json.loads(done.stdout)
+
+
+# Where our agent's variables are others than the toolkit's, each with its reason.
+OTHERS = {
+    "SM_STUDIO_LOCAL_MODE": "a switch of this test's own",
+    "SM_USER_ARGS": "the script's exact arguments, which the toolkit changes",
+    "SM_TRAINING_ENV": "all of its properties, those that steer the toolkit among them",
+    "SM_FRAMEWORK_MODULE": "of an image whose toolkit runs",
+    "SM_NUM_NEURONS": "of machines that no strategy of ours uses",
+}
+
+
+def test_a_script_under_our_agent_finds_the_variables_that_the_toolkit_sets(
+    tmp_path: Path, out: Path
+):
+    channels = {"train": "s3://b/train", "test-set": "s3://b/test"}
+    ended = toolkit.run(job(tmp_path, out, instances=1, processes=1, channels=channels), tmp_path)
+    theirs = {name: value for name, value in ended.environment.items() if name.startswith("SM_")}
+    tree = runtime("host.sagemaker.tree").Tree(str(tmp_path / "opt/ml"))
+    made = runtime("host.sagemaker.variables").variables(tree, ARGUMENTS, theirs["SM_MODULE_DIR"])
+    different = {name for name in theirs | made if theirs.get(name) != made.get(name)}
+    assert different == set(OTHERS)
+    whole = json.loads(theirs["SM_TRAINING_ENV"])
+    ours = json.loads(made["SM_TRAINING_ENV"])
+    assert {name for name in ours if name in whole and ours[name] != whole[name]} == set()
+    assert {"channel_input_dirs", "hyperparameters", "hosts", "model_dir"} <= set(ours) & set(whole)

@@ -46,6 +46,7 @@ def variables(tree: Tree, arguments: Sequence[str], source: str) -> dict[str, st
         for name, value in tree.hyperparameters.items()
         if name.startswith(_PREFIX) and name not in _STEERING
     }
+    program = str(tree.hyperparameters.get("sagemaker_program", ""))
     channels = {name: tree.path("input", "data", name) for name in tree.inputs}
     words: dict[str, Any] = {
         "hosts": tree.hosts,
@@ -53,7 +54,8 @@ def variables(tree: Tree, arguments: Sequence[str], source: str) -> dict[str, st
         "network_interface_name": tree.interface,
         "hps": own,
         "framework_params": framework,
-        "user_entry_point": tree.hyperparameters.get("sagemaker_program", ""),
+        "user_entry_point": program,
+        "module_name": program[:-3] if program.endswith(".py") else program,
         "user_args": list(arguments),
         "resource_config": tree.resources,
         "input_data_config": tree.inputs,
