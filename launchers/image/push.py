@@ -9,6 +9,8 @@ from launchers.core.model.problems import EXIT_PROVIDER, LaunchError
 from launchers.core.records.pushed_image import remember_pushed
 from launchers.docker.progress import Progress, size_text
 from launchers.image.catalogue import RULES
+from launchers.image.names import WITH_LABEL
+from launchers.image.recipes import HOROVOD
 
 if TYPE_CHECKING:
     import docker
@@ -44,7 +46,8 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
     layers: dict[str, tuple[int, int]] = {}
     digest = ""
     try:
-        if not client.images.get(tag).tag(name, label):
+        image = client.images.get(tag)
+        if not image.tag(name, label):
             raise _refused(name, "the engine cannot give the image that name")
         for event in client.api.push(name, tag=label, stream=True, decode=True):
             if "error" in event:
@@ -56,7 +59,7 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
     if not digest:
         raise _refused(name, "no digest in its answer")
     reference = f"{name}@{digest}"
-    remember_pushed(reference, f"{name}:{label}")
+    remember_pushed(reference, f"{name}:{label}", image.labels.get(WITH_LABEL, HOROVOD))
     return reference
 
 

@@ -106,6 +106,7 @@ class VertexReader(Reader):
         """See :mod:`launchers.vertex.rules.document`. What gcloud and the client send is read
         as the CustomJob that it stands for."""
         from launchers.vertex.rules import document as rules
+        from launchers.vertex.rules.starts import carried_strategy
 
         job = rules.as_custom_job(document)
         world, carried = rules.world(job), rules.carried_world_size(job)
@@ -116,7 +117,7 @@ class VertexReader(Reader):
             world_size=carried or world_size or world.started or 0,
             text=document_text(job),
             document=job,
-            strategy=rules.carried_strategy(job),
+            strategy=carried_strategy(job),
         )
         problems = tuple(rules.check_as_given(document, world_size))
         program = rules.program_of(job)

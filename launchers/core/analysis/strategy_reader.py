@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from launchers.core.analysis.facts import SourceFacts
-from launchers.core.analysis.script_faults import faults_in
 from launchers.core.analysis.strategy_search import NONE, OTHER, SEEN, SEVERAL, Sight, seen
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
@@ -60,6 +59,8 @@ def read(
         started: The strategy whose ranks are started in any case, as by a document; None where
             what the source shows decides it.
     """
+    from launchers.core.analysis.script_faults import faults_in
+
     given = asked if asked not in (None, AUTO) else ""
     shown = shown or facts.script
     problems = faults_in(facts, shown, bool(given))

@@ -9,28 +9,28 @@ from pathlib import Path
 
 from launchers.core.paths import writing
 from launchers.core.records.ledger import data_folder
+from launchers.core.strategies import FIRST
 
 
-def last_pushed() -> str | None:
-    """``REPOSITORY@sha256:...``, or None where nothing was pushed."""
-    try:
-        found = json.loads(_file().read_text(encoding="utf-8"))["reference"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def last_pushed(strategy: str = FIRST) -> str | None:
+    """``REPOSITORY@sha256:...`` of an image for ranks of ``strategy``, or None where none was
+    pushed."""
+    found = _read(strategy).get("reference")
     return found if isinstance(found, str) else None
 
 
-def remember_pushed(reference: str, tag: str) -> None:
+def remember_pushed(reference: str, tag: str, strategy: str = FIRST) -> None:
     """Keep what was pushed, for :func:`last_pushed`.
 
     Args:
         reference: The repository with the digest.
         tag: The same image by its tag, for people.
+        strategy: Whose ranks it was built for.
 
     Raises:
         LaunchError: The user's data folder cannot be written.
     """
-    file = _file()
+    file = _file(strategy)
     record = {
         "reference": reference,
         "tag": tag,
@@ -42,5 +42,13 @@ def remember_pushed(reference: str, tag: str) -> None:
         partial.replace(file)
 
 
-def _file() -> Path:
-    return data_folder() / "image.json"
+def _read(strategy: str) -> dict[str, object]:
+    try:
+        found = json.loads(_file(strategy).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _file(strategy: str) -> Path:
+    return data_folder() / ("image.json" if strategy == FIRST else f"image-{strategy}.json")

@@ -29,7 +29,7 @@ def make_plan(job: VertexJob, source: JobSource) -> VertexPlan:
     strategy = choose_strategy(job, source, machine.gpus)
     processes = strategy.processes
     account = account_of(job)
-    image = choose_image(job)
+    image = choose_image(job, strategy.strategy)
     keras = choose_keras(
         job,
         source,

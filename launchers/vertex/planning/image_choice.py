@@ -1,7 +1,8 @@
 """Which image a job gets: the user's own, or what `launch image build --push` pushed last.
 
 No prebuilt training image of Vertex AI carries Horovod, so there is no default that works for
-everybody.
+everybody. Of its PyTorch and TensorFlow images the user picks one by --image: which versions there
+are changes by Google's schedule, not by ours.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
 from launchers.core.records.pushed_image import last_pushed
+from launchers.core.strategies import ALONE, FIRST
+from launchers.core.strategies.strategy import Strategy
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import CLOSED, PLACEHOLDER_IMAGE
 from launchers.vertex.options import VertexJob
@@ -36,32 +39,39 @@ class ImageChoice:
         return self.uri == PLACEHOLDER_IMAGE
 
 
-def choose_image(job: VertexJob) -> ImageChoice:
-    """``--image`` as it is, else what was pushed last to a registry that Vertex AI can read."""
+def choose_image(job: VertexJob, strategy: Strategy) -> ImageChoice:
+    """``--image`` as it is, else what was pushed last for ``strategy`` to a registry that Vertex AI
+    can read; one rank alone gets the image of the first strategy."""
     if job.image is not None:
         origin = job.origins.get("image", "--image")
         return ImageChoice(job.image, origin, tuple(_problems(job.image)))
-    pushed = last_pushed()
+    name = strategy.name if strategy.library else FIRST
+    pushed = last_pushed(name)
     if pushed and not CLOSED.fullmatch(pushed.partition("/")[0].partition(":")[0]):
         return ImageChoice(pushed, "what `launch image build --push` pushed last")
-    return ImageChoice(PLACEHOLDER_IMAGE, "placeholder: no prebuilt image carries Horovod")
+    if name == FIRST:
+        return ImageChoice(PLACEHOLDER_IMAGE, "placeholder: no prebuilt image carries Horovod")
+    why = f"placeholder: --image with {strategy.library}, one of Google's prebuilt ones or your own"
+    return ImageChoice(PLACEHOLDER_IMAGE, why)
 
 
-def build_line(account: Account) -> str:
-    """The line that builds our image and pushes it where the job's location is."""
+def build_line(account: Account, strategy: str = FIRST) -> str:
+    """The line that builds our image for ``strategy`` and pushes it where the job's location is."""
     project = "PROJECT" if account.project_is_placeholder else account.project
     location = "LOCATION" if account.location_is_assumed else account.location
     # A project of a domain, example.com:project, is a path there.
     path = project.replace(":", "/")
-    return f"launch image build --push {location}-docker.pkg.dev/{path}/REPO/launch-horovod"
+    kind = "" if strategy in (FIRST, ALONE) else f"--with {strategy} "
+    name = FIRST if strategy == ALONE else strategy
+    return f"launch image build {kind}--push {location}-docker.pkg.dev/{path}/REPO/launch-{name}"
 
 
-def image_missing(account: Account) -> Problem:
+def image_missing(account: Account, strategy: str = FIRST) -> Problem:
     """A submission without an image."""
     return RULES["image-missing"].at(
         "--image",
         "none, and none was pushed from this machine",
-        fix=f"build and push ours: {build_line(account)}",
+        fix=f"build and push ours: {build_line(account, strategy)}",
     )
 
 

@@ -206,7 +206,7 @@ class VertexPlan(Plan):
             found.append(Placeholder("every gs:// and /gcs place", account.bucket, fill))
         if self.image.is_placeholder:
             path = "$.jobSpec.workerPoolSpecs[*].containerSpec.imageUri"
-            fill = f"--image, or build and push ours: {build_line(account)}"
+            fill = f"--image, or build and push ours: {build_line(account, self.strategy.name)}"
             found.append(Placeholder(path, self.image.uri, fill))
         if account.location_is_assumed:
             fill = "--location, or `gcloud config set ai/region`"

@@ -21,9 +21,8 @@ from launchers.vertex.rules.machines import check_machines
 from launchers.vertex.rules.pools import carries_world_size, pools
 from launchers.vertex.rules.scheduling import check_reservation_location, check_scheduling
 from launchers.vertex.rules.start import check_start
-from launchers.vertex.rules.starts import carried_strategy as carried_strategy
+from launchers.vertex.rules.starts import carried_strategy, meant_for_horovod
 from launchers.vertex.rules.starts import carried_world_size as carried_world_size
-from launchers.vertex.rules.starts import meant_for_horovod
 from launchers.vertex.rules.starts import plain_program_of as plain_program_of
 from launchers.vertex.rules.starts import program_of as program_of
 from launchers.vertex.rules.starts import world as world
@@ -58,7 +57,8 @@ def check(
         if pool.image in images:
             continue
         images.add(pool.image)
-        meant = pool.holds_ranks and (ours or meant_for_horovod(pool))
+        ours_with_horovod = ours and not carried_strategy(document)
+        meant = pool.holds_ranks and (ours_with_horovod or meant_for_horovod(pool))
         problems += check_image(pool, horovod_is_meant=meant)
     problems += check_world_size(document, world_size, ours)
     problems += check_start(document, ours)

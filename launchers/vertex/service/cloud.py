@@ -32,7 +32,7 @@ class VertexService(CloudService):
         """
         assert isinstance(plan, VertexPlan)
         if plan.image.is_placeholder:
-            raise LaunchError(image_missing(plan.account))
+            raise LaunchError(image_missing(plan.account, plan.strategy.name))
         from launchers.vertex.service.resolve import resolve
 
         return resolve(plan.account)

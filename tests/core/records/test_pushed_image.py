@@ -24,6 +24,17 @@ def test_what_was_pushed_last_is_known(home: Path) -> None:
     assert [path.name for path in home.iterdir()] == ["image.json"]
 
 
+def test_what_was_pushed_for_another_strategy_is_kept_apart(home: Path) -> None:
+    remember_pushed("registry/image@sha256:1", "registry/image:1")
+    remember_pushed("registry/torch@sha256:2", "registry/torch:2", "torch")
+
+    assert (last_pushed(), last_pushed("torch")) == (
+        "registry/image@sha256:1",
+        "registry/torch@sha256:2",
+    )
+    assert last_pushed("tensorflow") is None
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"reference": 1}'])
 def test_a_record_that_cannot_be_read_is_none(text: str, home: Path) -> None:
     (home / "image.json").write_text(text)
