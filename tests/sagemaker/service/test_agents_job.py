@@ -32,9 +32,8 @@ def tried(launch: Launch) -> Iterator[Bench]:
 
 
 def test_it_is_sent_as_printed_followed_over_its_hosts_and_proven(tried: Bench) -> None:
-    printed = tried.submit(
-        "--dry-run", "--spot", "--max-wait", "30h", "--metric", "loss=loss: (.*)"
-    )
+    words = ("--spot", "--max-wait", "30h", "--metric", "loss=loss: (.*)")
+    printed = tried.submit("--dry-run", *words)
     assert printed.code == 0, printed.err
     answer = tried.submit(*words)
     assert answer.code == 0, answer.err
