@@ -101,8 +101,8 @@ def _import_flag(words: list[str]) -> Problem:
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Take a Horovod training script to this machine or a managed cloud, and prove that what "
-    "ran was really distributed.\n\nWhat follows `--` reaches the script verbatim: "
+    help="Take a training script (Horovod, PyTorch) to this machine or a managed cloud, and prove "
+    "that what ran was really distributed.\n\nWhat follows `--` reaches the script verbatim: "
     "launch local train.py -- --epochs 3",
 )
 @click.option("--debug", is_flag=True, help="Show tracebacks.")

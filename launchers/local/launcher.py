@@ -64,7 +64,7 @@ def _without_folder(environment: dict[str, str], folder: str) -> dict[str, str]:
 LOCAL = Provider(
     name="local",
     title="this machine",
-    about="Run a job on this machine: N simulated hosts, real Horovod ranks, the agent and guard "
+    about="Run a job on this machine: N simulated hosts, real ranks, the agent and guard "
     "of the clouds.\n\nWithout SCRIPT it trains the shared image classifier on real digits.",
     charges_money=False,
     definer=LocalDefiner(),

@@ -11,6 +11,7 @@ from pathlib import Path
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import Problem
 from launchers.core.paths import unwritable
+from launchers.core.strategies import said_by
 from launchers.local.catalogue import RULES
 
 # Room that a job's logs, model and checkpoints need at the very least.
@@ -23,7 +24,7 @@ def preflight(definition: JobDefinition) -> list[Problem]:
     document = definition.document
     folders = [document["folder"], document["environment"]["LAUNCH_CHECKPOINT_DIR"]]
     problems = [problem for folder in folders for problem in _folder_problems(Path(folder))]
-    if document["world_size"] > 1:
+    if document["world_size"] > 1 and not said_by(document["environment"]):
         problems += _host_name_problems()
     return problems + _port_problems(document["port"])
 

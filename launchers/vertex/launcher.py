@@ -190,7 +190,7 @@ class AIPlatformImporter(Importer):
 VERTEX = Provider(
     name="vertex",
     title="Google Vertex AI",
-    about="Run a Vertex AI CustomJob and follow it: Horovod ranks on several replicas, started by "
+    about="Run a Vertex AI CustomJob and follow it: ranks on several replicas, started by "
     "our agent without ssh.\n\n--dry-run prints the exact CustomJob, offline.",
     charges_money=True,
     definer=VertexDefiner(),

@@ -66,6 +66,14 @@ def test_a_model_that_is_wrapped_and_not_trained_through_the_wrapper_is_no_succe
     assert rows(answer)["strategy"] == "torch (--strategy)"
 
 
+def test_what_init_writes_for_torch_runs_as_it_is(launch: Launch):
+    assert launch("init", "--strategy", "torch").code == 0
+    answer = launch("local", "--python", str(PYTHON))
+    assert answer.code == 0, answer.out + answer.err
+    assert "world size 2: 2 hosts x 1 rank, Gloo; gradients exchanged, weights equal" in answer.out
+    assert "model saved in" in answer.out
+
+
 def test_one_rank_makes_its_group_without_a_launcher_of_its_own(launch: Launch):
     launch.write("train.py", GOOD)
     answer = launch("local", "train.py", "--python", str(PYTHON))

@@ -10,14 +10,29 @@ from launchers.cli.catalogue import RULES
 from launchers.cli.show.output import say
 from launchers.core.model.problems import LaunchError
 from launchers.core.paths import templates_folder, writing
+from launchers.core.strategies import FIRST, NAMES
 
 _FILES = ("launch.yaml", "train.py")
+# The one value of the example that means nothing to other frameworks, and what stands there then.
+_TENSORFLOWS, _OTHERS = "TF_CPP_MIN_LOG_LEVEL: 2", "OMP_NUM_THREADS: 1"
+
+
+def _examples() -> list[str]:
+    """The strategies with a script to begin with: others than the first have a folder for it."""
+    folder = templates_folder() / "init"
+    return [name for name in NAMES if name == FIRST or (folder / name).is_dir()]
 
 
 @click.command("init", help="Write a commented launch.yaml and a small train.py.")
 @click.argument("folder", default=".", metavar="[FOLDER]")
 @click.option("--force", is_flag=True, help="Write over files that are there.")
-def command(folder: str, force: bool) -> int:
+@click.option(
+    "--strategy",
+    type=click.Choice(_examples()),
+    default=FIRST,
+    help=f"By what the script's ranks train. Default: {FIRST}.",
+)
+def command(folder: str, force: bool, strategy: str) -> int:
     """Write the two files; none where one of them is already there."""
     target = Path(folder)
     there = [name for name in _FILES if (target / name).exists()]
@@ -29,8 +44,14 @@ def command(folder: str, force: bool) -> int:
     with writing(target):
         target.mkdir(parents=True, exist_ok=True)
         for name in _FILES:
-            text = (templates_folder() / "init" / name).read_text(encoding="utf-8")
-            (target / name).write_text(text, encoding="utf-8")
+            (target / name).write_text(_text(strategy, name), encoding="utf-8")
     say(f"wrote {' and '.join(str(target / name) for name in _FILES)}")
     say("next: launch local --instances 2")
     return 0
+
+
+def _text(strategy: str, name: str) -> str:
+    folder = templates_folder() / "init"
+    own = folder / strategy / name
+    text = (own if own.is_file() else folder / name).read_text(encoding="utf-8")
+    return text if strategy == FIRST else text.replace(_TENSORFLOWS, _OTHERS)
