@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from launch_runtime import torch_names
-from launch_runtime.rank import identity, torch_hook, tracebacks
+from launch_runtime.rank import gpu_pinning, identity, torch_hook, tracebacks
 from launch_runtime.rank.exchange import process_groups
 from launch_runtime.rank.identity import Place
 from launch_runtime.rank.world_check import World, WorldCheck
@@ -176,22 +176,34 @@ class _Moment:
     def after(self, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Compares size and rank with what they must be; ends the process where they differ."""
         world = World(module.get_world_size(), module.get_rank())
-        self._check.joined(world, lambda: carried_by(module.get_backend()), lambda: _why(kwargs))
+        self._check.joined(world, lambda: _carrier(module), lambda: _why(kwargs))
 
     def leaving(self, module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self._check.leaving()
 
 
-def carried_by(backend: object) -> str:
-    """What carries tensors between ranks, in the case in which its makers write it.
+def carried_by(backend: str, gpus: bool) -> str:
+    """What carries gradients between ranks, as its makers write it.
+
+    Args:
+        backend: Its name, or one for each kind of device.
+        gpus: Whether the ranks have GPUs.
 
     Example:
-        >>> carried_by("nccl")
-        'NCCL'
+        >>> carried_by("cpu:gloo,cuda:nccl", gpus=False)
+        'Gloo'
     """
-    # With a backend for each kind of device (``cpu:gloo,cuda:nccl``) the last one carries training.
-    name = str(backend).lower().split(",")[-1].split(":")[-1]
+    of_device = dict(part.split(":", 1) for part in backend.lower().split(",") if ":" in part)
+    name = of_device.get("cuda" if gpus else "cpu") or backend.lower().rpartition(":")[2]
     return {"gloo": "Gloo", "nccl": "NCCL", "mpi": "MPI"}.get(name, name)
+
+
+def _carrier(module: Any) -> str:
+    """Of the default group, which may have a backend for each kind of device."""
+    backend = str(module.get_backend())
+    if hasattr(module, "get_backend_config") and backend in ("undefined", "custom"):
+        backend = str(module.get_backend_config())
+    return carried_by(backend, gpu_pinning.rank_sees_devices())
 
 
 def _why(kwargs: Mapping[str, Any]) -> tuple[str, str]:

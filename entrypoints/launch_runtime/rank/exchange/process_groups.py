@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange.horovod_hooks import argument, parameters_of
 from launch_runtime.rank.exchange.seen import MANY
-from launch_runtime.rank.exchange.torch_hooks import Hooks, compiles
+from launch_runtime.rank.exchange.torch_hooks import Hooks
+from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.exchange.wrapped_models import WrappedModels
 from launch_runtime.rank.import_hook import OnImport
 
@@ -78,6 +79,8 @@ class ProcessGroups:
         self._carried: dict[Any, list[int]] = {}  # ranks -> elements, and those told of
         self._leaves = 0
         self.models = WrappedModels(self.ranks_of, self.total_of)
+        # What a DDP sends while it is made is no training.
+        self.models.on_wrapped = self._begin_again
 
     # -- hooks -----------------------------------------------------------------------------------
 
@@ -147,10 +150,7 @@ class ProcessGroups:
         """``original``, with ``note`` told of each call that calls no other one of these."""
         collector = self._collector
 
-        @functools.wraps(original)
         def called(*args: Any, **kwargs: Any) -> Any:
-            if compiles():
-                return original(*args, **kwargs)
             before = self._leaves
             result = original(*args, **kwargs)
             if self._leaves == before and not collector.broken:
@@ -161,7 +161,7 @@ class ProcessGroups:
                     collector.give_up(error)
             return result
 
-        return called
+        return untraced(original, called)
 
     def _forget_after(self, module: Any, name: str) -> None:
         """A new group may have the number of one that is gone."""
@@ -238,6 +238,10 @@ class ProcessGroups:
         number = self._sequence(group)
         return None if number is None else number - self._called.get(id(group), 0)
 
+    def _begin_again(self) -> None:
+        self._born.clear()
+        self._keep_hidden(self._born)
+
     def _keep_hidden(self, kept: dict[int, int]) -> None:
         for group in self._groups():
             hidden = self._hidden(group)
@@ -270,7 +274,14 @@ class ProcessGroups:
                 continue
             # Every second step at least: a model is trained by it.
             if 2 * (hidden - since[id(group)]) >= max(steps - 1, 1):
-                self._carry(ranks, [], UNKNOWN_ELEMENTS)
+                self._tell_hidden(group, ranks)
+
+    def _tell_hidden(self, group: Any, ranks: Any) -> None:
+        """More went over a group than Python called: a compiled DDP's gradients, or anything."""
+        found = list(self.models.wrapped(self._hooks.parameters(), group))
+        self._collector.reduced([self._hooks.tracked(one) for one in found], ranks)
+        if not found:
+            self._carry(ranks, [], UNKNOWN_ELEMENTS)
 
     def _tell_models(self, parameters: Sequence[Any]) -> None:
         for parameter, groups, is_whole in self.models.trained(parameters):
@@ -278,7 +289,7 @@ class ProcessGroups:
             variable.is_whole = is_whole
             for ranks in groups:
                 self._collector.reduced([variable], ranks)
-        for parameter in self.models.past(parameters):
+        for parameter in self.models.wrapped(parameters):
             self._hooks.tracked(parameter).is_past = True
 
     def _carry(self, ranks: Any, tensors: Sequence[Any], elements: int = 0) -> None:

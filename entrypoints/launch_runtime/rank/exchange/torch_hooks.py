@@ -8,7 +8,6 @@ known by its place in memory (``data_ptr``) until the next step.
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
@@ -16,6 +15,7 @@ from launch_runtime.rank.exchange import APPLYING, REDUCING
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
 from launch_runtime.rank.exchange.trained import Variable
+from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.import_hook import OnImport
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ class Hooks:
     def _watched(self, original: Any) -> Any:
         collector, note = self._collector, self._stepping
 
-        @functools.wraps(original)
-        def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if compiles():
-                return original(optimizer, *args, **kwargs)
+        def watched(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if collector.is_inside(APPLYING):
                 # Horovod's own step has reduced what was left; the gradients are final now.
                 note(optimizer, last=True)
@@ -113,7 +110,8 @@ class Hooks:
             with collector.within(APPLYING):
                 return original(optimizer, *args, **kwargs)
 
-        step.launch_watches = True  # type: ignore[attr-defined]
+        step = untraced(original, watched)
+        step.launch_watches = True
         return step
 
     def _stepping(self, optimizer: Any, last: bool) -> None:
@@ -250,13 +248,6 @@ class Hooks:
             return original(*args, **kwargs)
 
         setattr(module, name, told)
-
-
-def compiles() -> bool:
-    """Whether torch.compile is tracing what runs: hooks would end up in the graph."""
-    torch = sys.modules.get("torch")
-    asked = getattr(getattr(torch, "compiler", None), "is_compiling", None)
-    return bool(asked()) if asked is not None else False
 
 
 def _own(tensor: Any) -> Any:

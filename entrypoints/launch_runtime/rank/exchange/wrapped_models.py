@@ -1,15 +1,18 @@
 """Models that are wrapped to be trained together: DistributedDataParallel, FSDP, DTensor.
 
-Wrapped alone says little: a script may call the module inside. DDP counts the passes whose
-gradients it reduces (``num_iterations``, since 1.7); of what is sharded, the groups' own counters
-tell whether anything went over them.
+Wrapped alone says little: a script may call the module inside. So the passes of a DDP are counted
+whose gradients it will reduce; of what is sharded, and of a DDP whose passes torch.compile has
+made its own, the groups' own counters tell whether anything went over them.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
+
+from launch_runtime.rank.exchange.untraced import untraced
 
 
 class Trained(NamedTuple):
@@ -36,34 +39,39 @@ class WrappedModels:
 
     def __init__(self, ranks_of: Callable[[Any], Any], total_of: Callable[[Any], int]):
         self._ranks_of, self._total_of = ranks_of, total_of
-        self._replicated: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._passes: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._sharded: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._wrapped: dict[int, Any] = {}  # a parameter's number -> weak reference
-        self._counted: set[int] = set()  # numbers of groups over which a DDP was made
+        # A parameter's number -> a weak reference, and the number of the group.
+        self._wrapped: dict[int, tuple[Any, int]] = {}
+        self._counted: set[int] = set()  # numbers of groups over which a DDP's passes were seen
+        self.on_wrapped: Callable[[], None] = lambda: None
 
     def data_parallel(self, module: Any) -> None:
         """``torch.nn.parallel.distributed``."""
-        counted, wrapped = self._counted, self._wrapped
+        passes, wrapped = self._passes, self._wrapped
 
         def note(model: Any) -> None:
-            counted.add(id(getattr(model, "process_group", None)))
-            wrapped.update((id(one), weakref.ref(one)) for one in model.parameters())
+            passes[model] = 0
+            group = id(model.process_group)
+            wrapped.update((id(one), (weakref.ref(one), group)) for one in model.parameters())
+            self.on_wrapped()
 
-        self._remember(module.DistributedDataParallel, self._replicated, note)
+        self._after_init(module.DistributedDataParallel, note)
+        self._count_passes(module.DistributedDataParallel)
 
     def sharded(self, module: Any) -> None:
         """``torch.distributed.fsdp.fully_sharded_data_parallel``."""
-        self._remember(module.FullyShardedDataParallel, self._sharded, lambda model: None)
+        self._after_init(module.FullyShardedDataParallel, self._sharded.add)
 
     def count_for(self, group: Any) -> bool:
-        """Whether a DDP was made over it, which says itself whether it was called."""
+        """Whether a DDP has passed over it, so that nothing is left to be guessed."""
         return id(group) in self._counted
 
     def trained(self, parameters: Sequence[Any]) -> Iterator[Trained]:
         """Those of ``parameters`` that are trained together, as far as their models know."""
         wanted = {id(parameter): parameter for parameter in parameters}
-        for model in list(self._replicated):
-            if getattr(model, "num_iterations", 0) > 0:
+        for model, passes in list(self._passes.items()):
+            if passes:
                 groups = self._known([getattr(model, "process_group", None)])
                 for parameter in self._of(model, wanted):
                     yield Trained(parameter, groups, True)
@@ -78,11 +86,11 @@ class WrappedModels:
                 whole = not any(one.is_shard() for one in parameter.placements)
                 yield Trained(parameter, self._known(_groups_of(mesh)), whole)
 
-    def past(self, parameters: Sequence[Any]) -> Iterator[Any]:
-        """Those that a DDP was made for, which the script may have dropped since."""
+    def wrapped(self, parameters: Sequence[Any], group: Any = None) -> Iterator[Any]:
+        """Those that a DDP was made for, over ``group`` or any; the script may have dropped it."""
         for parameter in parameters:
-            ref = self._wrapped.get(id(parameter))
-            if ref is not None and ref() is parameter:
+            ref, over = self._wrapped.get(id(parameter), (None, 0))
+            if ref is not None and ref() is parameter and (group is None or over == id(group)):
                 yield parameter
 
     def _known(self, groups: Sequence[Any]) -> list[Any]:
@@ -95,16 +103,28 @@ class WrappedModels:
         return [wanted[id(one)] for one in model.parameters() if id(one) in wanted]
 
     @staticmethod
-    def _remember(cls: Any, kept: weakref.WeakSet[Any], note: Callable[[Any], None]) -> None:
+    def _after_init(cls: Any, note: Callable[[Any], None]) -> None:
         original = cls.__init__
 
         @functools.wraps(original)
         def __init__(model: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             original(model, *args, **kwargs)
-            kept.add(model)
             note(model)
 
         cls.__init__ = __init__
+
+    def _count_passes(self, cls: Any) -> None:
+        original = cls.forward
+        grad_enabled = sys.modules["torch"].is_grad_enabled
+        passes, counted = self._passes, self._counted
+
+        def forward(model: Any, *args: Any, **kwargs: Any) -> Any:
+            if model.require_backward_grad_sync and grad_enabled():
+                passes[model] = passes.get(model, 0) + 1
+                counted.add(id(model.process_group))
+            return original(model, *args, **kwargs)
+
+        cls.forward = untraced(original, forward)
 
 
 def _replicates(model: Any) -> bool:
