@@ -1,4 +1,5 @@
-"""Amazon SageMaker training jobs: Horovod ranks by the service's own MPI distribution.
+"""Amazon SageMaker training jobs: Horovod ranks by the service's own MPI distribution, those of
+other strategies by our agent.
 
 For notebooks: :func:`job` describes a job, :func:`estimator` makes the SageMaker SDK's estimator
 of it. Importing this package imports neither the SDK nor anything else of weight.
@@ -48,7 +49,8 @@ def estimator(job: SageMakerJob, **overrides: Any) -> Any:
             ``sagemaker_session`` or ``profiler_config``.
 
     Returns:
-        A ``sagemaker.tensorflow.TensorFlow``; for a PyTorch image a ``sagemaker.pytorch.PyTorch``.
+        A ``sagemaker.tensorflow.TensorFlow``; for a PyTorch image, and for ranks of PyTorch in an
+        image of one's own, a ``sagemaker.pytorch.PyTorch``.
 
     Raises:
         launchers.core.model.problems.LaunchError: The installed SDK will not do; the job breaks a

@@ -1,4 +1,5 @@
-"""`launch sagemaker`: an Amazon SageMaker training job with its own MPI distribution."""
+"""`launch sagemaker`: an Amazon SageMaker training job, with its own MPI distribution or our
+agent."""
 
 from __future__ import annotations
 
@@ -194,7 +195,8 @@ SAGEMAKER = Provider(
     name="sagemaker",
     title="Amazon SageMaker",
     about="Run an Amazon SageMaker training job and follow it: Horovod ranks by SageMaker's "
-    "own MPI distribution.\n\n--dry-run prints the exact CreateTrainingJob request, offline.",
+    "own MPI distribution, those of PyTorch and the others by our agent."
+    "\n\n--dry-run prints the exact CreateTrainingJob request, offline.",
     charges_money=True,
     definer=SageMakerDefiner(),
     service_class="launchers.sagemaker.service.cloud:SageMakerService",

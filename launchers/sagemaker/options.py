@@ -68,7 +68,8 @@ class SageMakerOptions(ProviderOptions):
     ] = option(
         "--framework",
         metavar="NAME-VERSION",
-        help="An AWS Deep Learning Container that carries Horovod. Default: tensorflow-2.12.",
+        help="An AWS Deep Learning Container. Default: what the ranks train by, for Horovod "
+        "tensorflow-2.12, else the newest that AWS patches.",
     )
     role: Annotated[str | None, Text(_ARN_ROLE, "a role's ARN: arn:aws:iam::ACCOUNT:role/NAME")] = (
         option("--role", metavar="ARN", help="The role that the job runs as.")

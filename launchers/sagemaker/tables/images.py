@@ -248,11 +248,18 @@ def _unfit(repository: str, words: list[str], account: str | None, region: str |
 
 def _unknown(framework_version: str) -> Problem:
     have = [f"{image.framework}-{image.version}" for image in with_horovod()]
-    near = did_you_mean(framework_version, have)
+    known = [key for key, row in load()["images"].items() if "horovod" in row]
+    near = did_you_mean(framework_version, have) or did_you_mean(framework_version, known)
+    newest = [
+        max(keys, key=lambda key: _numbers(key.partition("-")[2]))
+        for name in dict.fromkeys(_FRAMEWORKS.values())
+        if (keys := [key for key in known if key.startswith(f"{name}-")])
+    ]
     return RULES["framework-unknown"].at(
         "--framework",
         framework_version,
-        fix=f"{near} " * bool(near) + f"those with Horovod: {', '.join(have)}",
+        fix=f"{near} " * bool(near)
+        + f"those with Horovod: {', '.join(have)}; without it up to {', '.join(newest)}",
     )
 
 
