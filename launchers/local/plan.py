@@ -14,7 +14,7 @@ from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem
 from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
-from launchers.core.planning.plan import Plan, Row, counted, layout
+from launchers.core.planning.plan import Plan, Row, counted
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import (
     checkpoints_row,
@@ -33,6 +33,7 @@ from launchers.core.source.script import JobSource, Source
 from launchers.core.spec import limits
 from launchers.core.spec.value_types import format_duration
 from launchers.core.strategies import FIRST
+from launchers.core.strategies.strategy import Strategy
 from launchers.local.catalogue import RULES
 from launchers.local.credentials import credential_problems
 from launchers.local.job_folder import JobFolder
@@ -138,7 +139,7 @@ class LocalPlan(Plan):
         text = pinned if self.gpus else "none, ranks run on the CPU"
         time_limit = self.job.max_runtime
         return [
-            Row("ranks", layout(self.instances, self.processes)),
+            Row("ranks", self.layout),
             proof_row(self),
             *source_rows(self, "nothing besides this shell's"),
             *self.keras.rows,
@@ -188,7 +189,7 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
         *([_no_script(job, source)] if source.shared and job.script is None else []),
         *source.requirements_problems,
         *python_problems,
-        *_gpu_problems(job, gpus, processes, len(devices)),
+        *_gpu_problems(job, gpus, processes, len(devices), strategy.strategy),
         *problems_in_names(
             job.environment,
             free=lambda name: name.startswith(PREFIX) and name != RESERVED,
@@ -236,7 +237,9 @@ def output_root(job: LocalJob) -> Path:
     return data_folder() / "jobs"
 
 
-def _gpu_problems(job: LocalJob, gpus: int, processes: int, visible: int) -> list[Problem]:
+def _gpu_problems(
+    job: LocalJob, gpus: int, processes: int, visible: int, strategy: Strategy
+) -> list[Problem]:
     problems = []
     if gpus * job.instances > visible:
         problems.append(
@@ -248,7 +251,7 @@ def _gpu_problems(job: LocalJob, gpus: int, processes: int, visible: int) -> lis
             )
         )
     problems += rank_problems(processes, gpus, ", or --gpus 0 for the CPU")
-    if processes < gpus:
+    if processes < gpus and not strategy.one_a_host:
         problems.append(
             RULES["ranks-below-gpus"].at(
                 "--processes",

@@ -7,6 +7,7 @@ from typing import Any
 
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import Problem
+from launchers.core.strategies import named, said_by
 from launchers.local.catalogue import RULES
 
 
@@ -26,8 +27,10 @@ def _world_size_problems(document: Any) -> list[Problem]:
     stated = document["world_size"]
     carried = document["environment"].get("LAUNCH_WORLD_SIZE")
     ranks = [rank for host in document["hosts"] for rank in host["ranks"]]
+    number = document["instances"] * document["processes_per_instance"]
+    replicated = named(said_by(document["environment"])).one_a_host
     problems = []
-    if stated != document["instances"] * document["processes_per_instance"]:
+    if stated != number and not (replicated and stated and stated % number == 0):
         problems.append(
             RULES["world-size"].at(
                 "$.world_size", str(stated), "instances x processes_per_instance"
@@ -37,10 +40,11 @@ def _world_size_problems(document: Any) -> list[Problem]:
         problems.append(
             RULES["world-size"].at("$.environment.LAUNCH_WORLD_SIZE", str(carried), str(stated))
         )
-    if ranks != list(range(stated)):
+    number = number if replicated else stated
+    if ranks != list(range(number)):
         problems.append(
             RULES["world-size"].at(
-                "$.hosts", f"ranks {ranks}", f"ranks 0 to {stated - 1}, each once"
+                "$.hosts", f"ranks {ranks}", f"ranks 0 to {number - 1}, each once"
             )
         )
     return problems

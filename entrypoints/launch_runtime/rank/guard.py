@@ -96,7 +96,7 @@ class Guard:
         refuse = check.end if self._promise.size > 1 else None
         if strategy.settles_keras:
             source, path = self._script.source, self._script.path
-            keras_choice.settle(os.environ, source, path, reporter, refuse)
+            keras_choice.settle(os.environ, source, path, reporter, refuse, self._words.product)
         child.hand_down(os.environ, given, strategy, reporter, evidence, entrypoints)
         progress.watch(os.environ, reporter, self._training.counts)
         if not reporter.has_agent:

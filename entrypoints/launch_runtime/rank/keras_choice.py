@@ -45,6 +45,7 @@ def settle(
     script: str,
     reporter: Reporter,
     refuse: keras_refusals.Refuse | None,
+    product: str = "Horovod",
 ) -> None:
     """Decides before the script runs, as the plan has said or, without its word, as it would.
 
@@ -56,6 +57,7 @@ def settle(
         script: Its path, absolute.
         reporter: Says what was decided, in rank 0.
         refuse: Ends the rank; None where Horovod's parts need no watch (one rank).
+        product: Of the strategy, which gets that Keras too.
 
     Raises:
         RefusalError: Keras 2 was asked for, and there is none.
@@ -84,7 +86,9 @@ def settle(
         environment[LEGACY] = "1"
         if reporter.rank == 0:
             version = short(found.tf_keras or "")
-            reporter.line(lines.message(f"keras is tf_keras {version} for this script and Horovod"))
+            reporter.line(
+                lines.message(f"keras is tf_keras {version} for this script and {product}")
+            )
     elif asked == KERAS_3 and environment.get(LEGACY):
         environment[LEGACY] = "0"
     _put_in(decision.keras, reporter, refuse)

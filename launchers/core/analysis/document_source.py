@@ -114,9 +114,11 @@ def _of_copies(found: Examined, copies: Copies, source: str, strategy: str | Non
             "world of its own, unless the script starts ranks itself"
         )
         return replace(found, because=because)
-    if sight.other == _BY_TF_CONFIG:
-        because = f"{sight.other} ({sight.other_use}) over {spread(copies.hosts, 1)}"
-        return replace(found, started=copies.hosts, because=because)
+    used = [(sight.other, sight.other_use), *((one.use.title, one.why) for one in sight.places)]
+    for title, use in used:
+        if title == _BY_TF_CONFIG:
+            because = f"{title} ({use}) over {spread(copies.hosts, 1)}"
+            return replace(found, started=copies.hosts, because=because)
     return found
 
 

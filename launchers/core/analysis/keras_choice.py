@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from launchers.core.analysis.facts import facts_of
+from launchers.core.analysis.keras_fit import trained_by_fit
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.paths import images_folder
@@ -19,6 +21,7 @@ from launchers.core.planning.plan import Row
 from launchers.core.shipped import runtime
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
+from launchers.core.strategies import FIRST, named
 from launchers.core.strategies.strategy import Strategy
 
 _OWN_VARIABLES = ("TF_USE_LEGACY_KERAS", "KERAS_BACKEND")  # by which a user decides it himself
@@ -82,12 +85,17 @@ def choose_keras(
         return KerasChoice({}, None, ())
     decision = keras.decide(job.keras, use, installed, variables)
     problems = _problems(job, stack, decision, use, installed.brings, world_size)
+    if strategy is not None and strategy.fit and job.instances > 1:
+        own = use.legacy is not None and use.legacy.what == "1"
+        keras_3 = decision.keras == "3" or (not decision.keras and installed.brings != "2")
+        if keras_3 and not own:
+            problems += _fit_problems(job, source, strategy, installed)
     known = installed.brings is not None and stack.tf_keras is not None
     settled = job.keras != "auto" or decision.keras == "3" or known
     word = decision.keras if settled and not decision.missing else ""
     return KerasChoice(
         {keras.VARIABLE: word} if word else {},
-        _row(decision, stack, installed.brings),
+        _row(decision, stack, installed.brings, strategy or named(FIRST)),
         tuple(problems),
     )
 
@@ -105,7 +113,7 @@ def stack_of_image(uri: str) -> Stack:
     return our_stack() if name == "launch-horovod" else Stack()
 
 
-def _row(decision: Any, stack: Stack, brings: str | None) -> Row | None:
+def _row(decision: Any, stack: Stack, brings: str | None, strategy: Strategy) -> Row | None:
     if brings == "2":
         version = ".".join((stack.tensorflow or "").split(".")[:2])
         return Row("keras", f"Keras 2, TensorFlow {version}'s own")
@@ -114,7 +122,7 @@ def _row(decision: Any, stack: Stack, brings: str | None) -> Row | None:
     if decision.keras == "2":
         if stack.tf_keras:
             version = ".".join(stack.tf_keras.split(".")[:2])
-            text = f"Keras 2: keras is tf_keras {version} for the script and Horovod"
+            text = f"Keras 2: keras is tf_keras {version} for the script and {strategy.title}"
         else:
             text = "Keras 2: keras is tf_keras where TensorFlow is 2.16 or later"
         return Row("keras", text, decision.why)
@@ -147,6 +155,27 @@ def _problems(
             )
         )
     return found
+
+
+def _fit_problems(
+    job: JobSpec, source: JobSource, strategy: Strategy, installed: Any
+) -> list[Problem]:
+    """``fit()`` of Keras 3, where the strategy's ranks train by Keras 2's alone. Sure is that only
+    where it is known which Keras they have, and nobody has asked for it."""
+    facts = facts_of(source)
+    fit = trained_by_fit(facts) if facts is not None else None
+    if fit is None:
+        return []
+    sure = installed.brings == "3" and job.keras == "auto"
+    there = "" if installed.tf_keras else " (and pip install tf-keras for the ranks)"
+    return [
+        RULES["keras-3-fit"].at(
+            f"{fit.path}:{fit.line}",
+            f"fit() of Keras 3 by {strategy.title} on {job.instances} hosts",
+            fix=f"--keras {strategy.fit}{there}, or a training loop of the script's own",
+            severity="error" if sure else "warning",
+        )
+    ]
 
 
 def _missing(decision: Any, stack: Stack) -> Problem:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from launchers.core.analysis.facts import SourceFacts, facts_of
+from launchers.core.analysis.strategy_limits import limits_of
 from launchers.core.analysis.strategy_reader import AUTO, Reading, read
 from launchers.core.analysis.strategy_search import SEEN, all_known, seen
 from launchers.core.catalogue import RULES
@@ -52,6 +53,7 @@ def choose_strategy(
         from launchers.core.analysis.inner_ranks import problems_of_habits
 
         problems = (*problems, *problems_of_habits(facts, strategy, job.arguments))
+    problems = (*problems, *limits_of(strategy, job, facts, asked is not None))
     processes = strategy.processes(job.processes, gpus)
     return StrategyChoice(strategy, processes, found.rows, problems)
 

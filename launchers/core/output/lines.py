@@ -23,7 +23,8 @@ _AGENT_TAG = re.compile(r"\[([A-Za-z0-9._-]+)/(\d+|agent)\] ?(.*)", re.DOTALL)
 MPI_TAG = re.compile(r"\[(?:\d+,(?:mpirank:)?)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:?")
 # Control characters stand in no line of ours.
 _PROOF = re.compile(
-    r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) ranks?, [^\x00-\x1f\x7f-\x9f]{1,400}?)"
+    r"launch: proof: (world size (\d+): (\d+) hosts? x (\d+) (?:rank|replica)s?, "
+    r"[^\x00-\x1f\x7f-\x9f]{1,400}?)"
     r"(?: \[([0-9a-f]{16})\])?\s*"
 )
 _FAILURE = re.compile(r"launch: failure: (\{.*\})\s*")

@@ -88,6 +88,12 @@ class Plan(ABC):
         return self.job.instances
 
     @property
+    def layout(self) -> str:
+        """Hosts, ranks and world size, in words."""
+        replicas = max(self.gpus, 1) if self.strategy.strategy.one_a_host else 0
+        return layout(self.instances, self.processes, replicas)
+
+    @property
     def world_size(self) -> int:
         """Ranks in the whole job: instances x processes per instance; replicas where a process
         has one on each of its GPUs."""
@@ -161,7 +167,15 @@ def spread(hosts: int, processes: int) -> str:
     return f"{counted(hosts, 'host')} x {counted(processes, 'process')}"
 
 
-def layout(instances: int, processes: int) -> str:
-    """``2 hosts x 4 ranks = world size 8``, the way it is said everywhere."""
-    hosts, ranks = counted(instances, "host"), counted(processes, "rank")
-    return f"{hosts} x {ranks} = world size {instances * processes}"
+def layout(instances: int, processes: int, replicas: int = 0) -> str:
+    """``2 hosts x 4 ranks = world size 8``, the way it is said everywhere.
+
+    Args:
+        replicas: Of the model in each process, where these are counted: ``2 hosts x 1 process x 4
+            replicas = world size 8``.
+    """
+    hosts = counted(instances, "host")
+    if replicas:
+        each = f"{counted(processes, 'process')} x {counted(replicas, 'replica')}"
+        return f"{hosts} x {each} = world size {instances * processes * replicas}"
+    return f"{hosts} x {counted(processes, 'rank')} = world size {instances * processes}"

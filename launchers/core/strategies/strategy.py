@@ -27,6 +27,7 @@ class Use:
         own_devices: It gives each rank its GPU itself, where a line imports this (a regular
             expression of what follows ``import`` or ``from``).
         yields: It trains by another strategy where the source imports one, or what has its name.
+        one_host: What to do with it on several hosts, where it joins the devices of one alone.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Use:
     by_import: bool = False
     own_devices: str = ""
     yields: bool = False
+    one_host: str = ""
 
     def shown_by(self, names: Iterable[str]) -> str:
         """The first of these dotted names that shows it, or an empty string."""
@@ -71,7 +73,9 @@ class Strategy:
             launcher has started them already.
         launchers: A regular expression of what does so by a command.
         launcher_words: The same, of arguments of such a command that people give to the script.
-        one_a_host: Whether a host runs one process for all its GPUs, else one for each.
+        one_a_host: Whether a host runs one process for all its GPUs, with a replica of the model on
+            each; else one process for each.
+        fit: Which Keras its ``fit()`` needs on several hosts, ``2``; empty where any does.
         local_rank: By which word a script that picks its own GPU knows which; bytes of its code.
         picks_device: By which calls it does so.
         image: What an image must hold, for `launch image check`; None where the table of our own
@@ -98,6 +102,7 @@ class Strategy:
     launchers: str = ""
     launcher_words: str = ""
     one_a_host: bool = False
+    fit: str = ""
     local_rank: str = "local_rank"
     picks_device: str = (
         r"set_visible_devices|visible_device_list|set_device|torch\.device|\.cuda\("

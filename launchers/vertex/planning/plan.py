@@ -9,7 +9,7 @@ from typing import Any
 from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
 from launchers.core.planning import plan as core
-from launchers.core.planning.plan import Plan, Row, counted, layout
+from launchers.core.planning.plan import Plan, Row, counted
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import (
     checkpoints_row,
@@ -219,7 +219,7 @@ class VertexPlan(Plan):
         machine, account, options = self.machine, self.account, self.job.options
         hardware = f"{counted(machine.gpus, 'GPU')} {machine.gpu_model}".strip()
         return [
-            Row("ranks", f"{layout(self.instances, self.processes)}, by our agent"),
+            Row("ranks", f"{self.layout}, by our agent"),
             proof_row(self),
             Row("machine", f"{machine.name}, {hardware}", machine.origin),
             *([Row("boot disk", options.boot_disk)] if options.boot_disk else []),

@@ -8,6 +8,7 @@ from launchers.core.analysis.plain_start.start import Start
 from launchers.core.analysis.plain_start.world import World
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.planning.plan import counted, layout
+from launchers.core.strategies import named, said_by
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.rules.pools import (
     INSTANCES,
@@ -81,10 +82,13 @@ def _numbers(document: object) -> list[Problem]:
         if replicas is not None and hosts is not None and hosts != replicas:
             expected = f"{replicas}, as many as the pools have replicas"
             problems.append(RULES["world-size"].at(f"{path}.{INSTANCES}", str(hosts), expected))
-        if replicas is not None and ranks and whole is not None and whole != replicas * ranks:
-            expected = layout(replicas, ranks)
+        strategy = named(said_by(dict(pool.environment)))
+        each = max(pool.gpus, 1) if strategy.one_a_host else 0
+        known = replicas is not None and ranks and whole is not None
+        if known and whole != strategy.world_size(replicas or 0, ranks or 0, pool.gpus):
+            expected = layout(replicas or 0, ranks or 0, each)
             problems.append(RULES["world-size"].at(f"{path}.{WORLD_SIZE}", str(whole), expected))
-        if ranks:
+        if ranks and not strategy.one_a_host:
             problems += _gpus(pool, ranks, f"{path}.{PROCESSES}")
     return problems
 

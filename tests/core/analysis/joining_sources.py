@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.core.analysis.strategy_sources import Tree
+from tests.core.analysis.strategy_sources import TF, Tree
 
 # Sources that another strategy than Horovod starts: its name, and a word of where it was seen.
 OTHERS: dict[str, tuple[Tree, str, str]] = {
@@ -108,6 +108,31 @@ OTHERS: dict[str, tuple[Tree, str, str]] = {
         ),
         "torch",
         "train.py:3 calls",
+    ),
+    "MirroredStrategy": (
+        TF + "strategy = tf.distribute.MirroredStrategy()\n",
+        "tensorflow",
+        "MirroredStrategy",
+    ),
+    "MultiWorkerMirroredStrategy": (
+        TF + "s = tf.distribute.MultiWorkerMirroredStrategy()\n",
+        "tensorflow",
+        "MultiWorkerMirroredStrategy",
+    ),
+    "experimental": (
+        TF + "s = tf.distribute.experimental.MultiWorkerMirroredStrategy()\n",
+        "tensorflow",
+        "MultiWorkerMirroredStrategy",
+    ),
+    "TensorFlow 1": (
+        "import tensorflow.compat.v1 as tf\ns = tf.distribute.MirroredStrategy()\n",
+        "tensorflow",
+        "MirroredStrategy",
+    ),
+    "an alias by assignment": (
+        TF + "D = tf.distribute\ns = D.MirroredStrategy()\n",
+        "tensorflow",
+        "MirroredStrategy",
     ),
 }
 

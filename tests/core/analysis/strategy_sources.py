@@ -159,35 +159,10 @@ BAD: dict[str, tuple[Tree, str, str]] = {
         "strategy-other",
         "torch.nn.DataParallel",
     ),
-    "MirroredStrategy": (
-        TF + "strategy = tf.distribute.MirroredStrategy()\n",
-        "strategy-other",
-        "MirroredStrategy",
-    ),
-    "MultiWorkerMirroredStrategy": (
-        TF + "s = tf.distribute.MultiWorkerMirroredStrategy()\n",
-        "strategy-other",
-        "MultiWorkerMirroredStrategy",
-    ),
-    "experimental": (
-        TF + "s = tf.distribute.experimental.MultiWorkerMirroredStrategy()\n",
-        "strategy-other",
-        "MultiWorkerMirroredStrategy",
-    ),
-    "TensorFlow 1": (
-        "import tensorflow.compat.v1 as tf\ns = tf.distribute.MirroredStrategy()\n",
-        "strategy-other",
-        "MirroredStrategy",
-    ),
     "parameter servers": (
         TF + "s = tf.distribute.ParameterServerStrategy(None)\n",
         "strategy-other",
         "tf.distribute",
-    ),
-    "an alias by assignment": (
-        TF + "D = tf.distribute\ns = D.MirroredStrategy()\n",
-        "strategy-other",
-        "MirroredStrategy",
     ),
     "multi_gpu_model": (
         "from keras.utils import multi_gpu_model\nm = multi_gpu_model(None, gpus=4)\n",
