@@ -19,6 +19,7 @@ from launch_runtime.rank.exchange import tensorflow_hooks
 from launch_runtime.rank.import_hook import when_imported
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.world_check import World, WorldCheck
+from launch_runtime.stacks import Wait
 from launch_runtime.strategies.strategy import Seat, Strategy
 from launch_runtime.words import Words
 
@@ -81,6 +82,11 @@ class TensorFlow(Strategy):
     watched = ("TF_CONFIG",)
     place_names = ("TF_CONFIG",)
     tables = (tensorflow_hooks.replicated,)
+    waits = (
+        # Workers that make the strategy, and a step that TensorFlow runs, its exchanges among it.
+        Wait("/tensorflow/python/distribute/"),
+        Wait("/tensorflow/python/eager/", ("quick_execute", "call_function", "ensure_initialized")),
+    )
 
     def variables(self, seat: Seat) -> Mapping[str, str]:
         workers = [f"{contact.address}:{contact.port}" for contact in seat.contacts]

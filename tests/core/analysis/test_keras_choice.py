@@ -16,6 +16,7 @@ from launchers.core.analysis.keras_choice import (
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.source.script import read_source
 from launchers.core.spec.job import JobSpec
+from launchers.core.strategies import named
 
 BOTH = "import horovod.tensorflow.keras as hvd\nimport keras\n"
 WRAPS = "hvd.DistributedOptimizer(keras.optimizers.SGD())\n"
@@ -115,3 +116,53 @@ def test_the_shared_script_gets_keras_2():
     source = read_source(JobSpec())
     assert source.shared
     assert choose_keras(JobSpec(), source, HERE, 2).variables == {"LAUNCH_KERAS": "2"}
+
+
+FITS = (
+    "import tensorflow as tf\nstrategy = tf.distribute.MultiWorkerMirroredStrategy()\n"
+    "with strategy.scope():\n    model = tf.keras.Sequential()\n"
+    "    model.compile(optimizer='sgd', loss='mse')\nmodel.fit([1], [1], epochs=2)\n"
+)
+LOOPS = (
+    "import re\nimport tensorflow as tf\nfrom sklearn.preprocessing import StandardScaler\n"
+    "pattern = re.compile('x')\nStandardScaler().fit([[1.0]])\nmodel = tf.keras.Sequential()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "stack", "asked", "severity"),
+    [
+        (FITS, HERE, "auto", "error"),
+        (FITS, WITHOUT, "auto", "error"),
+        (FITS, Stack(), "auto", "warning"),
+        (FITS, HERE, "3", "warning"),
+        (FITS, HERE, "2", ""),
+        (FITS, Stack("2.12.0"), "auto", ""),
+        ("import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n" + FITS, HERE, "auto", ""),
+        (FITS.replace("model.", "net."), HERE, "auto", "error"),
+        (LOOPS, HERE, "auto", ""),
+    ],
+)
+def test_fit_of_keras_3_on_several_hosts_is_refused_before_it_fails_there(
+    tmp_path: Path, text: str, stack: Stack, asked: str, severity: str
+):
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+
+    def on(instances: int) -> KerasChoice:
+        job = JobSpec(script=str(tmp_path / "train.py"), keras=asked, instances=instances)
+        return choose_keras(job, read_source(job), stack, instances, None, named("tensorflow"))
+
+    found = [problem for problem in on(2).problems if problem.rule == "keras-3-fit"]
+    assert [problem.severity for problem in found] == ([severity] if severity else [])
+    assert all("--keras 2" in problem.fix for problem in found)
+    assert not on(1).problems, "one host's fit() runs on Keras 3 too"
+
+
+def test_under_tensorflow_the_row_names_no_horovod(tmp_path: Path):
+    (tmp_path / "train.py").write_text(FITS, encoding="utf-8")
+    job = JobSpec(script=str(tmp_path / "train.py"), keras="2", instances=2)
+    choice = choose_keras(job, read_source(job), HERE, 2, None, named("tensorflow"))
+    assert choice.row is not None
+    assert choice.row.text == (
+        "Keras 2: keras is tf_keras 2.18 for the script and TensorFlow's strategy"
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.analysis.strategy_choice import choose_strategy
-from launchers.core.planning.plan import StrategyChoice
+from launchers.core.planning.plan import StrategyChoice, layout
 from launchers.core.source.script import read_source
 from launchers.core.spec.job import JobSpec
 from launchers.core.strategies import NAMES
@@ -66,3 +66,35 @@ def test_one_rank_that_joins_gets_the_variables_for_it(tmp_path: Path):
 def test_one_rank_may_be_asked_for_as_none_where_a_provider_has_no_word_for_it(tmp_path: Path):
     found = choose(tmp_path, DDP, served=("horovod",), strategy="none")
     assert (found.name, found.problems) == ("horovod", ())
+
+
+MANY = "import tensorflow as tf\nstrategy = tf.distribute.MultiWorkerMirroredStrategy()\n"
+MIRRORED = "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\n"
+
+
+def test_tensorflow_has_one_process_a_host_for_all_its_gpus(tmp_path: Path):
+    found = choose(tmp_path, MANY, gpus=4, instances=2)
+    assert (found.name, found.processes, found.problems) == ("tensorflow", 1, ())
+    assert found.strategy.world_size(2, found.processes, 4) == 8
+    assert found.strategy.world_size(2, found.processes, 0) == 2
+    assert layout(2, 1, 4) == "2 hosts x 1 process x 4 replicas = world size 8"
+
+
+def test_several_processes_of_a_host_are_refused_where_one_has_all_gpus(tmp_path: Path):
+    (problem,) = choose(tmp_path, MANY, gpus=4, instances=2, processes=4).problems
+    assert (problem.severity, problem.rule) == ("error", "strategy-processes")
+    assert choose(tmp_path, MANY, gpus=4, instances=2, processes=1).problems == ()
+
+
+def test_a_strategy_of_one_host_is_refused_on_several(tmp_path: Path):
+    (problem,) = choose(tmp_path, MIRRORED, gpus=4, instances=2).problems
+    assert (problem.severity, problem.rule) == ("error", "strategy-one-host")
+    assert "MultiWorkerMirroredStrategy" in problem.fix
+    assert choose(tmp_path, MIRRORED, gpus=4).problems == ()
+    both = MIRRORED + "other = tf.distribute.MultiWorkerMirroredStrategy()\n"
+    assert choose(tmp_path, both, gpus=4, instances=2).problems == ()
+    assert choose(tmp_path, MIRRORED, instances=2, strategy="tensorflow").problems == ()
+
+
+def test_horovod_beside_a_mirrored_strategy_stays_horovod(tmp_path: Path):
+    assert choose(tmp_path, HVD + MIRRORED, instances=2).name == "horovod"
