@@ -191,7 +191,8 @@ class TrainedSet:
         return {**entry, "weights": self._compared}
 
     def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
-        variables = [variable for variable in variables if variable.is_whole]
+        # What only some ranks have whole says little of the rest.
+        variables = variables if all(variable.is_whole for variable in variables) else []
         kept = fingerprints.chosen([variable.elements for variable in variables])
         deadline = time.monotonic() + seconds
         prints = []
@@ -217,7 +218,7 @@ class TrainedSet:
 
 
 def _why(variables: Sequence[Variable]) -> str:
-    """Why there are no weights to compare, of these that every rank has whole."""
+    """Why there are no weights to compare; ``variables`` are those that could be."""
     return "the weights could not be read" if variables else "each rank has a part of them"
 
 
