@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import re
 import sys
 from typing import Any, NoReturn
 
@@ -84,6 +85,9 @@ class Verbs(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
 
 
+# NUL, and halves of characters: no shell passes them, but a caller of :func:`run` may. Bytes that
+# are no UTF-8 are others (PEP 383).
+_NO_ARGUMENT = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 _IMPORT_FLAG = "--from-ai-platform"
 
 
@@ -147,6 +151,10 @@ def run(words: list[str]) -> int:
     Raises:
         LaunchError, click.ClickException: For :func:`report`.
     """
+    for word in words:
+        if _NO_ARGUMENT.search(word):
+            found = f"{word[:60]!r}, which no program can be given"
+            raise LaunchError(RULES["usage"].at("launch", found, "text"))
     ours, script_arguments = split(words)
     code = cli.main(
         args=ours, prog_name="launch", standalone_mode=False, obj={"arguments": script_arguments}
@@ -182,6 +190,10 @@ def report(error: Exception) -> int:
 
         place = error.filename or "a file of this machine"
         say_problems([unwritable(place, error, "free space on that disk")])
+        return EXIT_BAD_REQUEST
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        found = f"{str(error.filename)[:60]!r}... is too long for a path"
+        say_problems([RULES["usage"].at("launch", found, "the path of a file or folder")])
         return EXIT_BAD_REQUEST
     say_problems([RULES["internal-error"].at("launch", f"{type(error).__name__}: {error}")])
     return 1

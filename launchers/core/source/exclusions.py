@@ -22,7 +22,7 @@ _FOLDERS = {
     ".pytest_cache": CACHE,
     ".ruff_cache": CACHE,
     ".hypothesis": CACHE,
-    ".ipynb_checkpoints": CACHE,
+    ".ipynb_checkpoints": "a notebook's checkpoints",
     ".tox": "a virtual environment",
     ".nox": "a virtual environment",
     ".hg": VERSION_CONTROL,

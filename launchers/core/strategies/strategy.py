@@ -142,7 +142,9 @@ class Strategy:
 
     def is_word(self, text: str) -> bool:
         """Whether ``text`` is its word and nothing else."""
-        return self._mention is not None and bool(self._mention.fullmatch(text.encode()))
+        return self._mention is not None and bool(
+            self._mention.fullmatch(text.encode("utf-8", "replace"))
+        )
 
     @cached_property
     def _words(self) -> re.Pattern[bytes]:

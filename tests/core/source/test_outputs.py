@@ -42,6 +42,13 @@ def test_what_tools_leave_stays_behind(tmp_path: Path, tree: dict[str, str], lef
     assert "train.py" in {file.path for file in found.files}
 
 
+def test_a_notebooks_checkpoints_are_named(tmp_path: Path):
+    plant(tmp_path, {"train.py": "x", ".ipynb_checkpoints/a-checkpoint.py": "x"})
+    (left,) = read_tree(tmp_path).left_out
+    assert (left.path, left.why) == (".ipynb_checkpoints/", "a notebook's checkpoints")
+    assert left.notable
+
+
 @pytest.mark.parametrize(
     ("line", "path"),
     [

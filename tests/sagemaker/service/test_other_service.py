@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from moto.backends import get_backend
 from moto.server import ThreadedMotoServer
 
 from launchers.cli.main import report
@@ -82,6 +83,21 @@ def test_a_whole_submission_is_taken(moto: str, capfd: pytest.CaptureFixture[str
     told = capfd.readouterr()
     assert first == 0, told.err
     (entry,) = Ledger().jobs()
+    # While it runs, the same command sends nothing.
+    running = get_backend("sagemaker")["123456789012"]["us-east-1"].training_jobs
+    running[entry.name].training_job_status = "InProgress"
+    assert code_of(*words) == 0
+    told = capfd.readouterr()
+    assert f"{entry.name} is in progress: nothing is sent" in told.err
+    assert list(running) == [entry.name]
+    assert len(Ledger().jobs()) == 1
+    # moto has no StopTrainingJob: its answer is one line, and the job goes on.
+    assert code_of("cancel", entry.name) == 5
+    told = capfd.readouterr()
+    assert len(told.err.strip().splitlines()) == 1, told.err
+    assert "an answer that cannot be read: a page of HTML (500)" in told.err
+    assert running[entry.name].training_job_status == "InProgress"
+    running[entry.name].training_job_status = "Completed"
     # moto ends a job at once, and leaves its Environment out: its size is the ledger's.
     assert code_of("wait", entry.name) == 1
     told = capfd.readouterr()
