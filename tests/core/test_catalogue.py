@@ -27,7 +27,7 @@ image-absent image-architecture image-base-missing image-build-failed image-buil
 image-code image-disk image-framework image-horovod-gloo image-horovod-mpi image-host-keys
 image-mpi4py image-mpirun image-name image-pam image-ranks image-root-login image-shim image-sshd
 image-tf-keras image-toolkit image-unfit installation-incomplete instance-groups intent-elsewhere
-internal-error isolation-secret job-ambiguous local-gpus local-path local-python memory-folder
+isolation-secret job-ambiguous local-gpus local-path local-python memory-folder
 no-rehearsal object-name port-taken preflight-keys preflight-network preflight-role-rights
 preflight-secret program-missing push-refused push-repository rank-unknown ranks-per-host
 rehearsal-image requirements-local requirements-unreadable role-missing role-unknown
