@@ -1,7 +1,7 @@
 """`make benchmark`: the measurements that the README quotes, one table each.
 
     python -m tests.benchmarks [--runs 5] [commands] [large] [sagemaker] [vertex] [training] [steps]
-                               [rendezvous] [credentials]
+                               [rendezvous] [credentials] [torchrun]
 
 Figures depend on the machine and on what else runs there: the ratios count.
 """
@@ -22,6 +22,7 @@ TABLES = (
     "steps",
     "rendezvous",
     "credentials",
+    "torchrun",
 )
 
 

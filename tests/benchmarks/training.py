@@ -147,7 +147,7 @@ def _start(folder: Path, runs: int) -> None:
             LAUNCH_PROCESSES="1",
             LAUNCH_PIN_GPU="none",
             LAUNCH_SOURCE_DIR=str(folder / "src"),
-            LAUNCH_CLUSTER=json.dumps({**one_host, "port": _free_port()}),
+            LAUNCH_CLUSTER=json.dumps({**one_host, "port": free_port()}),
         )
         return until_first_line(
             [sys.executable, str(ENTRYPOINTS / "agent.py"), "first.py"], environment
@@ -162,7 +162,7 @@ def _start(folder: Path, runs: int) -> None:
     )
 
 
-def _free_port() -> int:
+def free_port() -> int:
     import socket
 
     with socket.socket() as probe:

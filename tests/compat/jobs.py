@@ -88,7 +88,7 @@ def run(script: Script, texts: dict[str, str], python: str | None, images: int) 
             errors="replace",
             check=False,
         )
-        return _outcome(done, time.time() - begin)
+        return outcome_of(done, time.time() - begin)
 
 
 def _command(script: Script, source: Path, python: str | None) -> list[str]:
@@ -117,7 +117,8 @@ def _environment(script: Script, folder: Path, images: int) -> dict[str, str]:
     )
 
 
-def _outcome(done: subprocess.CompletedProcess[str], seconds: float) -> Outcome:
+def outcome_of(done: subprocess.CompletedProcess[str], seconds: float) -> Outcome:
+    """What `launch local --json` said of a job."""
     try:
         answer = json.loads(done.stdout)
     except ValueError:

@@ -1,0 +1,224 @@
+"""`launch local --strategy torch` beside torchrun, the same script on two ranks in turn; and what
+the guard adds at the start with the hooks of each strategy.
+
+TORCH names a Python that has torch; else this machine's python3 of Debian (apt's python3-torch) is
+taken, which has DDP over Gloo.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.benchmarks.measure import cost_of, median, print_table, quiet_environment
+from tests.benchmarks.training import free_port
+from tests.places import ENTRYPOINTS, ROOT
+
+# 100,000 parameters in 6 tensors, as in steps.py: a step of a few milliseconds.
+_SCRIPT = """\
+import time
+moments = {"started": time.time()}
+import json, os, statistics
+import torch
+import torch.distributed as dist
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+moments["joined"] = time.time()
+layers = []
+for width in (256, 256):
+    layers += [torch.nn.LazyLinear(width), torch.nn.ReLU()]
+plain = torch.nn.Sequential(*layers, torch.nn.LazyLinear(10))
+x, y = torch.randn(32, 64), torch.randint(10, (32,))
+plain(x)
+model = torch.nn.parallel.DistributedDataParallel(plain)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+
+def step():
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+
+
+step()
+moments["stepped"] = time.time()
+times = []
+for _ in range(6):
+    begin = time.perf_counter()
+    for _ in range(100):
+        step()
+    times.append(time.perf_counter() - begin)
+if dist.get_rank() == 0:
+    moments["ended"] = time.time()
+    with open(os.environ["FIGURES"], "w") as file:
+        json.dump({"rate": 100 / statistics.median(times[1:]), "moments": moments}, file)
+"""
+FIGURES = {
+    "first step, s": "from the command to the end of the first step",
+    "steps/s": "100 steps a block, the median of 5 blocks",
+    "end, s": "from the script's last line to the command's end",
+    "CPU s": "of the whole command, its ranks counted in",
+}
+# A script that marks its first line, and the moment when what is hooked was imported.
+_MARKS = """\
+import time
+first = time.time()
+import {module}
+print(first, time.time(), file=open({path!r}, "w"))
+"""
+HOOKED = {
+    "torch": "torch.distributed",
+    "horovod": "horovod.tensorflow",
+    "tensorflow": "tensorflow",
+}
+
+
+def run(runs: int) -> None:
+    """Print both tables. Blocks for minutes."""
+    python = _python_with_torch()
+    with tempfile.TemporaryDirectory() as name:
+        if python:
+            _beside_torchrun(Path(name), python, max(runs, 5))
+        _start_up(Path(name), python, max(runs, 5))
+
+
+def _python_with_torch() -> str | None:
+    for python in (os.environ.get("TORCH"), "/usr/bin/python3"):
+        if python and Path(python).exists() and _has(python, "torch"):
+            return python
+    print("no Python with torch: TORCH=PYTHON, or apt-get install python3-torch", file=sys.stderr)
+    return None
+
+
+def _has(python: str, module: str) -> bool:
+    ask = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
+    return subprocess.run([python, "-c", ask], check=False).returncode == 0
+
+
+def _beside_torchrun(folder: Path, python: str, runs: int) -> None:
+    (folder / "steps.py").write_text(_SCRIPT)
+    ours = [sys.executable, "-m", "launchers.cli.main", "local", "steps.py", "--no-file"]
+    ours += ["--strategy", "torch", "--instances", "1", "--processes", "2", "--python", python]
+    theirs = [python, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    found: dict[str, list[dict[str, float]]] = {"launch local": [], "torchrun": []}
+    for index in range(runs + 1):
+        port = ["--master_port", str(free_port()), "steps.py"]
+        for label, command in (("launch local", ours), ("torchrun", [*theirs, *port])):
+            figures = _figures(folder, f"{label}{index}".replace(" ", ""), command)
+            if index:
+                found[label].append(figures)
+    _print_beside(found, python, runs)
+
+
+def _figures(folder: Path, name: str, command: Sequence[str]) -> dict[str, float]:
+    """Column -> figure of one run."""
+    kept = folder / f"{name}.json"
+    environment = quiet_environment(
+        LAUNCH_HOME=str(folder / name),
+        PYTHONPATH=str(ROOT),
+        OMP_NUM_THREADS="1",
+        CUDA_VISIBLE_DEVICES="",
+        FIGURES=str(kept),
+    )
+    begin = time.time()
+    cost = cost_of(command, folder, environment)
+    end = begin + cost.wall
+    found = json.loads(kept.read_text())
+    moments = found["moments"]
+    return {
+        "first step, s": moments["stepped"] - begin,
+        "steps/s": found["rate"],
+        "end, s": end - moments["ended"],
+        "CPU s": cost.cpu,
+    }
+
+
+def _print_beside(
+    found: Mapping[str, Sequence[Mapping[str, float]]], python: str, runs: int
+) -> None:
+    rows = []
+    for column, what in FIGURES.items():
+        ours, theirs = ([one[column] for one in found[name]] for name in found)
+        ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
+        digits = 0 if column == "steps/s" else 2
+        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        cells = [f"{median(ours):.{digits}f}", f"{median(theirs):.{digits}f}", spread]
+        rows.append([column, what, *cells])
+    version = _said_by(python, "import torch; print(torch.__version__)")
+    print_table(
+        f"torch {version}, DDP over Gloo, 100,000 parameters, two ranks on one host, "
+        f"medians of {runs} runs in turn",
+        ["figure", "what", *found, "ratio"],
+        rows,
+    )
+
+
+def _said_by(python: str, program: str) -> str:
+    return subprocess.run(
+        [python, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def _start_up(folder: Path, torch_python: str | None, runs: int) -> None:
+    rows = []
+    for strategy, module in HOOKED.items():
+        python = torch_python if strategy == "torch" else sys.executable
+        if not python or not _has(python, module.partition(".")[0]):
+            print(f"start-up with {strategy}: no Python that has it", file=sys.stderr)
+            continue
+        none, hooked = _marks(folder, python, module, strategy, runs)
+        for index, moment in enumerate(("first line", f"import {module}")):
+            plain, ours = (median([one[index] for one in found]) for found in (none, hooked))
+            row = [f"{plain:.2f}", f"{ours:.2f}", f"{ours - plain:+.2f}"]
+            rows.append([strategy, moment, *row])
+    print_table(
+        f"The guard's start, wall s from the agent's start, medians of {runs} runs in turn",
+        ["hooks of", "up to the end of", "strategy none", "with the hooks", "added"],
+        rows,
+    )
+
+
+def _marks(
+    folder: Path, python: str, module: str, strategy: str, runs: int
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Seconds up to both moments, of each counted run: under none, and under ``strategy``."""
+    source = folder / f"start-{strategy}"
+    source.mkdir()
+    marks = source / "marks"
+    (source / "first.py").write_text(_MARKS.format(module=module, path=str(marks)))
+    found: dict[str, list[list[float]]] = {"none": [], strategy: []}
+    for index in range(runs + 1):
+        for name, kept in found.items():
+            begin = time.time()
+            subprocess.run(
+                [python, str(ENTRYPOINTS / "agent.py"), "first.py"],
+                cwd=source,
+                env=_one_rank(source, name),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=True,
+            )
+            if index:
+                kept.append([float(word) - begin for word in marks.read_text().split()])
+    return found["none"], found[strategy]
+
+
+def _one_rank(source: Path, strategy: str) -> dict[str, str]:
+    one_host = {"hosts": [{"name": "host-1", "address": "127.0.0.1"}], "index": 0}
+    return quiet_environment(
+        LAUNCH_WORLD_SIZE="1",
+        LAUNCH_INSTANCES="1",
+        LAUNCH_PROCESSES="1",
+        LAUNCH_PIN_GPU="none",
+        LAUNCH_SOURCE_DIR=str(source),
+        LAUNCH_CLUSTER=json.dumps({**one_host, "port": free_port()}),
+        TF_CPP_MIN_LOG_LEVEL="2",
+        CUDA_VISIBLE_DEVICES="",
+        **({} if strategy == "horovod" else {"LAUNCH_STRATEGY": strategy}),
+    )

@@ -1,0 +1,83 @@
+"""Runs one script under `launch local`, on two hosts, and says what came of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.benchmarks.measure import quiet_environment
+from tests.compat.jobs import Outcome, outcome_of
+from tests.compat.strategies.cases import Case
+from tests.places import ROOT
+
+# What the proof, or the reading of the source, says of ranks that train apart. A job that fails for
+# any other reason was not refused by it.
+APART = re.compile(
+    r"trained apart|weights differ|never joined|never called|independent copies|world size|"
+    r"never initialised|trains? alone|ended before|left .*early|no rank made"
+)
+_MAX_RUNTIME = "180s"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of one script: ``succeeded``, ``refused``, or else, the words, seconds, output."""
+
+    state: str
+    words: str
+    seconds: float
+    log: str = ""
+
+
+def run(case: Case, python: str) -> Found:
+    """Two hosts of ``case.processes`` ranks. Blocks until the job has ended (180 s at most)."""
+    with tempfile.TemporaryDirectory() as name:
+        source = Path(name) / "source"
+        source.mkdir()
+        for file in (case.file, case.file.with_name("toy.py")):
+            shutil.copy(file, source)
+        begin = time.time()
+        done = subprocess.run(
+            _command(case, python),
+            cwd=source,
+            env=_environment(case, Path(name)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        return found_of(outcome_of(done, time.time() - begin))
+
+
+def found_of(outcome: Outcome) -> Found:
+    """A failure for the reason that the ranks trained apart is a refusal."""
+    state = outcome.state
+    if state in ("failed", "exit 2") and APART.search(outcome.words):
+        state = "refused"
+    return Found(state, outcome.words, outcome.seconds, outcome.log)
+
+
+def _command(case: Case, python: str) -> list[str]:
+    words = [sys.executable, "-m", "launchers.cli.main", "local", case.file.name, "--no-file"]
+    words += ["--json", "--instances", "2", "--processes", str(case.processes)]
+    words += ["--strategy", case.strategy, "--max-runtime", _MAX_RUNTIME]
+    return [*words, "--python", python]
+
+
+def _environment(case: Case, folder: Path) -> dict[str, str]:
+    return quiet_environment(
+        LAUNCH_HOME=str(folder / "home"),
+        PYTHONPATH=str(ROOT),
+        HOME=str(folder),
+        CUDA_VISIBLE_DEVICES="",
+        TF_CPP_MIN_LOG_LEVEL="2",
+        HF_HUB_OFFLINE="1",
+        **dict(case.environment),
+    )
