@@ -49,10 +49,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _python(case: Case, catalogue: Catalogue, pythons: dict[str, str]) -> str:
-    if case.stack not in pythons:
-        pythons[case.stack] = environments.python_of(case.stack, catalogue.stacks[case.stack])
-    return pythons[case.stack]
+def _python(stack: str, catalogue: Catalogue, pythons: dict[str, str]) -> str:
+    if stack not in pythons:
+        pythons[stack] = environments.python_of(stack, catalogue.stacks[stack])
+    return pythons[stack]
 
 
 def _one(
@@ -61,7 +61,7 @@ def _one(
     kept = json.loads(asked.record.read_text()) if asked.record and asked.record.exists() else {}
     if case.name in kept:
         return Found(**kept[case.name])
-    python = _python(case, catalogue, pythons)
+    python = _python(case.stack, catalogue, pythons)
     lacking = environments.missing(case, python)
     if lacking:
         return f"{', '.join(lacking)} could not be installed"
@@ -84,11 +84,13 @@ def _one(
 def _versions(
     found: dict[Case, Found | str], pythons: dict[str, str], catalogue: Catalogue
 ) -> list[str]:
-    shown: dict[str, str] = {}
-    for case in found:
-        python = _python(case, catalogue, pythons)
-        shown |= environments.versions(python, environments.SHOWN[case.stack])
-    return [f"{name} {version}" for name, version in shown.items()]
+    said = []
+    for stack in dict.fromkeys(case.stack for case in found):
+        python = _python(stack, catalogue, pythons)
+        names = environments.SHOWN[stack.partition("-")[0]]
+        there = environments.versions(python, names)
+        said += [f"{name} {version}" for name, version in there.items()]
+    return list(dict.fromkeys(said))
 
 
 if __name__ == "__main__":

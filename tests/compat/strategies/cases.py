@@ -25,6 +25,7 @@ class Case:
         needs: Packages without which it is left out.
         expect: ``succeeded``, or ``refused``: the job fails because its ranks trained apart.
         environment: Variables of the ranks.
+        script: The file's name, where it isn't the case's: the same script on another stack.
         note: What a reader of the table should know.
     """
 
@@ -36,12 +37,14 @@ class Case:
     needs: tuple[str, ...] = ()
     expect: str = "succeeded"
     environment: tuple[tuple[str, str], ...] = ()
+    script: str = ""
     note: str = ""
 
     @property
     def file(self) -> Path:
-        """Where the script lies."""
-        return HERE / f"scripts_{self.stack}" / f"{self.name}.py"
+        """Where the script lies; stacks of one framework (``torch``, ``torch-2.13``) share it."""
+        folder = HERE / f"scripts_{self.stack.partition('-')[0]}"
+        return folder / f"{self.script or self.name}.py"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.measure import quiet_environment
+from tests.benchmarks.measure import CACHE, quiet_environment
 from tests.compat.jobs import Outcome, outcome_of
 from tests.compat.strategies.cases import Case
 from tests.places import ROOT
@@ -46,7 +47,7 @@ def run(case: Case, python: str) -> Found:
         done = subprocess.run(
             _command(case, python),
             cwd=source,
-            env=_environment(case, Path(name)),
+            env=_environment(case, Path(name), python),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -71,7 +72,7 @@ def _command(case: Case, python: str) -> list[str]:
     return [*words, "--python", python]
 
 
-def _environment(case: Case, folder: Path) -> dict[str, str]:
+def _environment(case: Case, folder: Path, python: str) -> dict[str, str]:
     return quiet_environment(
         LAUNCH_HOME=str(folder / "home"),
         PYTHONPATH=str(ROOT),
@@ -79,5 +80,8 @@ def _environment(case: Case, folder: Path) -> dict[str, str]:
         CUDA_VISIBLE_DEVICES="",
         TF_CPP_MIN_LOG_LEVEL="2",
         HF_HUB_OFFLINE="1",
+        # What DeepSpeed compiles at its first start.
+        TORCH_EXTENSIONS_DIR=str(CACHE / "torch_extensions"),
+        PATH=os.pathsep.join([os.path.dirname(python), os.environ["PATH"]]),
         **dict(case.environment),
     )
