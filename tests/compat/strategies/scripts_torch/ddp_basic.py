@@ -1,4 +1,4 @@
-"""The smallest DDP program: one group, one wrapped model, some steps."""
+"""The smallest DDP program: one group, one wrapped model, one step."""
 
 import os
 
@@ -12,7 +12,10 @@ def demo_basic():
     rank, world = dist.get_rank(), dist.get_world_size()
     print({name: os.environ[name] for name in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")})
     model = DDP(toy.model())
-    toy.train(model, torch.optim.SGD(model.parameters(), lr=0.1), rank, world)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    points, classes = next(iter(toy.batches(rank, world)))
+    toy.loss_of(model(points), classes).backward()
+    optimizer.step()
 
 
 if __name__ == "__main__":
