@@ -23,7 +23,7 @@ def main() -> int:
     pythons = dict(pair.split("=", 1) for pair in asked.python)
     found: dict[Case, Found | str] = {}
     for case in catalogue.cases:
-        if not asked.names or any(part in case.name for part in asked.names):
+        if not asked.names or any(part in f"={case.name}=" for part in asked.names):
             found[case] = _one(case, catalogue, pythons, asked)
     text = table.text(found, _versions(found, pythons, catalogue), catalogue.not_run)
     print(text)
@@ -37,7 +37,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.compat.strategies")
-    parser.add_argument("names", nargs="*", help="only scripts with one of these in their name")
+    parser.add_argument("names", nargs="*", help="only scripts with one of these in =NAME=")
     parser.add_argument(
         "--python", action="append", default=[], help="STACK=PYTHON: this one for that stack"
     )
