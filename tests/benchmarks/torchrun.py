@@ -1,8 +1,9 @@
 """`launch local --strategy torch` beside torchrun, the same script on two ranks in turn; and what
 the guard adds at the start with the hooks of each strategy.
 
-TORCH names a Python that has torch; else this machine's python3 of Debian (apt's python3-torch) is
-taken, which has DDP over Gloo.
+TORCH names a Python that has torch; else the environment of `make compat-strategies` is taken, where
+it was made. Debian's python3-torch 1.13 has a torchrun that fails on Debian's Python 3.11, so it
+gives the start-up alone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.benchmarks.measure import cost_of, median, print_table, quiet_environment
+from tests.benchmarks.measure import CACHE, cost_of, median, print_table, quiet_environment
 from tests.benchmarks.training import free_port
 from tests.places import ENTRYPOINTS, ROOT
 
@@ -83,17 +84,28 @@ def run(runs: int) -> None:
     """Print both tables. Blocks for minutes."""
     python = _python_with_torch()
     with tempfile.TemporaryDirectory() as name:
-        if python:
+        if python and _runs_torchrun(Path(name), python):
             _beside_torchrun(Path(name), python, max(runs, 5))
         _start_up(Path(name), python, max(runs, 5))
 
 
 def _python_with_torch() -> str | None:
-    for python in (os.environ.get("TORCH"), "/usr/bin/python3"):
+    made = sorted(str(one) for one in CACHE.glob("compat-torch-*/bin/python"))
+    for python in (os.environ.get("TORCH"), *made, "/usr/bin/python3"):
         if python and Path(python).exists() and _has(python, "torch"):
             return python
-    print("no Python with torch: TORCH=PYTHON, or apt-get install python3-torch", file=sys.stderr)
+    print("no Python with torch: TORCH=PYTHON, or make compat-strategies", file=sys.stderr)
     return None
+
+
+def _runs_torchrun(folder: Path, python: str) -> bool:
+    (folder / "nothing.py").write_text("")
+    words = [python, "-m", "torch.distributed.run", "--standalone", "nothing.py"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = done.stderr.strip().rpartition("\n")[2]
+        print(f"not measured beside torchrun, which fails in {python}: {last}", file=sys.stderr)
+    return not done.returncode
 
 
 def _has(python: str, module: str) -> bool:
