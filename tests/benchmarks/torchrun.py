@@ -1,9 +1,9 @@
 """`launch local --strategy torch` beside torchrun, the same script on two ranks in turn; and what
 the guard adds at the start with the hooks of each strategy.
 
-TORCH names a Python that has torch; else the environment of `make compat-strategies` is taken, where
-it was made. Debian's python3-torch 1.13 has a torchrun that fails on Debian's Python 3.11, so it
-gives the start-up alone.
+TORCH names a Python that has torch; else the environment of `make compat-strategies` is taken,
+where it was made. Debian's python3-torch 1.13 has a torchrun that fails on Debian's Python 3.11, so
+it gives the start-up alone.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def _versions(
     said = []
     for stack in dict.fromkeys(case.stack for case in found):
         python = _python(stack, catalogue, pythons)
-        names = environments.SHOWN[stack.partition("-")[0]]
+        needed = dict.fromkeys(name for c in found if c.stack == stack for name in c.needs)
+        names = (*environments.SHOWN[stack.partition("-")[0]], *needed)
         there = environments.versions(python, names)
         said += [f"{name} {version}" for name, version in there.items()]
     return list(dict.fromkeys(said))

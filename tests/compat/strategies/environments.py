@@ -21,11 +21,8 @@ for name in sys.argv[1:]:
         pass
 print(json.dumps(found))
 """
-# Framework -> the packages whose versions the table tells.
-SHOWN = {
-    "torch": ("torch", "lightning", "accelerate", "transformers", "deepspeed"),
-    "tensorflow": ("tensorflow", "tf-keras", "keras"),
-}
+# Framework -> the packages whose versions the table always tells.
+SHOWN = {"torch": ("torch",), "tensorflow": ("tensorflow", "tf-keras", "keras")}
 
 
 @cache
