@@ -38,7 +38,8 @@ def make_plan(job: SageMakerJob, source: JobSource) -> SageMakerPlan:
     account = account_of(job)
     package = package_of(strategy.strategy, source)
     image = choose_image(job, machine, account, strategy.strategy, package)
-    keras = choose_keras(job, source, image.stack(), job.instances * processes)
+    world_size = job.instances * processes
+    keras = choose_keras(job, source, image.stack(), world_size, strategy=strategy.strategy)
     request = request_of(job)
     return SageMakerPlan(
         job=job,

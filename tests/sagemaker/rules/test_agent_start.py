@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -228,6 +229,30 @@ def test_a_script_by_horovod_keeps_its_refusal_of_an_image_without_it(launch: La
     words = ("sagemaker", "train.py", "--gpus", "4", "--framework", "pytorch-2.6", "--dry-run")
     answer = launch(*words)
     assert (answer.code, "[image-horovod]" in answer.err) == (2, True)
+
+
+ALONE = {
+    "import torch\n": "/pytorch:",
+    "import tensorflow as tf\n": "/tensorflow-training:2.21",
+    "print(1)\n": "/pytorch:",
+}
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_one_rank_without_a_strategy_gets_the_image_of_what_it_imports(
+    text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(text)
+    made = prepared(script=str(tmp_path / "train.py"), instances=1, gpus=1)
+    assert made.definition.document["Environment"]["LAUNCH_STRATEGY"] == "none"
+    assert ALONE[text] in made.definition.document["AlgorithmSpecification"]["TrainingImage"]
+    assert (start_of(made.definition.document).ranks, errors(made.problems)) == (1, [])
+
+
+def test_what_the_request_needs_of_the_sdks_is_asked_before_it_is_sent() -> None:
+    feature = "sagemaker.request.ContainerEntrypoint"
+    assert feature in prepared(strategy="torch").plan.features
+    assert feature not in prepared().plan.features
 
 
 def test_what_no_image_of_awss_has_needs_one_of_the_users_own() -> None:
