@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from launchers.cli.catalogue import RULES
 from launchers.core.model.jobs import Examined
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.model.problems import LaunchError
 from launchers.core.paths import entrypoints_folder
 from launchers.core.provider import Provider
 from launchers.core.reading.documents import Spec, read_specs
 from launchers.core.registry import provider
 from launchers.core.spec.job import SHARED_SCRIPT, STRATEGIES
+
+if TYPE_CHECKING:
+    from launchers.core.analysis.document_source import DocumentSource
 
 
 def strategy_option() -> click.Option:
@@ -30,31 +35,24 @@ def source_of(found: Examined, source: str | None) -> str | None:
     return source
 
 
-def problems_of_source(found: Examined, source: str | None, strategy: str | None) -> list[Problem]:
-    """What the document's source says about its ranks; nothing where it is not given.
+def told_by_source(
+    found: Examined, source: str | None, strategy: str | None, known: dict[str, DocumentSource]
+) -> Examined:
+    """What a document starts and breaks, by what its source shows as well.
 
-    Raises:
-        LaunchError: It is neither a folder nor a tar.
-    """
-    where = source_of(found, source)
-    if where is None:
-        return []
-    from launchers.core.analysis.document_source import source_problems
-
-    return source_problems(found, where, strategy)
-
-
-def told_by_source(found: Examined, source: str | None, strategy: str | None = None) -> Examined:
-    """What a document starts, by what its source shows as well.
+    Args:
+        source: ``--source``.
+        known: The sources that have been read; what is read now is added.
 
     Raises:
         LaunchError: The source is neither a folder nor a tar.
     """
-    if source is None or not (found.alone or found.copies):
+    where = source_of(found, source)
+    if where is None:
         return found
-    from launchers.core.analysis.document_source import with_source
+    from launchers.core.analysis.document_source import DocumentSource, with_source
 
-    return with_source(found, source, strategy)
+    return with_source(found, known.setdefault(where, DocumentSource(where)), strategy)
 
 
 def read_document(file: str, job: str = "") -> tuple[Provider, Spec]:

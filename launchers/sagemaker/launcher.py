@@ -9,7 +9,7 @@ from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.document import at, document_text, mapping, whole_number
-from launchers.core.model.jobs import Examined, JobDefinition
+from launchers.core.model.jobs import Examined, JobDefinition, Plain
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
@@ -145,8 +145,9 @@ class SageMakerReader(Reader):
             script,
             runs,
             because=start.because,
-            alone="" if carried is not None else start.once,
-            told=_TOLD,
+            plain=Plain((start.once,), start.because, told=_TOLD)
+            if start.once and carried is None
+            else None,
         )
 
 

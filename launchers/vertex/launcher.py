@@ -8,7 +8,7 @@ from typing import Any
 
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.document import document_text
-from launchers.core.model.jobs import Copies, Examined, JobDefinition
+from launchers.core.model.jobs import Examined, JobDefinition, Plain
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
@@ -131,7 +131,7 @@ class VertexReader(Reader):
             script=script,
             program=program,
             because=world.because,
-            copies=Copies(world.alone, alone, world.because) if alone else None,
+            plain=Plain(alone, world.because, world.alone) if alone else None,
         )
 
 

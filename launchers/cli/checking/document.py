@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from launchers.cli.catalogue import RULES
 from launchers.cli.checking.findings import Checked, Finding
-from launchers.cli.document_file import problems_of_source, told_by_source
+from launchers.cli.document_file import told_by_source
 from launchers.core.bounded import read_text
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.reading.documents import Spec, examine, specs_in
 from launchers.core.reading.places import Place, places_of
 from launchers.core.reading.text_file import parse_all
 from launchers.core.wrappings.places import steps_of
+
+if TYPE_CHECKING:
+    from launchers.core.analysis.document_source import DocumentSource
 
 
 def check_file(
@@ -23,13 +26,15 @@ def check_file(
     world_size: int | None = None,
     source: str | None = None,
     strategy: str | None = None,
+    known: dict[str, DocumentSource] | None = None,
 ) -> list[Checked]:
     """Each document in ``file``; where none can be read, one part that says why. Reads files alone.
 
     Args:
         job: The place of the one that is meant (``--job``).
         world_size: What each should start.
-        source: ``--source``, read for each.
+        source: ``--source``.
+        known: Sources that other files of the command have read.
 
     Raises:
         LaunchError: ``source`` is neither a folder nor a tar.
@@ -40,7 +45,8 @@ def check_file(
     except LaunchError as error:
         return [Checked(file, tuple(_placed(error.problems, file, {})))]
     places = places_of(text, file)
-    return [_checked(file, places, spec, world_size, source, strategy) for spec in specs]
+    known = {} if known is None else known
+    return [_checked(file, places, spec, world_size, source, strategy, known) for spec in specs]
 
 
 def _checked(
@@ -50,9 +56,10 @@ def _checked(
     world_size: int | None,
     source: str | None,
     strategy: str | None,
+    known: dict[str, DocumentSource],
 ) -> Checked:
-    found = told_by_source(examine(spec, world_size), source, strategy)
-    problems = [*found.problems, *problems_of_source(found, source, strategy)]
+    found = told_by_source(examine(spec, world_size), source, strategy, known)
+    problems = list(found.problems)
     told = any(one.rule == "world-size" and one.severity == "unknown" for one in problems)
     if found.started is None and not told:
         because = found.because or "the document does not say"

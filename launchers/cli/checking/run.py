@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from launchers.cli.checking.document import check_file
 from launchers.cli.checking.files import files_of
 from launchers.cli.checking.findings import Check, Checked, Finding
 from launchers.cli.checking.ignores import ignores
 from launchers.core.paths import writing
+
+if TYPE_CHECKING:
+    from launchers.core.analysis.document_source import DocumentSource
 
 
 def check(
@@ -33,8 +37,9 @@ def check(
     ignored = ignores(ignore_file)
     files, wrong = files_of(words)
     parts = [Checked(word, (Finding(problem, word),)) for word, problem in wrong]
+    known: dict[str, DocumentSource] = {}
     for file in files:
-        parts += check_file(file, job, world_size, source, strategy)
+        parts += check_file(file, job, world_size, source, strategy, known)
     if ignored is not None:
         parts = [ignored.applied(part) for part in parts]
         told = ignored.told(files)

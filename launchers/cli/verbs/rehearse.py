@@ -10,7 +10,6 @@ import click
 from launchers.cli.catalogue import RULES
 from launchers.cli.document_file import (
     job_option,
-    problems_of_source,
     read_document,
     source_of,
     strategy_option,
@@ -30,8 +29,8 @@ from launchers.core.strategies import FIRST
 def _command(**values: Any) -> int:
     chosen, spec = read_document(values["file"], values["job"])
     options = given_options(values)
-    strategy = values["strategy"]
-    found = told_by_source(examine(spec, options.world_size), options.source, strategy)
+    examined = examine(spec, options.world_size)
+    found = told_by_source(examined, options.source, values["strategy"], {})
     if open_size(spec):
         raise LaunchError(_open_size(values["file"], open_size(spec)))
     unlike = chosen.contract.unlike(found.definition) if chosen.contract is not None else ""
@@ -40,10 +39,7 @@ def _command(**values: Any) -> int:
     if not found.definition.world_size:
         raise LaunchError([*errors(list(found.problems)), _no_world_size(found.because)])
     options = replace(options, source=source_of(found, options.source))
-    problems = [
-        *found.problems,
-        *problems_of_source(found, options.source, strategy),
-    ]
+    problems = list(found.problems)
     say_problems(problems)
     failed = errors(problems)
     if failed and not values["despite_problems"]:

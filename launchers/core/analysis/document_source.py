@@ -6,14 +6,15 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from launchers.core.analysis.facts import facts_in
+from launchers.core.analysis.facts import SourceFacts, facts_in
 from launchers.core.analysis.own_start import own_start
 from launchers.core.analysis.strategy_reader import AUTO, read, sight_of
-from launchers.core.analysis.strategy_search import SEEN
+from launchers.core.analysis.strategy_search import SEEN, Sight
 from launchers.core.catalogue import RULES
-from launchers.core.model.jobs import Copies, Examined
+from launchers.core.model.jobs import Examined, Plain
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.planning.plan import spread
 from launchers.core.source.texts import SourceTexts
@@ -25,64 +26,107 @@ _OTHERS_BYTES = 1_000_000
 _OURS = "src/"
 
 
-def source_problems(found: Examined, source: str, strategy: str | None = None) -> list[Problem]:
-    """What the source of a document's code says about its ranks. Reads it; changes nothing.
-
-    In a document that does not carry LAUNCH_WORLD_SIZE an error is a warning: its ranks may be
-    meant to find each other in another way.
+class DocumentSource:
+    """A folder or a tar with the code of documents, read once, when it is first asked for.
 
     Args:
-        source: A folder, or a tar.
+        where: Its path, as its user wrote it.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    @cached_property
+    def _read(self) -> tuple[SourceTexts, frozenset[str]]:
+        return _texts_in(Path(self.where).expanduser())
+
+    @property
+    def texts(self) -> SourceTexts:
+        """Its files.
+
+        Raises:
+            LaunchError: There is no such folder or tar.
+        """
+        return self._read[0]
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The top-level modules that stay behind; raises as :attr:`texts`."""
+        return self._read[1]
+
+    def facts(self, program: Sequence[str]) -> SourceFacts | None:
+        """About the file that a program's words run; None where it is not there."""
+        script = _script(program, self.texts)
+        return facts_in(self.texts, script) if script else None
+
+    def lacks(self, program: Sequence[str]) -> Problem:
+        """What is said where it is not there."""
+        named_as = " ".join(program[:2]) if program[0] == "-m" else program[0]
+        found = f"no {named_as}, which the document runs"
+        return RULES["source-of-document"].at(f"--source {self.where}", found)
+
+
+def with_source(found: Examined, source: DocumentSource, strategy: str | None = None) -> Examined:
+    """What a document starts, and what is wrong with it, by what the source of its program shows
+    as well. Reads it; changes nothing.
+
+    Args:
         strategy: ``--strategy``.
 
     Raises:
         LaunchError: There is no such folder or tar.
     """
-    texts, left_out = _texts_in(Path(source).expanduser())
+    _ = source.texts  # one that is not there is told whatever the document says
+    found = _of_plain(found, found.plain, source, strategy) if found.plain else found
+    return replace(found, problems=(*found.problems, *_source_problems(found, source, strategy)))
+
+
+def _source_problems(
+    found: Examined, source: DocumentSource, strategy: str | None
+) -> list[Problem]:
+    """What the source says about the ranks that the document starts.
+
+    In a document that does not carry LAUNCH_WORLD_SIZE an error is a warning: its ranks may be
+    meant to find each other in another way.
+    """
     world_size = found.carried or found.definition.world_size
     if world_size < 2 or not found.program:
         return []
-    script = _script(found.program, texts)
-    facts = facts_in(texts, script) if script else None
+    facts = source.facts(found.program)
     if facts is None:
-        return [_not_there(source, found.program)]
-    said = found.program[1:]
-    started = found.definition.strategy or FIRST
-    problems = read(facts, world_size, strategy, said, left_out, alone="", started=started).problems
+        return [source.lacks(found.program)]
+    said, started = found.program[1:], found.definition.strategy or FIRST
+    problems = read(
+        facts, world_size, strategy, said, source.left_out, alone="", started=started
+    ).problems
     if found.carried is not None:
         return list(problems)
     return [replace(one, severity="warning") for one in problems]
 
 
-def with_source(found: Examined, source: str, strategy: str | None = None) -> Examined:
-    """What a document starts, by what the source of its program shows. Reads it; changes nothing.
-
-    Where the program starts or joins ranks by itself, nobody can tell how many; a world size that
-    the document does not start is then no error.
-
-    Args:
-        source: A folder, or a tar.
-        strategy: ``--strategy``.
-
-    Raises:
-        LaunchError: There is no such folder or tar.
-    """
-    if found.copies is not None:
-        return _of_copies(found, found.copies, source, strategy)
-    if not found.alone:
+def _of_plain(
+    found: Examined, plain: Plain, source: DocumentSource, strategy: str | None
+) -> Examined:
+    """Of a plain program that each host runs once: what its source starts or joins by itself."""
+    # A provider's answer may have given way to an unknown value of a wrapping.
+    if plain.hosts > 1 and (found.started is not None or found.because != plain.because):
         return found
-    texts, _ = _texts_in(Path(source).expanduser())
-    script = _script((found.alone,), texts)
-    if not script:
-        return replace(found, problems=(*found.problems, _not_there(source, (found.alone,))))
-    sign = own_start(texts, found.told)
+    facts = source.facts(plain.program)
+    if facts is None:
+        return replace(found, problems=(*found.problems, source.lacks(plain.program)))
+    if plain.hosts > 1:
+        return _of_hosts(
+            found, plain, sight_of(facts, plain.program[1:], source.left_out), strategy
+        )
+    sign = own_start(source.texts, plain.told)
     if not sign:
-        because = f"{script} runs once, and nothing in its source starts more"
+        because = f"{facts.script} runs once, and nothing in its source starts more"
         return found if found.started is not None else replace(found, started=1, because=because)
+    # How many cannot be told then, and a world size that is not started is no error.
     problems = tuple(
         replace(one, severity="unknown") if _is_about_alone(one) else one for one in found.problems
     )
-    because = f"{sign}, so {script} may start or join ranks by itself"
+    because = f"{sign}, so {facts.script} may start or join ranks by itself"
     return replace(found, problems=problems, started=None, because=because)
 
 
@@ -92,33 +136,23 @@ def _is_about_alone(problem: Problem) -> bool:
     return is_size and not problem.path.startswith("--")
 
 
-def _of_copies(found: Examined, copies: Copies, source: str, strategy: str | None) -> Examined:
-    """Of a plain program on several hosts: MultiWorkerMirroredStrategy makes one world of them, by
-    TF_CONFIG. Horovod makes none: without a launcher hvd.init() gives each a world of its own,
-    unless the script starts ranks itself."""
-    # A provider's answer may have given way to an unknown value of a wrapping.
-    if found.started is not None or found.because != copies.because:
-        return found
-    texts, left_out = _texts_in(Path(source).expanduser())
-    script = _script(copies.program, texts)
-    facts = facts_in(texts, script) if script else None
-    if facts is None:
-        problem = _not_there(source, copies.program)
-        return replace(found, problems=(*found.problems, problem))
-    sight = sight_of(facts, copies.program[1:], left_out)
+def _of_hosts(found: Examined, plain: Plain, sight: Sight, strategy: str | None) -> Examined:
+    """Of one on several hosts that the provider tells of each other: MultiWorkerMirroredStrategy
+    makes one world of them, by TF_CONFIG. Horovod makes none: without a launcher hvd.init() gives
+    each a world of its own, unless the script starts ranks itself."""
     is_seen = sight.kind == SEEN and sight.strategy == FIRST
     if strategy == FIRST or (is_seen and strategy in (None, AUTO)):
         why = sight.why if is_seen else f"--strategy {FIRST}"
         because = (
-            f"{named(FIRST).title} ({why}) and no launcher on {copies.hosts} hosts: each is a "
+            f"{named(FIRST).title} ({why}) and no launcher on {plain.hosts} hosts: each is a "
             "world of its own, unless the script starts ranks itself"
         )
         return replace(found, because=because)
     used = [(sight.other, sight.other_use), *((one.use.title, one.why) for one in sight.places)]
     for title, use in used:
         if title == _BY_TF_CONFIG:
-            because = f"{title} ({use}) over {spread(copies.hosts, 1)}"
-            return replace(found, started=copies.hosts, because=because)
+            because = f"{title} ({use}) over {spread(plain.hosts, 1)}"
+            return replace(found, started=plain.hosts, because=because)
     return found
 
 
@@ -166,10 +200,3 @@ def _script(program: Sequence[str], texts: SourceTexts) -> str:
         parts = PurePosixPath(program[0]).parts
         candidates = ["/".join(parts[at:]) for at in range(len(parts))]
     return next((path for path in candidates if path in texts), "")
-
-
-def _not_there(source: str, program: Sequence[str]) -> Problem:
-    named = " ".join(program[:2]) if program[0] == "-m" else program[0]
-    return RULES["source-of-document"].at(
-        f"--source {source}", f"no {named}, which the document runs"
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from launchers.core.source.texts import SourceTexts
+from launchers.core.source.texts import SEARCHED_BYTES, Bound, SourceTexts
 
 # Modules, functions and programs by which Python code becomes several ranks. Horovod itself is
 # none: hvd.init() without a launcher is the only rank of a world of its own.
@@ -19,7 +19,6 @@ _SIGNS = (
     r"|\b(?:pytorch_)?lightning\b|\baccelerate\b|\bdeepspeed\b|\bcolossalai\b|\bsmdistributed\b"
     r"|\bray\b|\bdask\b|\bpyspark\b|\bjoblib\b"
 )
-_READ_BYTES = 20_000_000
 
 
 def own_start(texts: SourceTexts, told: Collection[str] = ()) -> str:
@@ -30,14 +29,14 @@ def own_start(texts: SourceTexts, told: Collection[str] = ()) -> str:
         told: Words by which a program learns of its other hosts from the provider.
     """
     words = "|".join([_SIGNS, *(rf"\b{re.escape(word)}\b" for word in told)])
-    sign, read = re.compile(words.encode()), 0
+    sign, bound = re.compile(words.encode()), Bound(SEARCHED_BYTES)
     for path in sorted(texts.paths):
         if not path.endswith((".py", ".sh", ".bash")):
             continue
         content = texts.read(path)
-        read += len(content)
-        if read > _READ_BYTES:
-            return f"{path} and more: too much to read"
+        too_much = bound.reached(path, content)
+        if too_much:
+            return too_much
         if not sign.search(content):
             continue
         for number, line in enumerate(content.splitlines(), 1):

@@ -17,11 +17,10 @@ from launchers.core.analysis.strategy_search import (
     mention,
 )
 from launchers.core.analysis.without_horovod import packages_without_horovod
+from launchers.core.source.texts import PARSED_BYTES, Bound
 from launchers.core.strategies import joining, others
 from launchers.core.strategies.strategy import Use
 
-# A tree with more Python to read than this is not judged.
-_READ_BYTES = 3_000_000
 # Settings that a script may read and act on; files of tools are none.
 _SETTINGS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".conf", ".gin", ".env", ".sh")
 _TOOLS = {
@@ -42,7 +41,7 @@ class Thorough:
         self.uses = self._ranked()
         self.reached = dict.fromkeys([facts.script, *facts.modules.packages_of(facts.script)])
         self.open_ends: list[str] = []
-        self.read_bytes = 0
+        self.bound = Bound(PARSED_BYTES)
         # The rank in `uses` of the first that was seen, and where.
         self.other: tuple[int, str] | None = None
 
@@ -55,9 +54,9 @@ class Thorough:
                 found = mention(self.facts, path, strategy)
                 if found:
                     return Sight(SEEN, strategy.name, found)
-            self.read_bytes += len(self.facts.texts.read(path))
-            if self.read_bytes > _READ_BYTES:
-                self.open_ends.append(f"{path} and more: too much to read")
+            too_much = self.bound.reached(path, self.facts.texts.read(path))
+            if too_much:
+                self.open_ends.append(too_much)
                 break
             new = [one for one in self._file(path) if one not in self.reached]
             self.reached.update(dict.fromkeys(new))

@@ -104,18 +104,21 @@ class LogLine:
 
 
 @dataclass(frozen=True)
-class Copies:
-    """A plain Python program on each of several hosts, which the provider tells of each other.
+class Plain:
+    """A plain Python program that each host runs once: its source says what that starts.
 
     Attributes:
-        hosts: How many.
         program: As :attr:`Examined.program`.
-        because: Why the document alone does not say what they start.
+        because: Why the document alone does not say what it starts.
+        hosts: How many run it where the provider tells them of each other so that they may make
+            one world; else 1, and it is asked what one of them starts.
+        told: Words by which the provider tells that program of the other hosts.
     """
 
-    hosts: int
     program: tuple[str, ...]
     because: str
+    hosts: int = 1
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,10 +136,7 @@ class Examined:
             in a way in which they need no Horovod.
         because: Why it starts so many, in a short clause (``MPI over 2 hosts x 4 processes``);
             where ``started`` is None, why it cannot be told.
-        alone: The program that it starts once on each host, where that may itself start ranks or
-            join those of the other hosts: its source says more.
-        told: Words by which the provider tells that program of the other hosts.
-        copies: Where only the script says what its hosts start together; else None.
+        plain: The program, where only its source says what is started; else None.
     """
 
     definition: JobDefinition
@@ -146,9 +146,7 @@ class Examined:
     script: str | None = None
     program: tuple[str, ...] = ()
     because: str = ""
-    alone: str = ""
-    told: tuple[str, ...] = ()
-    copies: Copies | None = None
+    plain: Plain | None = None
 
     @property
     def answer(self) -> str:

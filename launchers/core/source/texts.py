@@ -54,3 +54,24 @@ class SourceTexts:
                 return stream.read(at_most)
         except (OSError, KeyError):
             return b""
+
+
+class Bound:
+    """How much of a tree is read for one question; what is left then is not judged.
+
+    Args:
+        at_most: Bytes.
+    """
+
+    def __init__(self, at_most: int) -> None:
+        self._left = at_most
+
+    def reached(self, path: str, content: bytes) -> str:
+        """What to say of a file with which it is too much, ``lib/a.py and more: too much to read``;
+        empty where it is not."""
+        self._left -= len(content)
+        return f"{path} and more: too much to read" if self._left < 0 else ""
+
+
+# Of files that are parsed, and of files that are searched for words, which takes far less time.
+PARSED_BYTES, SEARCHED_BYTES = 3_000_000, 20_000_000
