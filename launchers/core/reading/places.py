@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from typing import Any
 
+from launchers.core.json_text import NotJsonError, parse_json
 from launchers.core.model.problems import LaunchError
-from launchers.core.reading.json_values import NotJsonError, parse_json
 from launchers.core.reading.yaml_nodes import Node, compose_all
 
 Place = tuple[int, int]

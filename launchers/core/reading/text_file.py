@@ -6,8 +6,8 @@ from typing import Any
 
 from launchers.core.bounded import read_text
 from launchers.core.catalogue import RULES
+from launchers.core.json_text import NotJsonError, parse_json
 from launchers.core.model.problems import LaunchError
-from launchers.core.reading.json_values import NotJsonError, parse_json
 
 
 def read_json_or_yaml(file: str) -> Any:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from launchers.core.catalogue import RULES
+from launchers.core.json_text import DEEPEST
 from launchers.core.model.problems import LaunchError
 
-DEEPEST = 100
 MOST_NODES = 100_000
 # Of the text of all scalars, each alias counted as what it stands for.
 MOST_CHARACTERS = 16 << 20

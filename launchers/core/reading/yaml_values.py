@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from launchers.core.catalogue import RULES
+from launchers.core.json_text import check_text
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.reading.yaml_nodes import Node
 
@@ -187,18 +188,6 @@ class YamlValues:
 
     def _place(self, node: Node) -> str:
         return f"{self.file}:{node.line}"
-
-
-def check_text(text: str, place: str) -> None:
-    """Refuse what no argument, variable or request can hold.
-
-    Raises:
-        LaunchError: A NUL character, or half of a surrogate pair.
-    """
-    if "\0" in text:
-        raise LaunchError(RULES["file-text"].at(place, "a NUL character"))
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise LaunchError(RULES["file-text"].at(place, "half of a surrogate pair"))
 
 
 def too_long_number(place: str, length: int) -> Problem:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from launchers.core.catalogue import RULES
+from launchers.core.json_text import NotJsonError, parse_json
 from launchers.core.model.problems import LaunchError
 from launchers.core.model.unknown import Unknown
 
@@ -17,7 +17,6 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 _MARK = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _STRING_OR_MARK = re.compile(rf'"(?:[^"\\]|\\.)*"|{_OPEN}\d+{_CLOSE}', re.DOTALL)
 _LONGEST_SHOWN = 120
-_DEEPEST = 100
 
 
 def with_unknowns(value: Any, unknown: Callable[[Any], Unknown | None]) -> Any:
@@ -90,30 +89,12 @@ def json_of(text: str, place: str) -> Any:
     """The JSON in ``text``, which lies at ``place``.
 
     Raises:
-        LaunchError: It is none.
+        LaunchError: It is none, or not within the bounds of any other JSON.
     """
     try:
-        tree = json.loads(text)
-        _refuse_deep(tree)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep or too large"
-        raise LaunchError(RULES["file-json"].at(place, reason)) from None
-    return tree
-
-
-def _refuse_deep(tree: Any) -> None:
-    """Raises ValueError where a value lies deeper than any tool's document has it."""
-    level, depth = [tree], 0
-    while level:
-        if depth > _DEEPEST:
-            raise ValueError
-        inner = [one.values() if isinstance(one, dict) else one for one in level]
-        parts = [part for one in inner if not isinstance(one, str) for part in _parts(one)]
-        level, depth = [part for part in parts if isinstance(part, (dict, list))], depth + 1
-
-
-def _parts(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, Iterable) else []
+        return parse_json(text, place)
+    except NotJsonError as error:
+        raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
 
 
 def merged(value: Any, unknown: Any, text: str) -> Any:

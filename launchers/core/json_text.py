@@ -1,4 +1,4 @@
-"""A JSON text as values, bounded, with every key once."""
+"""A JSON text as values, bounded, with every key once: a file, or a part of another document."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError
-from launchers.core.reading.yaml_nodes import DEEPEST
-from launchers.core.reading.yaml_values import check_text
 
+DEEPEST = 100  # levels
 MOST_VALUES = 400_000
 _LONGEST_NUMBER = 64
 
@@ -24,7 +23,7 @@ class NotJsonError(Exception):
 
 
 def parse_json(text: str, file: str) -> Any:
-    """The value of ``text``.
+    """The value of ``text``, which is a file, or lies at a place of one.
 
     Raises:
         NotJsonError: It is no JSON.
@@ -48,6 +47,18 @@ def parse_json(text: str, file: str) -> Any:
         raise LaunchError(_too_deep(file)) from None
     _check(value, file)
     return value
+
+
+def check_text(text: str, place: str) -> None:
+    """Refuse what no argument, variable or request can hold.
+
+    Raises:
+        LaunchError: A NUL character, or half of a surrogate pair.
+    """
+    if "\0" in text:
+        raise LaunchError(RULES["file-text"].at(place, "a NUL character"))
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise LaunchError(RULES["file-text"].at(place, "half of a surrogate pair"))
 
 
 def _check(root: Any, file: str) -> None:
