@@ -29,6 +29,7 @@ from launchers.sagemaker.starts.agent import WAY as AGENT
 from launchers.sagemaker.starts.agent import processes_of
 from launchers.sagemaker.starts.read import start_of
 from launchers.sagemaker.starts.start import Start
+from launchers.sagemaker.starts.ways import strategy_of
 from launchers.sagemaker.tables.machines import machine
 
 ROOT = "/opt/ml"
@@ -96,14 +97,15 @@ def unlike(document: Mapping[str, Any]) -> str:
     """Why containers of this machine would not show what the request starts; empty where they do.
 
     The rehearsal proves Horovod's ranks, those of MPI and those of a command of the request's own,
-    and whatever our agent starts.
+    whatever our agent starts, and torchrun's. Whether an image of one's own knows torchrun's flag,
+    its own toolkit shows.
     """
     start = start_of(document)
-    if start.way in ("mpi", AGENT, "plain", "command", "image"):
+    if start.way in ("mpi", AGENT, "plain", "command", "image") or strategy_of(document):
         return ""
     if start.way in ("unknown", "drivers"):
         return start.because
-    return f"{start.because}: the rehearsal watches the ranks of Horovod alone"
+    return f"{start.because}: the rehearsal does not watch ranks that are started so"
 
 
 def _counted(document: Mapping[str, Any], start: Start) -> int | None:
@@ -141,8 +143,9 @@ def _ranks(
     """The global ranks of each host: mpirun fills the hosts of the groups that take part, one after
     the other (``-map-by slot``), and so do our agents."""
     ranks: dict[str, tuple[int, ...]] = {}
+    joined = start.way in ("mpi", AGENT) or bool(strategy_of(document) and start.placed)
     # Where several groups start jobs of their own, no number is a rank of one job.
-    if start.way in ("mpi", AGENT) and start.ranks is not None and not start.problems:
+    if joined and start.ranks is not None and not start.problems:
         taking = {group.name: each for group, each in start.placed}
         if start.way == AGENT:
             taking = dict.fromkeys(taking, processes_of(document))

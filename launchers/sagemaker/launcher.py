@@ -122,6 +122,7 @@ class SageMakerReader(Reader):
     def examine(self, document: Mapping[str, Any], world_size: int | None = None) -> Examined:
         """See :mod:`launchers.sagemaker.rules.document`."""
         from launchers.sagemaker.starts.read import start_of
+        from launchers.sagemaker.starts.ways import strategy_of
 
         start = start_of(document)
         carried = whole_number(at(document, "Environment", "LAUNCH_WORLD_SIZE"))
@@ -133,7 +134,7 @@ class SageMakerReader(Reader):
             world_size=carried or world_size or start.meant or int(bool(start.once)),
             text=document_text(document),
             document=document,
-            strategy=said_by(mapping(document, "Environment")),
+            strategy=said_by(mapping(document, "Environment")) or strategy_of(document),
         )
         problems = tuple(check(document, world_size))
         runs = program(document)

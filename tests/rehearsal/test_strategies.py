@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ import pytest
 
 from launchers.core.proof import NO_NONCE
 from tests.cli.command import Launch
+from tests.image import debian_torch
+from tests.image.engine import own_tag
 from tests.rehearsal.boxes import things_of
+from tests.rehearsal.requests import SMALL, foreign, rehearse, source
 
 pytestmark = [
     pytest.mark.docker,
@@ -54,6 +58,52 @@ def test_ranks_of_torch_train_in_containers_and_are_proven(
     assert '"LAUNCH_STRATEGY"' in consumed
     assert not any("HOROVOD" in text for text in result["deviations"])
     assert things_of(client, result["name"]) == []
+
+
+def test_sagemakers_containers_start_our_agent_for_ranks_of_torch(
+    launch: Launch, torch_image: str
+) -> None:
+    launch.write("train.py", WRAPPED)
+    words = ("sagemaker", "train.py", *SMALL, "--image", torch_image)
+    answer = launch(*words, "--dry-run=docker", "--json")
+    assert answer.code == 0, answer.err
+    trained = "world size 2: 2 hosts x 1 rank, Gloo; gradients exchanged, weights equal"
+    assert answer.json["proof"] == trained
+    document = json.loads(Path(answer.json["folder"], "document.json").read_text())
+    assert "ContainerEntrypoint" in document["AlgorithmSpecification"]
+
+
+def test_torchruns_flag_does_nothing_where_the_toolkit_does_not_know_it(
+    launch: Launch, toolkit_image: str, client: Any
+) -> None:
+    document = foreign(toolkit_image, ranks=2)
+    del document["HyperParameters"]["sagemaker_mpi_enabled"]
+    document["HyperParameters"]["sagemaker_torch_distributed_enabled"] = "true"
+    folder = source(launch, WRAPPED)
+    with own_tag() as (_, tag):
+        add_torch(client, tag, toolkit_image)
+        document["AlgorithmSpecification"]["TrainingImage"] = tag
+        words = ("--source", str(folder), "--world-size", "4", "--despite-problems")
+        answer = rehearse(launch, document, *words)
+    assert (answer.code, answer.json["state"]) == (1, "failed"), answer.err
+    reason = answer.json["reason"]
+    assert reason.startswith("2 jobs of world size 1 where one of 4 was expected: algo-"), reason
+    assert "python3 -- train.py" in answer.err, "the toolkit's own command, without torchrun"
+    assert "fix: let launch start the job, with --strategy torch" in answer.err
+
+
+def add_torch(client: Any, tag: str, image: str) -> None:
+    """``image`` with Debian's PyTorch for its environment's Python, under ``tag``."""
+    site = "/opt/venv/lib/python3.11/site-packages"
+    dockerfile = f"""\
+FROM {debian_torch.TAG} AS torch
+FROM {image}
+COPY --from=torch /usr/lib /usr/lib
+COPY --from=torch /etc/alternatives /etc/alternatives
+RUN ldconfig && echo /usr/lib/python3/dist-packages > {site}/debian.pth
+"""
+    file = io.BytesIO(dockerfile.encode())
+    client.images.build(fileobj=file, tag=tag, rm=True, forcerm=True)
 
 
 def test_ranks_that_never_wrap_their_model_fail_in_containers_too(

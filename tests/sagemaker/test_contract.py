@@ -10,6 +10,7 @@ import pytest
 
 from launchers.core.model.containers import Container
 from launchers.sagemaker.contract import conduct, contract, unlike
+from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.sidecars.declared import STORE_URL
 from tests.sagemaker.documents import captured, plain, rendered
 from tests.sagemaker.starts.test_starts import STARTS
@@ -245,18 +246,32 @@ def test_a_count_that_the_toolkit_takes_from_the_gpus_is_written_for_containers_
     assert conduct(plain()).left_out == ()
 
 
-REHEARSED = ("MPI", "groups with the key", "nothing, four GPUs", "a program of the image's own")
+REHEARSED = (
+    "MPI",
+    "groups with the key",
+    "nothing, four GPUs",
+    "a program of the image's own",
+    "torchrun",
+    "torchrun in an image of one's own",
+)
 NOT_REHEARSED = {
-    "torchrun": "torchrun over 2 hosts x 4 processes: the rehearsal watches",
-    "smdistributed": "the rehearsal watches the ranks of Horovod alone",
+    "smdistributed": "the rehearsal does not watch ranks that are started so",
     "MultiWorkerMirrored": "TF_CONFIG",
-    "torchrun in an image of one's own": "it is not known whether this one has it",
 }
 
 
 @pytest.mark.parametrize("name", REHEARSED)
 def test_what_containers_of_this_machine_can_show_is_rehearsed(name: str) -> None:
     assert unlike(STARTS[name][0]) == ""
+
+
+def test_torchruns_ranks_are_placed_only_where_the_image_is_known_to_start_them() -> None:
+    known, own = (STARTS[name][0] for name in REHEARSED[-2:])
+    assert [host.ranks for host in contract(known)] == [(0, 1, 2, 3), (4, 5, 6, 7)]
+    assert {host.ranks for host in contract(own)} == {()}
+    for document in (known, own):
+        assert SAGEMAKER.reader.examine(document).definition.strategy == "torch"
+    assert SAGEMAKER.reader.examine(STARTS["MPI"][0]).definition.strategy == ""
 
 
 @pytest.mark.parametrize("name", NOT_REHEARSED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import tarfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,7 +84,8 @@ def _copied(cluster: Cluster, host: str, path: str, folder: Path) -> Unpacked:
     from docker.errors import DockerException, NotFound
 
     try:
-        return unpack(cluster.folder(host, path), folder)
+        with closing(cluster.folder(host, path)) as stream:
+            return unpack(stream, folder)
     except NotFound:
         return Unpacked()  # a folder that the job's own code makes, if it does
     except OSError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -18,6 +19,7 @@ from launchers.rehearsal.engine.volumes import make_volumes, volumes
 
 _LONGEST_START = 30.0  # seconds, for containers that start one after another
 _SHM_SHARE = 0.5  # of the memory limit, which it counts against
+_CHUNK = 1 << 20  # bytes
 _PROCESSES = 32_768  # in one container; a runaway script must not take the machine with it
 
 
@@ -151,15 +153,20 @@ class Cluster:
             return ""
         return output.decode("utf-8", "replace")
 
-    def folder(self, host: str, path: str) -> Iterable[bytes]:
+    def folder(self, host: str, path: str) -> Generator[bytes, None, None]:
         """The tar stream of a folder of a container, also of one that has ended.
+
+        To be closed: the engine removes no container of which it still sends a folder, and what
+        ``get_archive`` gives cannot be closed.
 
         Raises:
             docker.errors.NotFound: There is no such folder.
         """
-        stream, _ = self._api.get_archive(self._ids[host], path)
-        chunks: Iterable[bytes] = stream
-        return chunks
+        api = self._api
+        address = api._url("/containers/{0}/archive", self._ids[host])
+        with closing(api._get(address, params={"path": path}, stream=True)) as answer:
+            api._raise_for_status(answer)
+            yield from answer.iter_content(_CHUNK)
 
     def put_files(self, host: str, files: Mapping[str, bytes | Path]) -> None:
         """Write files into a container that has been created; path there -> content."""

@@ -13,6 +13,7 @@ from launchers.core.paths import entrypoints_folder
 from launchers.core.strategies import FIRST
 
 PATH = "/launch/hook"
+_FIX = "let launch start the job, with --strategy {}: its agent starts the ranks, in any image"
 _HOOK = Path(__file__).with_name("hook") / "sitecustomize.py"
 
 
@@ -33,6 +34,8 @@ def make_hook(
     shutil.copyfile(_HOOK, folder / _HOOK.name)
     expectation = {
         "strategy": strategy,
+        # Where nobody started a rank; the guard's own words speak of Horovod's launchers.
+        "fix": "" if strategy == FIRST else _FIX.format(strategy),
         "world_size": world_size,
         "hosts": hosts,
         "processes": processes,

@@ -26,6 +26,7 @@ class Way(NamedTuple):
             a GPU whatever it says; ``one`` a single one.
         python_only: It refuses a program that is no Python file.
         since: The framework's version whose image first has it; empty where all have it.
+        strategy: By which its processes join, where a rehearsal can watch that; empty for Horovod.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Way(NamedTuple):
     processes: str
     python_only: bool = False
     since: str = ""
+    strategy: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -50,6 +52,11 @@ def ways() -> dict[str, Way]:
 def switched_on(document: object) -> list[Way]:
     """The ways whose flag is true for Python, as the toolkit asks."""
     return [way for way in ways().values() if hyperparameter(document, way.flag)]
+
+
+def strategy_of(document: object) -> str:
+    """By what the processes of the first way that is on are meant to join; empty for Horovod."""
+    return next((way.strategy for way in switched_on(document)), "")
 
 
 def module_of(document: object) -> str | None:

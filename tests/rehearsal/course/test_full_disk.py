@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import subprocess
@@ -14,9 +15,15 @@ from typing import Any
 import pytest
 
 from launchers.core.model.jobs import JobDefinition
-from launchers.core.model.problems import LaunchError
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    EXIT_JOB_DID_NOT_SUCCEED,
+    LaunchError,
+)
 from launchers.rehearsal import run
 from launchers.rehearsal.course.outputs import carry_over, collect_outputs
+from tests.rehearsal.boxes import PROOF, Heard, things_of
+from tests.rehearsal.boxes import run as rehearse_boxes
 
 
 @pytest.fixture
@@ -104,3 +111,42 @@ def test_a_full_disk_is_one_line_with_the_code_of_its_moment(
     (problem,) = raised.value.problems
     assert (problem.rule, problem.found) == ("folder-unwritable", "No space left on device")
     assert raised.value.exit_code == code
+
+
+FILL = "head -c 4194304 /dev/zero > /opt/ml/model/weights"
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("base")
+def test_a_disk_that_a_jobs_model_fills_is_one_line_after_the_ranks(
+    small_disk: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAUNCH_HOME", str(small_disk))
+    heard = Heard()
+    with pytest.raises(LaunchError) as raised:
+        rehearse_boxes(f"{PROOF}; {FILL}", "true", heard=heard, name="filled")
+    (problem,) = raised.value.problems
+    assert (problem.rule, problem.found) == ("folder-unwritable", "No space left on device")
+    assert problem.path.startswith(str(small_disk))
+    assert raised.value.exit_code == EXIT_JOB_DID_NOT_SUCCEED
+    assert any("proof" in text for text in heard.of("algo-1")), "its ranks ran"
+    assert things_of(client, "filled") == []
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("base")
+def test_a_disk_that_is_full_already_is_one_line_before_any_rank(
+    small_disk: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (small_disk / "home").mkdir()
+    with contextlib.suppress(OSError), (small_disk / "full").open("wb") as file:
+        file.write(bytes(2 << 20))
+    monkeypatch.setenv("LAUNCH_HOME", str(small_disk / "home"))
+    heard = Heard()
+    with pytest.raises(LaunchError) as raised:
+        rehearse_boxes(PROOF, "true", heard=heard, name="full")
+    (problem,) = raised.value.problems
+    assert (problem.rule, problem.found) == ("folder-unwritable", "No space left on device")
+    assert raised.value.exit_code == EXIT_BAD_REQUEST
+    assert heard.lines == []
+    assert things_of(client, "full") == []

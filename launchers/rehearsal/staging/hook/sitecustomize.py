@@ -64,6 +64,8 @@ class _LateCheck:
         try:
             identity.check(promise, place, os.environ)
         except refusal.RefusalError as error:
+            if place.by == identity.NOBODY:
+                error.fix = self._expected["fix"] or error.fix
             reporter.refuse(error)
             os._exit(1)
         variables = world_check.variables(self._strategy, os.environ)
