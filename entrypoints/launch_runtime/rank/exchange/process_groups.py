@@ -261,6 +261,7 @@ class ProcessGroups:
         """The last word is about to be said, and the groups are still there."""
         if self._module is None or not self._module.is_initialized():
             return
+        self._hooks.look_at_compiled()
         self._tell_models(self._hooks.parameters())
         steps = self._hooks.most_steps()
         if not steps:

@@ -57,6 +57,7 @@ class Hooks:
     def __init__(self, collector: Collector):
         self._collector = collector
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._made: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._recent: dict[int, Any] = {}  # place in memory -> group, since the last step
         self._places: dict[int, Variable] = {}  # of parameters' values
         self._held: weakref.WeakKeyDictionary[Variable, list[Any]] = weakref.WeakKeyDictionary()
@@ -67,12 +68,13 @@ class Hooks:
     def optimizers(self, module: Any) -> None:
         """``torch.optim.optimizer``."""
         original = module.Optimizer.__init__
-        wrap = self._wrap_steps
+        wrap, made = self._wrap_steps, self._made
 
         @functools.wraps(original)
         def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             original(optimizer, *args, **kwargs)
             wrap(type(optimizer), module.Optimizer)
+            made.setdefault(optimizer, _changes(optimizer))
 
         module.Optimizer.__init__ = __init__
 
@@ -125,22 +127,29 @@ class Hooks:
             self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
         count = self._steps.get(optimizer, 1)
         if count <= _EVERY_STEP_UNTIL or count & (count - 1) == 0:
-            pairs = []
-            for group in optimizer.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        pairs.append((parameter.grad, self.tracked(parameter)))
-            if pairs:
-                self.at_step([p for g in optimizer.param_groups for p in g["params"]], count)
-                ref = weakref.ref(optimizer)
-                steps = self._steps
-                name = type(optimizer).__name__
-                self._collector.applied(optimizer, name, pairs, lambda: steps[ref()])
-            for gradient, variable in pairs:
-                exchange = self._recent.get(_place(gradient))
-                if exchange is not None:
-                    self._collector.reduced([variable], exchange)
+            self._look_at(optimizer, count)
         self._recent.clear()
+
+    def _look_at(self, optimizer: Any, count: int) -> None:
+        parameters = [one for one in _parameters(optimizer) if one.grad is not None]
+        pairs = [(parameter.grad, self.tracked(parameter)) for parameter in parameters]
+        if pairs:
+            self.at_step(parameters, count)
+            ref, steps = weakref.ref(optimizer), self._steps
+            name = type(optimizer).__name__
+            self._collector.applied(optimizer, name, pairs, lambda: steps[ref()])
+        for gradient, variable in pairs:
+            exchange = self._recent.get(_place(gradient))
+            if exchange is not None:
+                self._collector.reduced([variable], exchange)
+
+    def look_at_compiled(self) -> None:
+        """Notes the optimizers whose steps torch.compile has made its own: they were never seen to
+        step, and their parameters have gradients and have changed."""
+        for optimizer, changes in list(self._made.items()):
+            if optimizer not in self._steps and _changes(optimizer) > changes:
+                self._steps[optimizer] = 1
+                self._look_at(optimizer, 1)
 
     def _known(self, parameter: Any) -> Variable | None:
         return self._collector.variables.of(parameter)
@@ -217,8 +226,7 @@ class Hooks:
         return [
             parameter
             for optimizer in list(self._steps)
-            for group in optimizer.param_groups
-            for parameter in group["params"]
+            for parameter in _parameters(optimizer)
             if self._known(parameter) is not None
         ]
 
@@ -248,6 +256,15 @@ class Hooks:
             return original(*args, **kwargs)
 
         setattr(module, name, told)
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _changes(optimizer: Any) -> int:
+    """How often its parameters were changed in place, by anything."""
+    return sum(int(getattr(one, "_version", 0)) for one in _parameters(optimizer))
 
 
 def _own(tensor: Any) -> Any:
