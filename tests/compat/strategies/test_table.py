@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from launchers.core.analysis.strategy_choice import choose_strategy
+from launchers.core.source.script import read_source
+from launchers.core.spec.job import JobSpec
 from tests.compat.jobs import Outcome
 from tests.compat.strategies import table
 from tests.compat.strategies.cases import HERE, load
 from tests.compat.strategies.runs import Found, found_of
 
+# Bad ones whose source certainly trains apart: nothing is started.
+REFUSED_BEFORE = {
+    "bad_data_parallel": "strategy-other",
+    "bad_no_strategy": "strategy-none",
+    "bad_mirrored_on_two_hosts": "strategy-one-host",
+}
 CASES = {case.name: case for case in load().cases}
 
 
@@ -31,6 +40,19 @@ def test_the_docs_table_has_each_script_with_what_must_come_of_it():
 def test_the_docs_numbers_are_those_of_its_rows():
     ran = [(CASES[row[0].strip("`")], Found(row[5], row[6], 0)) for row in table.rows_of()]
     assert table.counts(ran) in table.DOCS.read_text()
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_source_says_by_what_a_script_trains(case):
+    """Without `--strategy`: Accelerate, Lightning and the Trainer join ranks in their own words."""
+    environment = {**dict(case.environment), "TF_USE_LEGACY_KERAS": "1"}
+    spec = JobSpec(script=str(case.file), instances=2, processes=1, environment=environment)
+    found = choose_strategy(spec, read_source(spec), gpus=0)
+    errors = [problem.rule for problem in found.problems if problem.severity == "error"]
+    if case.name in REFUSED_BEFORE:
+        assert errors == [REFUSED_BEFORE[case.name]]
+    else:
+        assert (found.name, errors) == (case.strategy, [])
 
 
 def test_a_catalogue_with_an_unknown_expectation_is_refused(tmp_path):
