@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.entrypoints.simulated import HVD, SimulatedJob
+from tests.entrypoints.strategies.torch_ranks import PYTHON, need_torch
 from tests.waiting import until
 
 MakeJob = Callable[..., SimulatedJob]
 
 AFTER = "3"
 INIT = HVD + "import os, sys, threading, time\nhvd.init()\nrank = hvd.rank()\n"
-DEBIANS = "/usr/bin/python3"
 
 
 def test_a_job_of_which_nobody_makes_progress_is_told_and_goes_on(make_job: MakeJob) -> None:
@@ -148,13 +147,12 @@ for step, batch in enumerate(loader):
 
 @pytest.fixture
 def torch_job(make_job: MakeJob) -> MakeJob:
-    if not Path("/usr/lib/python3/dist-packages/torch").is_dir():
-        pytest.skip("needs Debian's python3-torch")
+    need_torch()
 
     def make(**how: object) -> SimulatedJob:
         environment = {"PYTHONPATH": "", "LAUNCH_STRATEGY": "torch", "LAUNCH_PROOF": "init"}
         job = make_job(hosts=1, processes=3, LAUNCH_HANG_AFTER="6", **environment)
-        job.python = DEBIANS
+        job.python = str(PYTHON)
         job.script(TORCH.format(**how))
         return job
 

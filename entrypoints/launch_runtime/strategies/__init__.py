@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Mapping
 
 from launch_runtime.environment import choice
-from launch_runtime.strategies import horovod, none, tensorflow, torch
+from launch_runtime.strategies import horovod, jax, none, tensorflow, torch
 from launch_runtime.strategies.strategy import Strategy
 
 VARIABLE = "LAUNCH_STRATEGY"  # jobs of Horovod carry none
 DEFAULT = horovod.STRATEGY.name
 
 _ALL: Mapping[str, Strategy] = {
-    module.STRATEGY.name: module.STRATEGY for module in (horovod, torch, tensorflow, none)
+    module.STRATEGY.name: module.STRATEGY for module in (horovod, torch, tensorflow, jax, none)
 }
 NAMES = tuple(_ALL)
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 
 from launchers.core.strategies.strategy import Use
 
-JAX = (
-    Use("jax.distributed", (r"jax\.distributed",)),
-    Use("jax.pmap", (r"jax\.pmap", r"jax\.experimental\.(?:multihost_utils|pjit|mesh_utils)")),
-)
-
 # The first that is seen is named.
 USES = (
-    *JAX,
     Use("SageMaker's distributed data parallel library", (r"smdistributed",)),
     Use("FairScale", (r"fairscale",)),
     Use("Colossal-AI", (r"colossalai",)),

@@ -101,6 +101,20 @@ OTHERS: dict[str, tuple[Tree, str, str]] = {
         "torch",
         "train.py:4 calls",
     ),
+    "jax.distributed": (
+        "import jax\njax.distributed.initialize()\n",
+        "jax",
+        "train.py:2 calls jax.distributed.initialize",
+    ),
+    "jax.distributed in a helper, by a name of its own": (
+        {
+            "train.py": "from lib import world\nworld.join()\n",
+            "lib/world.py": "from jax import distributed\ndef join():\n"
+            "    distributed.initialize(local_device_ids=[0])\n",
+        },
+        "jax",
+        "lib/world.py:3 calls jax.distributed.initialize",
+    ),
     "DataParallel where there is no group": (
         (
             "import torch\nimport torch.distributed as dist\n"
@@ -144,6 +158,8 @@ WEAK: dict[str, tuple[Tree, str]] = {
         "import torch.distributed as dist\nimport mycorp\n",
         "mycorp",
     ),
+    "pmap": ("import jax\nf = jax.pmap(lambda x: x)\n", "jax.pmap"),
+    "a mesh of JAX": ("from jax.experimental import multihost_utils\n", "jax.pmap"),
     "Accelerate's utilities": (
         "from accelerate.utils import set_seed\nset_seed(1)\n",
         "Accelerate",

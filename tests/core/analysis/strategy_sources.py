@@ -179,12 +179,6 @@ BAD: dict[str, tuple[Tree, str, str]] = {
         "strategy-other",
         "keras.distribution",
     ),
-    "jax.distributed": (
-        "import jax\njax.distributed.initialize()\n",
-        "strategy-other",
-        "jax.distributed",
-    ),
-    "pmap": ("import jax\nf = jax.pmap(lambda x: x)\n", "strategy-other", "jax.pmap"),
     "SageMaker's": (
         "import smdistributed.dataparallel.torch.torch_smddp\n",
         "strategy-other",
