@@ -8,7 +8,7 @@ from typing import Any
 
 from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
-from launchers.core.planning.plan import Plan, Row, counted, layout
+from launchers.core.planning.plan import Plan, Row, counted
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import (
     checkpoints_row,
@@ -199,7 +199,7 @@ class SageMakerPlan(Plan):
     def ranks_text(self) -> str:
         """How many ranks there will be, and who starts them."""
         by = "our agent" if self.by_agent else "MPI"
-        return f"{layout(self.instances, self.processes)}, by {by}"
+        return f"{self.layout}, by {by}"
 
     def _rows(self) -> Sequence[Row]:
         """What the user decides by: ranks first, then where each value came from."""

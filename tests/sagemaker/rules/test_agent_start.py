@@ -249,6 +249,20 @@ def test_one_rank_without_a_strategy_gets_the_image_of_what_it_imports(
     assert (start_of(made.definition.document).ranks, errors(made.problems)) == (1, [])
 
 
+def test_a_strategy_of_one_process_a_host_counts_a_replica_on_each_gpu() -> None:
+    made = prepared(strategy="tensorflow")
+    document = made.definition.document
+    assert document["Environment"]["LAUNCH_PROCESSES"] == "1"
+    assert document["Environment"]["LAUNCH_WORLD_SIZE"] == "8"
+    assert "/tensorflow-training:2.21" in document["AlgorithmSpecification"]["TrainingImage"]
+    start = start_of(document)
+    assert (start.ranks, start.because) == (8, "launch's agent over 2 hosts x 4 replicas")
+    assert [host.ranks for host in contract(document)] == [(0,), (1,)]
+    assert check(document) == []
+    ranks = [row.text for row in made.plan.rows if row.label == "ranks"]
+    assert ranks == ["2 hosts x 1 process x 4 replicas = world size 8, by our agent"]
+
+
 def test_what_the_request_needs_of_the_sdks_is_asked_before_it_is_sent() -> None:
     feature = "sagemaker.request.ContainerEntrypoint"
     assert feature in prepared(strategy="torch").plan.features

@@ -387,6 +387,20 @@ def test_the_oldest_sdk_that_the_gate_lets_pass_sends_the_request():
     refused = with_released(sdk, gpus=4, retries=3)
     assert refused["code"] == EXIT_SDK
     assert ">=2.41.0" in refused["text"]
+    refused = with_released(sdk, gpus=4, strategy="torch")
+    assert refused["code"] == EXIT_SDK
+    assert ">=2.167.0" in refused["text"]
+
+
+@pytest.mark.pip_network
+def test_the_oldest_sdk_that_takes_an_entry_point_sends_the_start_of_our_agent():
+    sdk = released.installed(
+        "sagemaker==2.167.0", "smdebug_rulesconfig==1.0.1", "protobuf3-to-dict==0.1.5",
+        "google-pasta==0.2.0", "schema==0.7.5", "tblib==1.7.0", dependencies=False,
+    )  # fmt: skip
+    answer = with_released(sdk, instances=2, gpus=4, strategy="torch")
+    assert {key: answer["sent"][key] for key in answer["ours"]} == answer["ours"]
+    assert set(answer["sent"]) - set(answer["ours"]) == set(EXPLAINED)
 
 
 def test_the_example_of_the_documentation_runs(
