@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.command import Answer, Launch
-from tests.local.torch_python import PYTHON, need_torch
+from tests.entrypoints.strategies.torch_ranks import PYTHON, need_torch
 
 TWO_HOSTS = ("--instances", "2", "--processes", "2", "--python", str(PYTHON))
 

@@ -12,6 +12,7 @@ from launchers.core.records import nonce
 from launchers.core.shipped import runtime
 from launchers.core.spec import limits
 from launchers.core.spec.job import PROOF_MODES
+from launchers.core.strategies import FIRST, NAMES, VARIABLE
 from launchers.core.strategies.strategy import Strategy
 
 # What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
@@ -63,7 +64,8 @@ def problems_in_names(
 
 
 def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem]:
-    """What a document says of its proof, LAUNCH_PROOF and LAUNCH_NONCE, where it says it wrongly.
+    """What a document says of its proof, LAUNCH_PROOF, LAUNCH_STRATEGY and LAUNCH_NONCE, where it
+    says it wrongly.
 
     No message carries the nonce.
 
@@ -76,6 +78,13 @@ def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem
         problems.append(
             RULES["proof-mode"].at(
                 f"{path}.LAUNCH_PROOF", repr(mode)[:60], "one of " + ", ".join(PROOF_MODES)
+            )
+        )
+    strategy = environment.get(VARIABLE, FIRST)
+    if strategy not in NAMES:
+        problems.append(
+            RULES["strategy-name"].at(
+                f"{path}.{VARIABLE}", repr(strategy)[:60], "one of " + ", ".join(NAMES)
             )
         )
     given = str(environment.get(nonce.VARIABLE, nonce.PLACEHOLDER))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from launchers.core.rules.environment import problems_in_names
+from launchers.core.rules.environment import problems_in_names, problems_in_proof
+from launchers.core.strategies import NAMES
 
 REFUSED = [
     "LAUNCH_WORLD_SIZE",
@@ -33,3 +34,11 @@ def test_other_names_pass(name: str):
 
 def test_a_value_that_no_environment_can_hold_is_refused():
     assert [problem.rule for problem in problems_in_names({"A": "a\0b"})] == ["env-nul"]
+
+
+@pytest.mark.parametrize("name", ["toch", "", "Torch", None])
+def test_a_document_names_a_strategy_that_there_is(name: object):
+    (problem,) = problems_in_proof({"LAUNCH_STRATEGY": name}, "$.Environment")
+    assert (problem.rule, problem.path) == ("strategy-name", "$.Environment.LAUNCH_STRATEGY")
+    for known in NAMES:
+        assert problems_in_proof({"LAUNCH_STRATEGY": known}, "$.Environment") == []
