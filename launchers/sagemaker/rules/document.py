@@ -17,7 +17,7 @@ from launchers.sagemaker.rules import service_model
 from launchers.sagemaker.rules.data import check_data
 from launchers.sagemaker.rules.fields import check_fields
 from launchers.sagemaker.rules.machines import check_machines
-from launchers.sagemaker.rules.places import check_places
+from launchers.sagemaker.rules.places import check_places, check_registry
 from launchers.sagemaker.rules.start import check_start
 from launchers.sagemaker.rules.world_size import check_world_size
 from launchers.sagemaker.starts.read import start_of
@@ -76,6 +76,7 @@ def check(
     problems += check_fields(document)
     problems += check_data(document)
     problems += check_places(document)
+    problems += [] if is_ours(document) else check_registry(document)
     start, ours = start_of(document), is_ours(document)
     problems += check_machines(document, start, ours)
     problems += check_world_size(document, start, world_size, ours)

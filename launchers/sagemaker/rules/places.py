@@ -50,6 +50,15 @@ def check_places(document: object) -> list[Problem]:
     return problems
 
 
+def check_registry(document: object) -> list[Problem]:
+    """Where the image of a request that is not ours lies; ours was told by its flag."""
+    image = at(document, "AlgorithmSpecification", "TrainingImage")
+    elsewhere = isinstance(image, str) and image != "" and not _IMAGE.match(image)
+    if not elsewhere or at(document, "AlgorithmSpecification", "TrainingImageConfig"):
+        return []
+    return [RULES["image-place"].at(_IMAGE_PATH, str(image)[:80], severity="warning")]
+
+
 def partition(region: str) -> str:
     """The partition that a region belongs to, ``aws-cn`` for ``cn-north-1``."""
     return next((name for start, name in _PARTITIONS.items() if region.startswith(start)), "aws")

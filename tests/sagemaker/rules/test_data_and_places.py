@@ -25,6 +25,7 @@ RULES = {
     "file-system-vpc",
     "checkpoint-path",
     "image-other-region",
+    "image-place",
     "role-partition",
     "visible-devices",
 }
@@ -100,6 +101,24 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "an image of another region than the SDK's": (
         job({"sagemaker_region": '"eu-west-1"'}), {"image-other-region": "error"},
+    ),
+    "an image in Docker Hub": (job(image="horovod/horovod:0.28.1"), {"image-place": "warning"}),
+    "an image in ECR Public": (
+        job(image="public.ecr.aws/deep-learning-containers/tensorflow-training:2.19.0-gpu-py312"),
+        {"image-place": "warning"},
+    ),
+    "an image in a registry of the VPC": (
+        job(
+            AlgorithmSpecification=algorithm(
+                TrainingImage="registry.example:5000/trainer:1",
+                TrainingImageConfig={"TrainingRepositoryAccessMode": "Vpc"},
+            ),
+            VpcConfig=VPC,
+        ),
+        {},
+    ),
+    "a job of ours whose flag was told already": (
+        job(image="trainer:1", Environment={"LAUNCH_WORLD_SIZE": "8"}), {},
     ),
     "an image of the same region": (job({"sagemaker_region": '"us-east-1"'}), {}),
     "a role of another partition": (
