@@ -13,6 +13,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from launch_runtime.evidence.records import ALL
+from launch_runtime.rank.exchange.groups import Groups
 from launch_runtime.rank.exchange.horovod_hooks import argument, parameters_of
 from launch_runtime.rank.exchange.seen import MANY
 from launch_runtime.rank.exchange.torch_hooks import Hooks
@@ -62,7 +63,7 @@ def table(collector: Collector) -> Mapping[str, OnImport]:
 
 
 class ProcessGroups:
-    """The process groups of this process, and what went over them.
+    """What goes over the process groups of this process.
 
     Args:
         collector: Is told.
@@ -71,22 +72,18 @@ class ProcessGroups:
 
     def __init__(self, collector: Collector, hooks: Hooks):
         self._collector, self._hooks = collector, hooks
-        self._module: Any = None  # torch.distributed.distributed_c10d
-        self._ranks: dict[int, Any] = {}  # a group's number -> its ranks, until one is destroyed
-        self._called: dict[int, int] = {}  # and how many collectives Python has called over it
-        self._born: dict[int, int] = {}  # its sequence number less the calls, as seen first
-        self._at_first_step: dict[int, int] = {}  # the same when an optimizer made its first step
+        self._groups = Groups()
         self._carried: dict[Any, list[int]] = {}  # ranks -> elements, and those told of
         self._leaves = 0
-        self.models = WrappedModels(self.ranks_of, self.total_of)
+        self.models = WrappedModels(self._groups.ranks_of, self._groups.total_of)
         # What a DDP sends while it is made is no training.
-        self.models.on_wrapped = self._begin_again
+        self.models.on_wrapped = self._groups.begin_again
 
     # -- hooks -----------------------------------------------------------------------------------
 
     def collectives(self, module: Any) -> None:
         """``torch.distributed.distributed_c10d``."""
-        self._module = module
+        self._groups.module = module
         for name, (given, arriving) in _COLLECTIVES.items():
             if hasattr(module, name):
                 self._wrap_collective(module, name, given, arriving)
@@ -104,12 +101,12 @@ class ProcessGroups:
         parameters = parameters_of(original)
 
         def note(args: Any, kwargs: Any) -> None:
-            group = self._group(argument("group", parameters, args, kwargs))
+            group = self._groups.member(argument("group", parameters, args, kwargs))
             if group is None:
                 return
             sent = _tensors(argument(given, parameters, args, kwargs))
             came = _tensors(argument(arriving, parameters, args, kwargs))
-            ranks = self._note_call(group)
+            ranks = self._groups.called(group)
             self._hooks.exchanged(sent, came, ranks)
             self._carry(ranks, sent)
 
@@ -120,11 +117,11 @@ class ProcessGroups:
         parameters = parameters_of(original)
 
         def note(args: Any, kwargs: Any) -> None:
-            group = self._group(argument("group", parameters, args, kwargs))
+            group = self._groups.member(argument("group", parameters, args, kwargs))
             other = argument(peer, parameters, args, kwargs)
             if group is None or not isinstance(other, int):
                 return
-            self._note_call(group)
+            self._groups.called(group)
             pair = sorted({module.get_rank(), other})
             if module.get_world_size() == 2:
                 pair = ALL  # type: ignore[assignment]
@@ -138,9 +135,9 @@ class ProcessGroups:
         parameters = parameters_of(original)
 
         def note(args: Any, kwargs: Any) -> None:
-            group = self._group(argument("group", parameters, args, kwargs))
+            group = self._groups.member(argument("group", parameters, args, kwargs))
             if group is not None:
-                self._note_call(group)
+                self._groups.called(group)
                 if name != _NOTHING:
                     self._collector.sent()
 
@@ -171,104 +168,35 @@ class ProcessGroups:
         def made(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             try:
-                self._forget_gone()
+                self._groups.forget_gone()
             except Exception as error:
                 self._collector.give_up(error)
             return result
 
         setattr(module, name, made)
 
-    # -- groups ------------------------------------------------------------------------------------
-
-    def ranks_of(self, group: Any) -> Any:
-        """The ranks of a group: ``"all"``, or a sorted list; None where this one is not in it."""
-        group = self._group(group)
-        if group is None:
-            return None
-        found = self._ranks.get(id(group))
-        if found is None:
-            module = self._module
-            if hasattr(module, "get_process_group_ranks"):
-                ranks = sorted(module.get_process_group_ranks(group))
-            else:
-                ranks = sorted(module._pg_group_ranks[group])
-            found = ALL if len(ranks) == module.get_world_size() else ranks
-            self._ranks[id(group)] = found
-        return found
-
-    def total_of(self, group: Any) -> int:
-        """How many collectives went over a group so far, from any number on."""
-        group = self._group(group)
-        if group is None:
-            return 0
-        number = self._sequence(group)
-        return number if number is not None else self._called.get(id(group), 0)
-
-    def _group(self, group: Any) -> Any:
-        """The group itself, the default one for None; None where this process is not in it."""
-        named = self._module.GroupMember
-        if group is None:
-            group = getattr(named, "WORLD", None) or self._module.group.WORLD
-        return None if group is named.NON_GROUP_MEMBER or isinstance(group, int) else group
-
-    def _note_call(self, group: Any) -> Any:
-        self._called[id(group)] = self._called.get(id(group), 0) + 1
-        return self.ranks_of(group)
-
-    def _groups(self) -> list[Any]:
-        world = getattr(self._module, "_world", None)
-        groups = world.pg_map if world is not None else getattr(self._module, "_pg_map", {})
-        return list(groups)
-
-    def _forget_gone(self) -> None:
-        alive = {id(group): group for group in self._groups()}
-        for kept in (self._ranks, self._called, self._born, self._at_first_step):
-            for number in [number for number in kept if number not in alive]:
-                del kept[number]
-        self._keep_hidden(self._born)
-
-    def _sequence(self, group: Any) -> int | None:
-        try:
-            return int(group._get_sequence_number_for_group())
-        except Exception:  # a backend, or a version, that has none
-            return None
-
-    def _hidden(self, group: Any) -> int | None:
-        """Its sequence number less the calls that were seen: what else went over it."""
-        number = self._sequence(group)
-        return None if number is None else number - self._called.get(id(group), 0)
-
-    def _begin_again(self) -> None:
-        self._born.clear()
-        self._keep_hidden(self._born)
-
-    def _keep_hidden(self, kept: dict[int, int]) -> None:
-        for group in self._groups():
-            hidden = self._hidden(group)
-            if hidden is not None:
-                kept.setdefault(id(group), hidden)
-
     # -- what it means -----------------------------------------------------------------------------
 
     def look(self, parameters: Sequence[Any], count: int) -> None:
         """An optimizer is about to make its step number ``count``, which is looked at."""
-        if self._module is None or not self._module.is_initialized():
+        if not self._groups.are_there:
             return
-        self._keep_hidden(self._at_first_step)
+        self._groups.keep_hidden(self._groups.at_first_step)
         self._tell_models(parameters)
 
     def last_look(self) -> None:
         """The last word is about to be said, and the groups are still there."""
-        if self._module is None or not self._module.is_initialized():
+        if not self._groups.are_there:
             return
         self._hooks.look_at_compiled()
         self._tell_models(self._hooks.parameters())
         steps = self._hooks.most_steps()
         if not steps:
             return
-        since = self._at_first_step if steps > 1 else self._born
-        for group in self._groups():
-            hidden, ranks = self._hidden(group), self.ranks_of(group)
+        groups = self._groups
+        since = groups.at_first_step if steps > 1 else groups.born
+        for group in groups.all():
+            hidden, ranks = groups.hidden(group), groups.ranks_of(group)
             if hidden is None or ranks is None or id(group) not in since:
                 continue
             if self.models.count_for(group):  # they know what went over it
