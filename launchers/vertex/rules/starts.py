@@ -12,7 +12,7 @@ from launchers.core.analysis.plain_start.start import Start, launched_words, rea
 from launchers.core.analysis.plain_start.world import Hosts, World, world_of
 from launchers.core.model.document import whole_number
 from launchers.core.planning.plan import counted
-from launchers.core.strategies import said_by
+from launchers.core.strategies import named, said_by
 from launchers.vertex.document import words_of
 from launchers.vertex.rules.image import is_reduction_server
 from launchers.vertex.rules.pools import (
@@ -40,7 +40,11 @@ def world(document: object) -> World:
         if replicas is None or ranks is None:
             return World(None, "the number of replicas or of processes on each is not said")
         because = f"our agent on {counted(replicas, 'replica')} x {counted(ranks, 'process')}"
-        return World(replicas * ranks, because, spans=replicas > 1)
+        strategy, gpus = named(said_by(dict(found[0].environment))), found[0].gpus
+        if strategy.one_a_host and gpus:
+            because += f" with {counted(gpus, 'GPU')}"
+        started = strategy.world_size(replicas, ranks, gpus)
+        return World(started, because, spans=replicas > 1)
     return world_of(
         [Hosts(start, pool.replicas, pool.gpus) for pool, start in starts(document)],
         "replica",

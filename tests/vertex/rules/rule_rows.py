@@ -128,7 +128,7 @@ EXPERIMENT = "projects/p/locations/us-central1/metadataStores/default/contexts/e
 RESERVATION = "projects/p/zones/us-central1-a/reservations/r"
 NAMED = {"key": "compute.googleapis.com/reservation-name", "values": [RESERVATION]}
 NOTHING: Change = lambda document: None  # noqa: E731 - a good document as it is
-REPLICAS = every(env("LAUNCH_STRATEGY", "tensorflow"), env("LAUNCH_PROCESSES", "1"))
+ONE_PROCESS = every(env("LAUNCH_STRATEGY", "tensorflow"), env("LAUNCH_PROCESSES", "1"))
 
 # what is tried, on which document, a change that keeps the rule, one that breaks it,
 # the path and the rule that are told, and how grave it is
@@ -911,8 +911,8 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
     (
         "a replica on each GPU",
         "ours",
-        REPLICAS,
-        every(REPLICAS, env("LAUNCH_WORLD_SIZE", "2")),
+        ONE_PROCESS,
+        every(ONE_PROCESS, env("LAUNCH_WORLD_SIZE", "2")),
         f"{POOL}.containerSpec.env.LAUNCH_WORLD_SIZE",
         "world-size",
         "error",

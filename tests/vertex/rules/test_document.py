@@ -28,6 +28,7 @@ from tests.vertex.rules.changed_documents import documents
 from tests.vertex.rules.rule_rows import (
     BASES,
     IMAGE,
+    ONE_PROCESS,
     POOL,
     RESERVATION,
     RULES,
@@ -208,6 +209,13 @@ def test_what_packages_on_several_replicas_start_cannot_be_told():
     assert check(document) == []
     (found,) = check(document, 16)
     assert (found.rule, found.severity) == ("world-size", "unknown")
+
+
+def test_a_document_of_one_process_a_host_starts_a_replica_on_each_gpu():
+    document = ours()
+    ONE_PROCESS(document)
+    assert (world(document).started, errors(check(document))) == (8, [])
+    assert world(document).because == "our agent on 2 replicas x 1 process with 4 GPUs"
 
 
 def test_all_problems_are_told_at_once():
