@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from launchers.core.model.image_needs import ImageNeeds, Part
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.strategies import FIRST, NAMES, named
+from launchers.core.strategies.strategy import Strategy
 from launchers.image import probe
 from launchers.image.catalogue import RULES
 from launchers.image.needs import PROVIDERS, TITLES, Facts, Need, needs_of
@@ -128,7 +129,7 @@ def check(client: docker.DockerClient, image: str, strategy: str = FIRST) -> Che
         raise LaunchError(
             RULES["image-name"].at("IMAGE", f"{image}: {error.explanation}")
         ) from None
-    needs = named(strategy).image
+    needs = needs_for(named(strategy))
     facts: dict[str, Any] = {"architecture": found.attrs["Architecture"]}
     question = probe.source("answers", dict(needs.programs)) if needs else probe.source("facts")
     facts.update(_answer_of(client, str(found.id), image, question, PROBE_SECONDS))
@@ -142,6 +143,17 @@ def check(client: docker.DockerClient, image: str, strategy: str = FIRST) -> Che
         remarks=_remarks(facts, needs),
         strategy=strategy,
     )
+
+
+def needs_for(strategy: Strategy) -> ImageNeeds | None:
+    """What an image must hold for its ranks: what it says, else its package; None for Horovod,
+    whose table is :data:`launchers.image.needs.NEEDS`."""
+    if strategy.image is not None or strategy.name == FIRST:
+        return strategy.image
+    package = strategy.package
+    part = Part(package, strategy.library, strategy.install)
+    program = f"import {package}\nprint('ANSWER {package}', {package}.__version__)\n"
+    return ImageNeeds((package,), (part,), {package: program})
 
 
 def missing_packages(client: docker.DockerClient, image: str, needs: ImageNeeds) -> list[Part]:

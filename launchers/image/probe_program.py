@@ -100,7 +100,7 @@ def answers(programs: "dict[str, str]") -> "dict[str, Any]":
     """What the programs of a strategy answer, and what those said last that ended badly."""
     found = {"python": platform.python_version(), "answers": {}, "errors": {}}  # type: dict[str, Any]
     for name, program in programs.items():
-        code, text = run([sys.executable, "-c", program], 120)
+        code, text = run([sys.executable, "-c", program], 180)
         found["answers"].update(re.findall(r"^ANSWER (\S+) (.+)$", text, re.MULTILINE))
         found["errors"].update(re.findall(r"^LACKS (\S+) (.+)$", text, re.MULTILINE))
         if code:

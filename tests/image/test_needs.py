@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
 
 from launchers.core.model.image_needs import ImageNeeds, Part
-from launchers.image.check import MISSING, CheckedImage, rows
+from launchers.core.strategies import FIRST, NAMES, named
+from launchers.core.strategies.strategy import Strategy
+from launchers.image.check import MISSING, CheckedImage, needs_for, rows
 
 GOOD: dict[str, Any] = {
     "architecture": "amd64",
@@ -172,3 +175,24 @@ def test_a_strategys_own_table_takes_the_place_of_horovods(
     assert [problem.rule for problem in image.problems()] == ["image-strategy"] * len(
         [text for text in states.values() if text.startswith("-")]
     )
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != FIRST])
+def test_every_strategy_but_horovod_has_a_table_of_its_own(name: str) -> None:
+    needs = needs_for(named(name))
+
+    assert needs is not None
+    parts = {part.name for part in needs.parts}
+    assert set(needs.packages) <= parts, "a quick look tells of missing packages by their parts"
+    assert set(needs.programs) <= parts
+    for part, program in needs.programs.items():
+        ast.parse(program, part, feature_version=(3, 8))
+
+
+def test_a_strategy_that_says_no_more_needs_its_package() -> None:
+    needs = needs_for(Strategy("own", "Own", library="Aether", package="aether", install="get it"))
+
+    assert needs is not None
+    assert needs.packages == ("aether",)
+    assert needs.parts == (Part("aether", "Aether", "get it"),)
+    assert needs_for(named(FIRST)) is None

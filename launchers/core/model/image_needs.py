@@ -36,7 +36,7 @@ class ImageNeeds:
         parts: In the order of the table.
         programs: Part -> Python's text, with the syntax of Python 3.8. Each may answer for several
             parts; what it says where it ends badly is told at its own. They run one after another,
-            in a container without a network, 2 minutes each at most.
+            in a container without a network, 3 minutes each at most.
         remark: What is said of an image that gives no answer named ``remark``; it is no fault.
     """
 

@@ -78,8 +78,8 @@ class Strategy:
         fit: Which Keras its ``fit()`` needs on several hosts, ``2``; empty where any does.
         local_rank: By which word a script that picks its own GPU knows which; bytes of its code.
         picks_device: By which calls it does so.
-        image: What an image must hold, for `launch image check`; None where the table of our own
-            image says it.
+        image: What an image must hold, for `launch image check`; None for its package alone. (For
+            Horovod launchers/image/needs.py has the table.)
         gives_way: Variables by which ranks that wait leave the cores to others, for a machine
             with fewer cores than ranks.
     """

@@ -7,6 +7,7 @@ Sources: tf.distribute.MultiWorkerMirroredStrategy, MirroredStrategy and TF_CONF
 
 from __future__ import annotations
 
+from launchers.core.model.image_needs import ImageNeeds, Part
 from launchers.core.strategies.strategy import Strategy, Use
 
 _TF = r"tensorflow(?:\.compat\.v[12])?(?:\.contrib|\.python)?"
@@ -43,6 +44,52 @@ USES = (
     ),
 )
 
+# What `launch image check` asks of an image; it has no network there but its own loopback.
+_LOOK = """\
+import tensorflow as tf
+print("ANSWER tensorflow", tf.__version__)
+try:
+    import tf_keras
+    keras = 2
+except ImportError:
+    keras = int(tf.keras.__version__.split(".")[0])
+print("ANSWER remark Keras 2" if keras == 2 else "")
+"""
+_JOIN = """\
+import json, os, socket
+held = [socket.socket() for _ in range(2)]
+for one in held:
+    one.bind(("127.0.0.1", 0))
+workers = ["127.0.0.1:%d" % one.getsockname()[1] for one in held]
+for one in held:
+    one.close()
+child = os.fork()
+task = {"type": "worker", "index": 0 if child else 1}
+os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": workers}, "task": task})
+import tensorflow as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+
+@tf.function
+def added():
+    ones = strategy.run(lambda: tf.constant(1.0))
+    return strategy.reduce(tf.distribute.ReduceOp.SUM, ones, axis=None)
+
+total = (strategy.num_replicas_in_sync, int(added()))
+assert total == (2, 2), total
+if child and os.waitpid(child, 0)[1] == 0:
+    print("ANSWER ranks world size 2")
+"""
+
+IMAGE = ImageNeeds(
+    packages=("tensorflow",),
+    parts=(
+        Part("tensorflow", "TensorFlow", "pip install tensorflow tf-keras"),
+        Part("ranks", "two hosts' workers find each other", "see what they say in the image"),
+    ),
+    programs={"tensorflow": _LOOK, "ranks": _JOIN},
+    remark="no tf-keras beside Keras 3, whose fit() fails under a strategy; own loops work",
+)
+
 STRATEGY = Strategy(
     name="tensorflow",
     title="TensorFlow's strategy",
@@ -68,6 +115,7 @@ STRATEGY = Strategy(
     package="tensorflow",
     install="install it there: pip install tensorflow",
     reserved=("TF_CONFIG",),
+    image=IMAGE,
     settles_keras=True,
     one_a_host=True,
     # Keras 3's fails on values that are spread over replicas (keras-team/keras issue 20585; Keras

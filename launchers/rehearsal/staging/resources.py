@@ -9,7 +9,7 @@ from typing import Any
 from launchers.core.model.containers import Container
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.strategies.strategy import Strategy
-from launchers.image.check import missing_packages
+from launchers.image.check import missing_packages, needs_for
 from launchers.image.names import default_image
 from launchers.machine.devices import visible_gpus
 from launchers.rehearsal.catalogue import RULES
@@ -54,7 +54,8 @@ def fits_strategy(client: Any, image: str, strategy: Strategy) -> None:
     Raises:
         LaunchError: It lacks one, or has no Python; exit code 2, before any rank.
     """
-    if strategy.image is None:
+    needs = needs_for(strategy)
+    if needs is None:
         return
     name = strategy.name
     ours = f"--rehearsal-image IMAGE (`launch image build --with {name}` makes one)"
@@ -62,7 +63,7 @@ def fits_strategy(client: Any, image: str, strategy: Strategy) -> None:
         RULES["rehearsal-packages"].at(
             "image", f"{image} has no {part.title}", f"what {name} needs", f"{part.fix}; or {ours}"
         )
-        for part in missing_packages(client, image, strategy.image)
+        for part in missing_packages(client, image, needs)
     ]
     if problems:
         raise LaunchError(problems)
