@@ -2,8 +2,8 @@
 
 One process a host has all of its GPUs, and a replica of the model on each. The world is known once
 a strategy is made: ``num_replicas_in_sync`` is public, and so is the rank in TF_CONFIG; the classes
-are found by the modules that hold them in TensorFlow 2.4 to 2.18, and where they are not found,
-the rank ends as one that never joined.
+are found by the modules that hold them in TensorFlow 2.18, and where they are not found, the rank
+ends as one that never joined.
 """
 
 from __future__ import annotations
