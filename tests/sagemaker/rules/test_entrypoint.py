@@ -100,12 +100,12 @@ def test_no_malformed_command_makes_a_rule_fail(key: str, value: Any):
 
 
 def test_a_start_that_containers_cannot_show_is_one_line_of_a_rehearsal(launch: Launch):
-    launch.write("job.json", json.dumps(STARTS["torchrun"][0]))
+    launch.write("job.json", json.dumps(STARTS["smdistributed"][0]))
     answer = launch("rehearse", "job.json")
     assert answer.code == 2
     (line,) = answer.err.strip().splitlines()
     assert "[rehearsal-start]" in line
-    assert "torchrun over 2 hosts x 4 processes" in line
+    assert "smdistributed's mpirun over 2 hosts x 8 processes" in line
 
 
 # Runs the driver's own main(); what it would do to the machine is replaced.
