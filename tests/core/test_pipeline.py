@@ -76,9 +76,9 @@ def test_a_job_is_planned_once_and_its_source_read_once(
 ):
     read: list[JobSpec] = []
 
-    def counted(one: JobSpec) -> object:
+    def counted(one: JobSpec, told: object) -> object:
         read.append(one)
-        return read_source(one)
+        return read_source(one, told)
 
     read_source = pipeline.read_source
     monkeypatch.setattr(pipeline, "read_source", counted)
