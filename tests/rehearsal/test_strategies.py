@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from launchers.core.proof import NO_NONCE
+from launchers.image.names import GPU_LABEL
 from tests.cli.command import Launch
 from tests.image import debian_torch
 from tests.image.engine import own_tag
@@ -93,13 +94,15 @@ def test_torchruns_flag_does_nothing_where_the_toolkit_does_not_know_it(
 
 
 def add_torch(client: Any, tag: str, image: str) -> None:
-    """``image`` with Debian's PyTorch for its environment's Python, under ``tag``."""
+    """``image`` with Debian's PyTorch for its environment's Python, under ``tag``; none of ours by
+    its labels, where another test looks for that."""
     site = "/opt/venv/lib/python3.11/site-packages"
     dockerfile = f"""\
 FROM {debian_torch.TAG} AS torch
 FROM {image}
 COPY --from=torch /usr/lib /usr/lib
 COPY --from=torch /etc/alternatives /etc/alternatives
+LABEL {GPU_LABEL}=none
 RUN ldconfig && echo /usr/lib/python3/dist-packages > {site}/debian.pth
 """
     file = io.BytesIO(dockerfile.encode())
