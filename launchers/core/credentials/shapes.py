@@ -185,11 +185,7 @@ _OWN: tuple[Shape, ...] = (
         r"(?=[A-Za-z_.~+/-]*\d)(?P<literal>[\w.~+/-]{12,}={0,2})(?=[\"'\\])",
         strict=False,
     ),
-    Shape(
-        "a Mailchimp key",
-        ("-us",),
-        r"(?<=(?<![0-9a-f])[0-9a-f]{32})-us\d{1,2}(?!\w)",
-    ),
+    Shape("a Mailchimp key", ("-us",), r"(?<=(?<![0-9a-f])[0-9a-f]{32})-us\d{1,2}(?!\w)"),
     Shape(
         "a 1Password secret key",
         ("A3-",),
@@ -198,11 +194,7 @@ _OWN: tuple[Shape, ...] = (
         + _END,
         unbroken=True,
     ),
-    Shape(
-        "a Yandex Cloud token",
-        ("t1.",),
-        _ALONE + r"t1\.[\w-]+=*\.[\w-]{86}=*",
-    ),
+    Shape("a Yandex Cloud token", ("t1.",), _ALONE + r"t1\.[\w-]+=*\.[\w-]{86}=*"),
     Shape(
         "a Sidekiq credential",
         ("__CONTRIBSYS__COM",),
