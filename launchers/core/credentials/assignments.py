@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Literal
 
 from launchers.core.credentials.aws import aws_secret_keys
@@ -35,30 +36,27 @@ _KEYWORDS = tuple(
     )
 )
 _NAME_BEFORE = re.compile(r"[A-Za-z0-9_.-]{0,40}$")
+# The larger ones are compiled at the first text that needs them, which many a source never has.
 # The rest of the name, then a sign that gives it a value (`=`, `:`, `=>`, `?=`, or `,` after a
 # quoted name, `>` of a tag, the blank after an option) or compares it with one, then the value.
-_ASSIGNED = re.compile(
-    r"""(?P<rest>[\w-]{0,40})
+_ASSIGNED = r"""(?P<rest>[\w-]{0,40})
         (?P<close>\\?["'])? \s*\]? \s*
         (?: :\s*[A-Za-z_][\w.\[\]|\ ]{0,40}?\s*=(?!=) | (?P<typed>[A-Za-z]\w{0,20}\ =)(?!=)
           | => | :{1,3}= | [?.+]= | =(?!=) | :(?!:)
           | (?P<comma>,) | (?P<tag>>) | (?P<compared>[=!]={1,2}) | (?P<option>[ ]) )\s*
         (?: [rbuf]? (?P<quote>\\?["'`]) (?P<quoted>[^"'`\\\n]{3,400}) (?P=quote)
-          | (?P<bare>[^\s"'`,;&(){}\[\]\\<]{3,400}) )""",
-    re.VERBOSE,
-)
+          | (?P<bare>[^\s"'`,;&(){}\[\]\\<]{3,400}) )"""
 # The default of an option: argparse, click.
-_DEFAULT = re.compile(
-    r"""(?:add_argument|option|Option)\(\s*(?:["']-\w["']\s*,\s*)?["']--?(?P<name>[\w-]+)["']
-        [^()]{0,200}? \bdefault\s*=\s*["'](?P<value>[^"'\\\n]{3,400})["']""",
-    re.VERBOSE,
-)
+_DEFAULT = r"""(?:add_argument|option|Option)\(\s*(?:["']-\w["']\s*,\s*)?["']--?(?P<name>[\w-]+)["']
+        [^()]{0,200}? \bdefault\s*=\s*["'](?P<value>[^"'\\\n]{3,400})["']"""
 # A pair: {"Name": "DB_PASSWORD", "Value": "..."}, <add key="Password" value="..." />.
-_PAIR = re.compile(
-    r"""(?:name|key)["']?\s*[=:]\s*["'](?P<name>[\w.-]{3,60})["']\s*,?\s*
-        ["']?value["']?\s*[=:]\s*["'](?P<value>[^"'\\\n]{3,400})["']""",
-    re.VERBOSE | re.IGNORECASE,
-)
+_PAIR = r"""(?i) (?:name|key)["']?\s*[=:]\s*["'](?P<name>[\w.-]{3,60})["']\s*,?\s*
+        ["']?value["']?\s*[=:]\s*["'](?P<value>[^"'\\\n]{3,400})["']"""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.VERBOSE)
 
 
 def assignments(text: str, manner: Manner) -> Iterator[tuple[int, str]]:
@@ -70,12 +68,12 @@ def assignments(text: str, manner: Manner) -> Iterator[tuple[int, str]]:
             if hit.group() == "secret":
                 line = text[at : at + 120].partition("\n")[0]
                 yield from ((at + key.start, key.kind) for key in aws_secret_keys(line))
-            match = _ASSIGNED.match(text, at)
+            match = _compiled(_ASSIGNED).match(text, at)
             kind = _assigned_kind(text, at, match, manner) if match else ""
             if kind:
                 yield at, f"{kind}, by its name"
     for pattern, word in ((_DEFAULT, "default"), (_PAIR, "value")):
-        for found in pattern.finditer(text) if word in folded else ():
+        for found in _compiled(pattern).finditer(text) if word in folded else ():
             kind = kind_of_name(found["name"])
             if kind and is_secret_literal(kind, found["value"]):
                 yield found.start("value"), f"{kind}, by its name"
