@@ -11,7 +11,7 @@ from typing import Any
 from launchers.core.analysis.keras_choice import KerasChoice, Stack, choose_keras
 from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.model.jobs import Placeholder
-from launchers.core.model.problems import Problem
+from launchers.core.model.problems import Problem, errors
 from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import Plan, Row, counted
@@ -184,6 +184,8 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
         devices=devices,
         script_words=named_variables(source),
     )
+    # Where no strategy is found, none has a library that could be missing.
+    unfit = python_problems or errors(strategy.problems)
     problems = (
         *source.problems,
         *([_no_script(job, source)] if source.shared and job.script is None else []),
@@ -195,7 +197,7 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
             free=lambda name: name.startswith(PREFIX) and name != RESERVED,
             strategy=strategy.strategy,
         ),
-        *([] if python_problems else _library_problems(python, source, plan)),
+        *([] if unfit else _library_problems(python, source, plan)),
         *plan.script_mode.problems,
         *problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment),
         *credential_problems(job, source),

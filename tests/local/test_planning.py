@@ -117,6 +117,18 @@ def test_a_python_without_horovod_is_refused_with_both_fixes(launch: Launch, tmp
     assert "make demo" in answer.err
 
 
+def test_what_is_no_strategys_is_told_once_whatever_the_python_has(launch: Launch, tmp_path: Path):
+    import venv
+
+    venv.create(tmp_path / "bare", with_pip=False)
+    launch.write("train.py", "import torch\ntorch.nn.DataParallel(torch.nn.Linear(2, 1))\n")
+    words = ("--instances", "2", "--python", str(tmp_path / "bare"), "--dry-run")
+    answer = launch("local", "train.py", *words)
+    assert answer.code == 2
+    assert "[strategy-other]" in answer.err
+    assert "[local-no-horovod]" not in answer.err
+
+
 def test_a_plain_script_at_world_size_1_needs_no_horovod(launch: Launch, tmp_path: Path):
     import venv
 

@@ -135,8 +135,10 @@ def _vertex(value: dict[str, Any]) -> Cluster:
         )
     if own not in places:
         raise SettingError(
-            "CLUSTER_SPEC: this replica is {} {}, which holds no Horovod ranks; expected one "
-            "of {}".format(own[0], own[1], ", ".join("{} {}".format(*place) for place in places))
+            "CLUSTER_SPEC: this replica is {} {}, which holds no ranks of the job; expected "
+            "one of {}".format(
+                own[0], own[1], ", ".join("{} {}".format(*place) for place in places)
+            )
         )
     hosts = [
         Host(f"{pool}-{number}", entry.rpartition(":")[0] or entry)

@@ -144,7 +144,7 @@ MISTAKES = {
     "no task": ({"CLUSTER_SPEC": '{"cluster": {}}'}, "expected cluster and task"),
     "a reduction server": (
         spec({"workerpool0": POOL_0, "workerpool2": ["r:2222"]}, "workerpool2"),
-        "this replica is workerpool2 0, which holds no Horovod ranks",
+        "this replica is workerpool2 0, which holds no ranks of the job",
     ),
 }  # fmt: skip
 

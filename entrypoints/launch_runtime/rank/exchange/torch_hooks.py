@@ -162,7 +162,7 @@ class Hooks:
             known = self._collector.variables.keep(
                 parameter, _own(parameter).shape, _reader(parameter, held)
             )
-            known.is_blind = True
+            known.is_blind, known.is_whole = True, not _is_part(parameter)
             self._held[known] = held
         else:
             self._held[known][0] = _own(parameter).detach()  # it may have been moved
@@ -270,6 +270,11 @@ def _changes(optimizer: Any) -> int:
 def _own(tensor: Any) -> Any:
     """This rank's part of a DTensor, of which to read the whole would need the other ranks."""
     return getattr(tensor, "_local_tensor", tensor)
+
+
+def _is_part(tensor: Any) -> bool:
+    """Whether it is a DTensor of which each rank holds a part."""
+    return any(placement.is_shard() for placement in getattr(tensor, "placements", ()))
 
 
 def _place(tensor: Any) -> int:

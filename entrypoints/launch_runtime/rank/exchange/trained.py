@@ -187,12 +187,12 @@ class TrainedSet:
             "past": any(variable.is_past and not variable.groups for variable in own),
         }
         if weights and by_gradients:
-            self._compared = self._weights(by_gradients, seconds)
+            # What only some ranks have whole says little of the rest.
+            comparable = by_gradients if all(variable.is_whole for variable in own) else []
+            self._compared = self._weights(comparable, seconds)
         return {**entry, "weights": self._compared}
 
     def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
-        # What only some ranks have whole says little of the rest.
-        variables = variables if all(variable.is_whole for variable in variables) else []
         kept = fingerprints.chosen([variable.elements for variable in variables])
         deadline = time.monotonic() + seconds
         prints = []

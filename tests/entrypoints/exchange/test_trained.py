@@ -1,0 +1,54 @@
+"""What an optimizer's record says of weights of which a rank holds all, or a part."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy
+import pytest
+from launch_runtime.rank.exchange.torch_hooks import _is_part
+from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable
+
+
+class Parameter:
+    """What a weak reference can be made to."""
+
+
+@pytest.fixture
+def trained():
+    owner = Parameter()
+    one = TrainedSet("Adam", owner, lambda: 3)
+    kept = [owner]
+    for place in range(2):
+        parameter = Parameter()
+        kept.append(parameter)
+        variable = Variable(parameter, (3,), lambda place=place: numpy.full(3, place + 1.0))
+        variable.went(GRADIENTS, "all")
+        one.add(variable)
+    one.kept = kept
+    return one
+
+
+def test_whole_weights_are_compared(trained: TrainedSet):
+    weights = trained.record(True, 5.0)["weights"]
+    assert (weights["shapes"], weights["kept"], weights["why"]) == (["3", "3"], [0, 1], "")
+
+
+def test_with_a_part_among_them_nothing_is_compared_and_it_says_so(trained: TrainedSet):
+    trained.variables[1].is_whole = False
+    weights = trained.record(True, 5.0)["weights"]
+    assert (weights["shapes"], weights["why"]) == ([], "each rank has a part of them")
+
+
+def test_a_part_that_was_exchanged_in_another_way_counts_too(trained: TrainedSet):
+    trained.variables[1].is_whole, trained.variables[1].how = False, "values"
+    assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
+
+
+@pytest.mark.parametrize(
+    ("sharded", "part"), [([], False), ([False], False), ([False, True], True)]
+)
+def test_a_dtensor_with_a_sharded_dimension_is_a_part(sharded: list[bool], part: bool):
+    placements = [SimpleNamespace(is_shard=lambda value=value: value) for value in sharded]
+    assert _is_part(SimpleNamespace(placements=placements)) is part
+    assert _is_part(SimpleNamespace()) is False
