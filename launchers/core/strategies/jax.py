@@ -36,7 +36,7 @@ if child and os.waitpid(child, 0)[1] == 0:
     print("ANSWER ranks world size 2")
 """
 _IMAGE = ImageNeeds(
-    packages=("jax", "jaxlib"),
+    packages=("jax",),
     parts=(
         Part("jax", "JAX", "pip install jax, or jax[cuda12] for GPUs"),
         Part("ranks", "two processes find each other on the CPU", "see what they say in the image"),
