@@ -22,17 +22,12 @@ ENTRIES = [(name, rule) for name, room in ROOMS.items() for rule in room.own.val
 # Rules whose tests look at the message alone. A new rule's test names its id; one that is named
 # leaves this list.
 UNNAMED = """
-channel-data cloud-refused docker-engine file-key-unknown file-value flag-alone flag-sweep
-image-absent image-architecture image-base-missing image-build-failed image-build-refused
-image-code image-disk image-framework image-horovod-gloo image-horovod-mpi image-host-keys
-image-mpi4py image-mpirun image-name image-pam image-ranks image-root-login image-shim image-sshd
-image-tf-keras image-toolkit image-unfit installation-incomplete instance-groups intent-elsewhere
-isolation-secret job-ambiguous local-gpus local-path local-python memory-folder
-no-rehearsal object-name port-taken preflight-keys preflight-network preflight-role-rights
-preflight-secret program-missing push-refused push-repository rank-unknown ranks-per-host
-rehearsal-image requirements-local requirements-unreadable role-missing role-unknown
-script-outside-source source-link source-name source-of-document source-unreadable stdin-lost
-sweep-local sweep-rehearsal
+channel-data cloud-refused docker-engine flag-alone flag-sweep image-absent image-base-missing
+image-build-failed image-build-refused image-disk image-name image-unfit installation-incomplete
+instance-groups intent-elsewhere isolation-secret job-ambiguous local-path memory-folder
+no-rehearsal object-name preflight-keys preflight-network preflight-role-rights preflight-secret
+program-missing push-refused push-repository ranks-per-host rehearsal-image role-missing
+role-unknown script-outside-source source-of-document sweep-local sweep-rehearsal
 """
 # The one place where a problem is made.
 MAKER = PACKAGE / "core" / "model" / "rules.py"

@@ -125,9 +125,19 @@ def test_what_is_missing_is_named_for_the_provider_that_needs_it(
 
     assert [row.need.name for row in image.missing()] == missing
     assert image.as_dict()["usable"] == {"sagemaker": sagemaker, "vertex": vertex}
+    assert [problem.rule for problem in image.problems()] == [f"image-{name}" for name in missing]
     for problem in image.problems():
         assert problem.fix
         assert problem.found
+
+
+def test_every_row_has_a_rule_of_its_own() -> None:
+    ids = """
+        image-architecture image-code image-framework image-horovod image-horovod-gloo
+        image-horovod-mpi image-host-keys image-mpi4py image-mpirun image-pam image-python
+        image-ranks image-root-login image-shim image-sshd image-tf-keras image-toolkit
+    """
+    assert sorted(f"image-{row.need.name}" for row in checked(GOOD).rows) == ids.split()
 
 
 def test_every_row_that_is_missing_says_so_in_json() -> None:

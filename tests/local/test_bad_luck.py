@@ -82,7 +82,8 @@ def test_a_good_job_is_proven_and_found_again(launch: Launch):
         ("[host-2/2]", "2"),
         ("[host-2/3]", "3"),
     ]
-    assert launch("logs", name, "--rank", "4").code == 2
+    unknown = launch("logs", name, "--rank", "4")
+    assert (unknown.code, "[rank-unknown]" in unknown.err) == (2, True)
     objects = [json.loads(line) for line in launch("logs", name, "--json").out.splitlines()]
     assert {entry["rank"] for entry in objects} == {None, 0, 1, 2, 3}
 

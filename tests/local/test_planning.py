@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 
@@ -192,6 +193,16 @@ def test_the_plan_says_all_that_decides_the_run(launch: Launch):
     ):
         assert part in answer.err
     json.loads(answer.out)
+
+
+def test_a_port_that_another_program_has_is_told_before_any_rank():
+    from launchers.local import preflight
+
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        (problem,) = preflight._port_problems(other.getsockname()[1])
+    assert (problem.rule, problem.path) == ("port-taken", "--port")
 
 
 def test_a_host_name_without_an_address_is_told_before_any_rank(monkeypatch: pytest.MonkeyPatch):

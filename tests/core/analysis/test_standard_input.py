@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from launchers.core.analysis import standard_input
 from launchers.core.analysis.standard_input import reads_standard_input
 
 
@@ -54,3 +55,18 @@ def test_a_script_that_only_mentions_it_is_not(tmp_path: Path, text: str):
 
 def test_a_script_that_is_not_there_reads_nothing(tmp_path: Path):
     assert not reads_standard_input(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(("waiting", "severity"), [(True, "error"), (False, "warning")])
+def test_data_that_no_rank_would_get_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: bool, severity: str
+):
+    script = tmp_path / "train.py"
+    script.write_text("import sys\ntext = sys.stdin.read()\n")
+    monkeypatch.setattr(standard_input, "is_given", lambda: True)
+    monkeypatch.setattr(standard_input, "has_data", lambda: waiting)
+    (problem,) = standard_input.problems(script, "the ranks")
+    assert (problem.rule, problem.severity) == ("stdin-lost", severity)
+    assert "--data FILE" in problem.fix
+    monkeypatch.setattr(standard_input, "is_given", lambda: False)
+    assert standard_input.problems(script, "the ranks") == []

@@ -24,6 +24,13 @@ def test_requirements_that_need_another_local_file_are_refused(
     requirements = plant(tmp_path, {"r.txt": text}) / "r.txt"
     problems = scanned({"train.py": ""}, requirements=requirements).problems
     assert [problem.path for problem in problems] == [f"{requirements}:{line}" for line in lines]
+    assert {problem.rule for problem in problems} <= {"requirements-local"}
+
+
+def test_requirements_that_are_no_text_are_refused(scanned: Scanned, tmp_path: Path) -> None:
+    requirements = plant(tmp_path, {"r.txt": b"numpy\xff\n"}) / "r.txt"
+    (problem,) = scanned({"train.py": ""}, requirements=requirements).problems
+    assert problem.rule == "requirements-unreadable"
 
 
 def test_requirements_that_do_not_exist_are_a_problem(scanned: Scanned, tmp_path: Path) -> None:

@@ -110,9 +110,9 @@ def test_links_that_lead_out_are_left_out_with_a_warning(tmp_path: Path, entrypo
     (source / "everything").symlink_to("/")
     bundle = scan(source, entrypoints)
     assert user_files(bundle) == ["train.py"]
-    assert [(p.path, p.severity) for p in bundle.problems] == [
-        ("everything", "warning"),
-        ("utils.py", "warning"),
+    assert [(p.path, p.severity, p.rule) for p in bundle.problems] == [
+        ("everything", "warning", "source-link"),
+        ("utils.py", "warning", "source-link"),
     ]
 
 
@@ -163,7 +163,7 @@ def test_a_name_that_is_not_utf8_is_a_problem(tmp_path: Path, entrypoints: Path)
     source = plant(tmp_path / "source", {"train.py": "x"})
     (source / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     (problem,) = scan(source, entrypoints).problems
-    assert "UTF-8" in problem.found
+    assert problem.rule == "source-name"
     str(problem).encode()
 
 
@@ -176,7 +176,10 @@ def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path, entrypoints: Path
             bundle = scan(source, entrypoints)
     finally:
         (source / "closed").chmod(0o700)
-    assert [problem.path for problem in errors(bundle.problems)] == ["closed", "secret.txt"]
+    assert [(problem.path, problem.rule) for problem in errors(bundle.problems)] == [
+        ("closed", "source-unreadable"),
+        ("secret.txt", "source-unreadable"),
+    ]
     assert user_files(bundle) == ["train.py"]
 
 
