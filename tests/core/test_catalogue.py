@@ -22,12 +22,11 @@ ENTRIES = [(name, rule) for name, room in ROOMS.items() for rule in room.own.val
 # Rules whose tests look at the message alone. A new rule's test names its id; one that is named
 # leaves this list.
 UNNAMED = """
-channel-data cloud-refused docker-engine flag-alone flag-sweep image-absent image-base-missing
-image-build-failed image-build-refused image-disk image-name image-unfit installation-incomplete
-instance-groups intent-elsewhere isolation-secret job-ambiguous local-path memory-folder
-no-rehearsal object-name preflight-keys preflight-network preflight-role-rights preflight-secret
-program-missing push-refused push-repository ranks-per-host rehearsal-image role-missing
-role-unknown script-outside-source source-of-document sweep-local sweep-rehearsal
+channel-data cloud-refused image-absent image-base-missing image-build-failed image-build-refused
+image-disk image-name image-unfit installation-incomplete instance-groups intent-elsewhere
+isolation-secret local-path memory-folder object-name preflight-keys preflight-network
+preflight-role-rights preflight-secret program-missing push-refused push-repository ranks-per-host
+rehearsal-image role-missing role-unknown source-of-document
 """
 # The one place where a problem is made.
 MAKER = PACKAGE / "core" / "model" / "rules.py"

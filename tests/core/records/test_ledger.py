@@ -76,12 +76,16 @@ def test_a_job_is_found_by_name_by_unique_prefix_and_without_its_run(
 
 
 @pytest.mark.parametrize(
-    ("word", "part"), [("tr", "2 jobs begin so"), ("nosuch", "a job of `launch list`")]
+    ("word", "part", "rule"),
+    [
+        ("tr", "2 jobs begin so", "job-ambiguous"),
+        ("nosuch", "a job of `launch list`", "job-unknown"),
+    ],
 )
-def test_an_unclear_or_unknown_job_is_an_error(ledger: Ledger, word: str, part: str):
+def test_an_unclear_or_unknown_job_is_an_error(ledger: Ledger, word: str, part: str, rule: str):
     ledger.add(entry("train-aaaaaaaa"))
     ledger.add(entry("trial-bbbbbbbb"))
-    with pytest.raises(LaunchError, match=part) as caught:
+    with refused(rule, part) as caught:
         ledger.find(word)
     assert caught.value.exit_code == 2
 
