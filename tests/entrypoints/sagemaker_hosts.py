@@ -67,21 +67,10 @@ class TrainingJob(SimulatedJob):
             "TMPDIR": str(self.folder),
             **environment,
         }
-        output = (self.folder / f"agent-{index}.log").open("ab")
-        self._files.append(output)
         text = (TEMPLATES / "sagemaker" / "bootstrap.sh").read_text("utf-8")
         lines = text.replace(TREE, str(self.tree(index))).splitlines()
-        agent = subprocess.Popen(
-            ["/bin/bash", "-c", STARTER, "launch", self.sha256, *lines],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env={name: value for name, value in merged.items() if value != ""},
-            cwd=self.folder,
-            start_new_session=True,
-        )
-        self.agents[index] = agent
-        return agent
+        command = ["/bin/bash", "-c", STARTER, "launch", self.sha256, *lines]
+        return self._start(index, command, merged)
 
     def _lay_out(self, index: int, script: str, arguments: tuple[str, ...]) -> None:
         tree = self.tree(index)

@@ -13,7 +13,7 @@ import sys
 import textwrap
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,21 +114,22 @@ class SimulatedJob:
         self, index: int, *arguments: str, script: str = "train.py", **environment: str
     ) -> subprocess.Popen[bytes]:
         """Starts one host's agent. An environment value of "" takes the variable out."""
+        command = [self.python, str(self.entrypoints / "agent.py"), script, *arguments]
         merged = {**self.agent_environment(index), **environment}
+        return self._start(index, [*self.before(index), *command], merged)
+
+    def _start(
+        self, index: int, command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Starts what one host runs; a variable whose value is "" is not set."""
         output = (self.folder / f"agent-{index}.log").open("ab")
         self._files.append(output)
         agent = subprocess.Popen(
-            [
-                *self.before(index),
-                self.python,
-                str(self.entrypoints / "agent.py"),
-                script,
-                *arguments,
-            ],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={name: value for name, value in merged.items() if value != ""},
+            env={name: value for name, value in environment.items() if value != ""},
             cwd=self.folder,
             start_new_session=True,
         )

@@ -46,6 +46,8 @@ def limits_of(
 
 def _of_one_host(strategy: Strategy, facts: SourceFacts) -> Place | None:
     """Where the source joins the devices of one host, and nothing that joins several hosts."""
+    if not any(use.one_host for use in strategy.uses):
+        return None
     found = [first_place(facts, replace(strategy, uses=(use,))) for use in strategy.uses]
     places = [place for place in found if place is not None]
     if not places or not all(place.use.one_host for place in places):
