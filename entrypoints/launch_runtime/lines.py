@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Mapping
+from typing import Mapping, Sequence
 
 PREFIX = "launch: "
 REASON_LIMIT = 400  # characters; a line of a pipe is atomic below 4096 bytes
+_MOST_NAMED = 8  # ranks of a sentence
 
 
 def message(text: str) -> str:
@@ -66,6 +67,14 @@ def and_list(words: list[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def ranks(numbers: Sequence[int]) -> str:
+    """Ranks by number: ``rank 3``, ``ranks 0 and 1``; of more than eight, how many more."""
+    words = [str(number) for number in numbers[:_MOST_NAMED]]
+    if len(numbers) > _MOST_NAMED:
+        words.append(f"{len(numbers) - _MOST_NAMED} more")
+    return ("rank " if len(numbers) == 1 else "ranks ") + and_list(words)
 
 
 def one_line(text: str, limit: int = REASON_LIMIT) -> str:

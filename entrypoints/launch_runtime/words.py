@@ -35,6 +35,7 @@ class Words(NamedTuple):
         abort_phases: The phases of which that is said.
         idle: Lines that its product writes of its own accord while ranks wait: no progress. A
             regular expression.
+        pick: How a script takes its rank's GPU.
         holds: What a rank holds one of, and a host several: the noun of the world size.
     """
 
@@ -61,6 +62,7 @@ class Words(NamedTuple):
     abort: str = ""
     abort_phases: Sequence[str] = ()
     idle: str = ""
+    pick: str = "let each rank pick the GPU of its local rank"
     holds: str = "rank"
 
     def alone(self) -> str:
@@ -105,6 +107,7 @@ HOROVOD = Words(
     uneven="hvd.join()",
     abort=" (Horovod ends so where a rank cannot reach another one)",
     abort_phases=("starting",),
+    pick="pick the GPU of hvd.local_rank(), before the model is made",
     # Once a minute (stall_inspector.cc, 0.19 to 0.28.1): a headline, ranks and their tensors.
     idle=r".*stall_inspector\.cc.*|Missing ranks:\s*|\d+: \[.*",
 )

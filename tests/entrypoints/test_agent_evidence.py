@@ -88,7 +88,7 @@ def test_missing_evidence_is_said_and_fails_where_it_is_asked_for(
     strict.entrypoints = job.entrypoints
     strict.script(TOGETHER + VANISH)
     assert strict.run() == [1, 1]
-    assert "no evidence of the training from ranks 0, 1" in strict.failure()["reason"]
+    assert "no evidence of the training from ranks 0 and 1" in strict.failure()["reason"]
 
 
 def test_a_mode_that_does_not_exist_ends_the_job_before_any_rank(job: SimulatedJob) -> None:

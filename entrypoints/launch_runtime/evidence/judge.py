@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.records import (
     ALL,
@@ -49,14 +50,15 @@ def judge(
     if mode == STRICT:
         return Finding(
             "evidence missing",
-            f"no evidence of the training from {_named(missing)}, and --proof strict asks for it",
+            f"no evidence of the training from {lines.ranks(missing)}, and --proof strict asks "
+            "for it",
             "end the script normally in every rank, or use --proof exchange (or --proof init)",
             missing,
         )
     if len(missing) == world_size:
         return Finding("evidence missing", missing=missing)
     return found._replace(
-        words=f"{found.words}, evidence missing from {_named(missing)}", missing=missing
+        words=f"{found.words}, evidence missing from {lines.ranks(missing)}", missing=missing
     )
 
 
@@ -71,16 +73,14 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
         return _apart(ranks, training, words)
     parts = _parts(ranks, training, size)
     if len(parts) > 1:
-        names = "; ".join(_named(part) for part in parts[:4])
+        names = "; ".join(lines.ranks(part) for part in parts[:4])
         return Finding(
             "",
             f"{len(parts)} groups of ranks trained apart ({names}): no exchange connects them",
             f"{words.fix_parts}; {OPT_OUT}",
         )
-    forgotten = _forgotten(ranks, training, words)
-    if forgotten:
-        return forgotten
-    return compared(ranks, training, words)
+    fault = _forgotten(ranks, training, words) or _crowded(ranks, training, words)
+    return fault or compared(ranks, training, words)
 
 
 def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) -> Finding:
@@ -89,8 +89,8 @@ def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) ->
         return Finding(f"rank {rank} trained, and exchanged with the others")
     return Finding(
         "",
-        f"rank {rank} trained alone: {_count(len(ranks) - 1, 'other rank')} neither trained nor "
-        "exchanged anything with it",
+        f"rank {rank} trained alone: {lines.count(len(ranks) - 1, 'other rank')} neither trained "
+        "nor exchanged anything with it",
         f"let every rank train and {words.wrap}; {OPT_OUT}",
     )
 
@@ -111,7 +111,7 @@ def _apart(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Find
         why, fix = words.around, words.fix_around
     else:
         why = f"no gradient and no weight went through {words.product}"
-    who = _count(len(training), "rank")
+    who = lines.count(len(training), "rank")
     if len(training) < len(ranks):
         who += f" of {len(ranks)}"
     return Finding("", f"{who} trained apart: {why}", f"{fix}; {OPT_OUT}")
@@ -128,9 +128,27 @@ def _forgotten(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> 
         if len(set(where)) > 1:
             return Finding(
                 "",
-                f"{_count(len(set(where)), 'rank')} trained apart with one of their optimizers: "
-                f"the gradients of {name} were not exchanged, those of another one were",
+                f"{lines.count(len(set(where)), 'rank')} trained apart with one of their "
+                f"optimizers: the gradients of {name} were not exchanged, those of another one "
+                "were",
                 f"{words.wrap}, each of them; {OPT_OUT}",
+            )
+    return None
+
+
+def _crowded(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Finding | None:
+    """Ranks that trained on one GPU between them, and on no other."""
+    sharing: dict[str, list[int]] = {}
+    for rank in training:
+        if len(ranks[rank].devices) == 1:
+            sharing.setdefault(next(iter(ranks[rank].devices)), []).append(rank)
+    for device, where in sorted(sharing.items()):
+        if len(where) > 1:
+            return Finding(
+                "",
+                f"{lines.ranks(where)} trained on one GPU, {device}, where each rank has one "
+                "of its own",
+                f"{words.pick}, or use --pin-gpu guard; {OPT_OUT}",
             )
     return None
 
@@ -161,15 +179,3 @@ def _groups_of(rank: Rank) -> list[Any]:
     return found + [
         entry[0] for entry in rank.other if any(may_be(one, entry) for one in rank.trained)
     ]
-
-
-def _named(ranks: Sequence[int]) -> str:
-    """``rank 3``, ``ranks 0, 1 and 5 others``."""
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    shown = ", ".join(str(rank) for rank in ranks[:8])
-    return f"ranks {shown}" + (f" and {_count(len(ranks) - 8, 'other')}" if len(ranks) > 8 else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,7 +3,7 @@
 A record is a JSON object::
 
     {"pid": 71, "final": true, "joined": false, "called_after": 3,
-     "other": [[["all"], 4096]],
+     "devices": ["GPU-7f2c"], "other": [[["all"], 4096]],
      "sets": [{"name": "Adam", "form": "84a0c1d2", "variables": 8, "elements": 52650, "local": 0,
                "exchanged": 8, "how": "gradients", "groups": ["all"], "phases": ["during"],
                "weights": {"shapes": ["784x64", "64"], "prints": "base64", "kept": [0, 1],
@@ -15,7 +15,8 @@ model is wrapped to exchange them, and the script calls the model inside. ``form
 the shapes of its variables, in order. ``prints`` are four 32-bit floats a
 variable: its norm and three projections of its values on fixed directions. ``other`` are exchanges
 of at least ``MANY`` elements that belong to no variable: group and elements. ``called_after``
-counts the collectives that Python called after the first training step.
+counts the collectives that Python called after the first training step. ``devices`` are the GPUs
+that held what was trained, by names that the ranks of a machine share.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Rank(NamedTuple):
     other: tuple[tuple[Any, int], ...]
     joined: bool
     called_after: int
+    devices: frozenset[str] = frozenset()
 
     @property
     def trained(self) -> tuple[Record, ...]:
@@ -57,17 +59,20 @@ def merged(records: Iterable[Record]) -> Rank:
     final, joined, called = False, False, 0
     sets: list[Record] = []
     other: list[tuple[Any, int]] = []
+    devices: set[str] = set()
     for record in records:
         try:
             own_sets = [_checked(one) for one in record["sets"]]
             own_other = [(_group(group), int(count)) for group, count in record["other"]]
+            own_devices = {str(name)[:80] for name in record.get("devices", ())}
             final = final or bool(record["final"])
             joined, called = joined or bool(record["joined"]), called + int(record["called_after"])
         except (KeyError, TypeError, ValueError):
             continue
         sets += own_sets
         other += own_other
-    return Rank(final, tuple(sets), tuple(other), joined, called)
+        devices |= own_devices
+    return Rank(final, tuple(sets), tuple(other), joined, called, frozenset(devices))
 
 
 def counts(one: Record, other: Sequence[tuple[Any, int]]) -> bool:

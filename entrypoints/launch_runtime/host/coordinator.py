@@ -63,7 +63,7 @@ class Coordinator:
         self._members: dict[int, _Member] = {}
         self._claims: list[tuple[float, Failure]] = []
         self._began = False
-        self._meeting: list[list[Any]] = []
+        self._told_contacts: list[list[Any]] = []
         self._is_second = False  # this agent was started again while the job ran
         self._verdict: Failure | None = None
         self._judgement = Judgement(settings)
@@ -76,9 +76,9 @@ class Coordinator:
             ``incarnation``, ``missing`` (names), ``preparing`` (names of hosts that are here and
             not ready), ``began``, ``verdict`` (a failure's fields or None), ``has_evidence`` (this
             host's is here), ``finished`` (all ranks of all hosts ended well, and trained together
-            as far as can be seen) and then ``words`` on that, ``meeting`` (address and free port of
-            each host, in their order; decided once, when the job begins), ``stacks`` (how often all
-            hosts were asked for their ranks' stacks).
+            as far as can be seen) and then ``words`` on that, ``contacts`` (address and free port
+            of each host, in their order; decided once, when the job begins), ``stacks`` (how often
+            all hosts were asked for their ranks' stacks).
 
         Raises:
             KeyError, TypeError, ValueError: It is no report.
@@ -96,7 +96,7 @@ class Coordinator:
                 "finished": self._finished(),
                 "has_evidence": self._judgement.has(int(report["host"])),
                 "words": self._judgement.words,
-                "meeting": self._meeting,
+                "contacts": self._told_contacts,
                 "stacks": self._hangs.asked,
             }
             news = self._stage() != before
@@ -208,7 +208,7 @@ class Coordinator:
             # Hosts that are here may take their time: what they install is theirs to fail at.
             self._began = not problem and not self._preparing()
             if self._began:
-                self._meeting = self._contacts()
+                self._told_contacts = self._contacts()
         elif now - self._started > self._settings.join_timeout:
             self._claim(never_came(missing, self._settings.join_timeout), now)
 

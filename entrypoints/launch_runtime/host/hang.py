@@ -117,7 +117,7 @@ def find(entries: Mapping[int, Mapping[str, Any]], ranks: int, after: float) -> 
     places = _places(entries, behind)
     if len(behind) == 1:
         places = places.partition(" ")[2].partition(" ")[2]
-    reason = f"{_ranks(behind)} hung: {since}, {places}{how}"
+    reason = f"{lines.ranks(behind)} hung: {since}, {places}{how}"
     others = [rank for rank in waiting if rank not in behind]
     if others:
         names = lines.and_list(sorted({str(entries[rank]["waits"]) for rank in others}))
@@ -125,7 +125,9 @@ def find(entries: Mapping[int, Mapping[str, Any]], ranks: int, after: float) -> 
         reason += f"; {who} in {names}"
     ended = sorted(set(range(ranks)) - set(entries))
     if ended:
-        reason += "; {} {}".format(_ranks(ended), "has ended" if len(ended) == 1 else "have ended")
+        reason += "; {} {}".format(
+            lines.ranks(ended), "has ended" if len(ended) == 1 else "have ended"
+        )
     return Finding(behind[0], reason)
 
 
@@ -163,12 +165,3 @@ def _place(entry: Mapping[str, Any]) -> str:
     if entry["beside"]:
         text += ", another thread or process in {}".format(entry["beside"])
     return text + (", computing" if entry["busy"] and not entry["waits"] else "")
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    words = [str(rank) for rank in ranks[:_MOST_NAMED]]
-    if len(ranks) > _MOST_NAMED:
-        words.append(f"{len(ranks) - _MOST_NAMED} more")
-    return "ranks " + lines.and_list(words)

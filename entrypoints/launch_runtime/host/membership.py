@@ -97,7 +97,7 @@ class Membership:
     @property
     def contacts(self) -> list[Contact]:
         """Where the hosts can be met, once the job has begun, if the strategy asks for that."""
-        return [Contact(str(place), int(port)) for place, port in self._state.get("meeting", [])]
+        return [Contact(str(place), int(port)) for place, port in self._state.get("contacts", [])]
 
     @property
     def missing(self) -> list[str]:

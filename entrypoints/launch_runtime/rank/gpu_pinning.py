@@ -25,17 +25,17 @@ def pin(environment: MutableMapping[str, str], local_rank: int) -> None:
     if VARIABLE not in environment:
         environment[VARIABLE] = str(local_rank)
         return
-    devices = _devices(environment[VARIABLE])
-    if not devices:
+    given = devices(environment[VARIABLE])
+    if not given:
         return
-    if local_rank >= len(devices):
+    if local_rank >= len(given):
         raise RefusalError(
             f"a GPU for local rank {local_rank}",
-            "{} in {}={}".format(lines.count(len(devices), "GPU"), VARIABLE, environment[VARIABLE]),
+            "{} in {}={}".format(lines.count(len(given), "GPU"), VARIABLE, environment[VARIABLE]),
             "more ranks on this host than GPUs",
             "use fewer --processes, or --pin-gpu none",
         )
-    environment[VARIABLE] = devices[local_rank]
+    environment[VARIABLE] = given[local_rank]
 
 
 def sees_devices(environment: Mapping[str, str], on_host: Sequence[str]) -> bool:
@@ -45,7 +45,7 @@ def sees_devices(environment: Mapping[str, str], on_host: Sequence[str]) -> bool
         environment: Of the rank.
         on_host: The host's own, such as ``/dev/nvidia0``.
     """
-    return bool(on_host) and (VARIABLE not in environment or bool(_devices(environment[VARIABLE])))
+    return bool(on_host) and (VARIABLE not in environment or bool(devices(environment[VARIABLE])))
 
 
 def rank_sees_devices() -> bool:
@@ -53,12 +53,12 @@ def rank_sees_devices() -> bool:
     return sees_devices(os.environ, glob.glob("/dev/nvidia[0-9]*"))
 
 
-def _devices(text: str) -> list[str]:
+def devices(text: str) -> list[str]:
     """The devices that CUDA would show: it stops at the first entry that is none, such as -1."""
-    devices = []
+    found = []
     for entry in text.split(","):
         name = entry.strip()
         if not name or name.startswith("-") or name == "NoDevFiles":
             break
-        devices.append(name)
-    return devices
+        found.append(name)
+    return found

@@ -51,9 +51,11 @@ def describe(error: BaseException) -> str:
 
 def names_peer(error: BaseException) -> bool:
     """Whether an error says, in one of the ways that all strategies have, that a peer is gone."""
-    if type(error).__name__ in _CONSEQUENCE_TYPES:
-        return True
-    text = describe(error)
+    return type(error).__name__ in _CONSEQUENCE_TYPES or says_peer_ended(describe(error))
+
+
+def says_peer_ended(text: str) -> bool:
+    """The same of an error's text, or of a line that a library has printed."""
     return any(word in text for word in _CONSEQUENCE_WORDS)
 
 

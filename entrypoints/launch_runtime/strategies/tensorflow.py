@@ -14,8 +14,9 @@ from typing import Any, Callable, Mapping, Sequence
 
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.records import INIT, STRICT, Record, merged
-from launch_runtime.rank import tracebacks
+from launch_runtime.rank import identity, tracebacks
 from launch_runtime.rank.exchange import tensorflow_hooks
+from launch_runtime.rank.identity import Place
 from launch_runtime.rank.import_hook import when_imported
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.world_check import World, WorldCheck
@@ -61,6 +62,9 @@ WORDS = Words(
     holds="replica",
 )
 
+# The tasks of a TF_CONFIG that train, in their order.
+_TRAIN = ("chief", "worker")
+
 # What a worker meets when another one has gone (TensorFlow 2.18, run: killed, left early, raised).
 _LOST_PEER_TYPES = ("UnavailableError",)
 _LOST_PEER = (
@@ -93,6 +97,13 @@ class TensorFlow(Strategy):
         task = {"type": "worker", "index": seat.position}
         return {"TF_CONFIG": json.dumps({"cluster": {"worker": workers}, "task": task})}
 
+    def place(self, environment: Mapping[str, str], has_agent: bool) -> Place:
+        """Without launch's agent as TF_CONFIG says it: clouds and their toolkits write one."""
+        found = None if has_agent else _task(environment.get("TF_CONFIG", ""))
+        if found is None:
+            return super().place(environment, has_agent)
+        return identity.nobody()._replace(size=found[0], rank=found[1], by="TF_CONFIG")
+
     def watch(self, check: WorldCheck) -> None:
         moment = Moment(check)
         when_imported(
@@ -114,6 +125,21 @@ class TensorFlow(Strategy):
         if ranks == 1 < world_size and mode != INIT:
             return _judge_one(evidence.get(0) or (), world_size, mode)
         return super().judge(evidence, ranks, world_size, mode)
+
+
+def _task(config: str) -> tuple[int, int] | None:
+    """How many tasks of a TF_CONFIG train, and which of them this one is; None where it does not
+    say. A chief is the first of them; parameter servers and evaluators train nothing."""
+    try:
+        found = json.loads(config)
+        hosts = [
+            (kind, number)
+            for kind in _TRAIN
+            for number in range(len(found["cluster"].get(kind, ())))
+        ]
+        return len(hosts), hosts.index((found["task"]["type"], int(found["task"]["index"])))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
 class Moment:

@@ -55,6 +55,7 @@ WORDS = Words(
     fix_parts="let the process groups overlap, or use the default one",
     fix_alone="use a process group that holds several ranks, or the default one",
     uneven="Join",
+    pick='call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) before the model is moved',
     abort=" (PyTorch ends so where a peer is gone)",
     abort_phases=("starting", "training"),
 )

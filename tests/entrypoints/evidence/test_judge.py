@@ -94,6 +94,10 @@ GOOD = {
         ],
         EQUAL.words,
     ),
+    "one GPU, and others too": (
+        [[record(one_set(), devices=["a"])], [record(one_set(), devices=["a", "b"])]],
+        EQUAL.words,
+    ),
     "local variables alone": ([[record(one_set(), {**BESIDE, "local": 2})]] * 2, EQUAL.words),
     "a group that one of its ranks names": (
         [[record(over([0, 2]))], [record(over([0, 1]))], [record(over([0, 2]))]],
@@ -159,11 +163,15 @@ BAD = {
     ),
     "pairs": (
         [[record(over([first, first + 1]))] for first in (0, 0, 2, 2)],
-        "2 groups of ranks trained apart (ranks 0, 1; ranks 2, 3)",
+        "2 groups of ranks trained apart (ranks 0 and 1; ranks 2 and 3)",
     ),
     "a metric over all beside pairs": (
         [[record(over([first, first + 1]), other=[[ALL, 3]])] for first in (0, 0, 2, 2)],
         "2 groups of ranks trained apart",
+    ),
+    "two ranks on one GPU": (
+        [[record(one_set(), devices=[device])] for device in ("b", "a", "b")],
+        "ranks 0 and 2 trained on one GPU, b, where each rank has one of its own",
     ),
     "an optimizer forgotten": (
         [[record(one_set(), BESIDE)]] * 2,
@@ -211,9 +219,9 @@ def test_what_trained_apart_fails_with_its_reason_and_a_fix(name: str) -> None:
     ("missing", "named"),
     [
         (1, "rank 0"),
-        (8, "ranks 0, 1, 2, 3, 4, 5, 6, 7, and"),
-        (9, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 1 other,"),
-        (10, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 others,"),
+        (8, "ranks 0, 1, 2, 3, 4, 5, 6 and 7, and"),
+        (9, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 1 more,"),
+        (10, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 more,"),
     ],
 )
 def test_the_first_eight_of_many_ranks_are_named(missing: int, named: str) -> None:

@@ -322,7 +322,7 @@ def test_a_host_is_told_that_its_evidence_is_here_and_need_not_send_it_again() -
     assert table.report(1, 2.2, ended=True)["has_evidence"]
     assert not table.report(2, 2.3, ended=True)["has_evidence"]
     state = table.report(0, 2.4, ended=True, evidence=evidence_of(0))
-    assert state["words"].endswith("evidence missing from ranks 4, 5")
+    assert state["words"].endswith("evidence missing from ranks 4 and 5")
 
 
 @pytest.mark.parametrize(("mode", "finished"), [("exchange", True), ("strict", False)])

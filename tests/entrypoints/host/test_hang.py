@@ -40,7 +40,7 @@ FOUND: dict[str, tuple[dict[int, Any], Finding]] = {
         {0: WAITING, 1: LOADING, 2: LOADING, 3: LOADING, 4: LOADING},
         Finding(
             1,
-            "ranks 1, 2, 3 and 1 more hung: no progress for 600 s, rank 1 in data.py:12 load, "
+            "ranks 1, 2, 3 and 4 hung: no progress for 600 s, rank 1 in data.py:12 load, "
             "rank 2 in data.py:12 load, rank 3 in data.py:12 load, 1 more elsewhere; "
             "rank 0 waits in all_reduce",
         ),

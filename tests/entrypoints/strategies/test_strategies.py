@@ -110,17 +110,17 @@ def coordinator(strategy: str) -> Coordinator:
 
 def test_where_ranks_meet_is_decided_once_when_all_hosts_are_here() -> None:
     table = coordinator("torch")
-    assert reported(table, 0, 0.0, port=4001)["meeting"] == []
+    assert reported(table, 0, 0.0, port=4001)["contacts"] == []
     decided = [["10.0.0.1", 4001], ["10.0.0.2", 4002]]
-    assert reported(table, 1, 1.0, port=4002)["meeting"] == decided
-    assert reported(table, 0, 2.0, port=4009, began=True)["meeting"] == decided
+    assert reported(table, 1, 1.0, port=4002)["contacts"] == decided
+    assert reported(table, 0, 2.0, port=4009, began=True)["contacts"] == decided
 
 
 def test_ranks_that_meet_otherwise_are_told_no_port() -> None:
     table = coordinator("horovod")
-    assert reported(table, 0, 0.0)["meeting"] == []
+    assert reported(table, 0, 0.0)["contacts"] == []
     last = reported(table, 1, 1.0)
-    assert (last["began"], last["meeting"]) == (True, [])
+    assert (last["began"], last["contacts"]) == (True, [])
 
 
 def test_a_held_port_is_nobodys_but_a_servers_that_asks_for_it() -> None:

@@ -32,6 +32,32 @@ def test_every_host_is_a_worker_at_the_port_that_its_agent_keeps():
     }
 
 
+def config(index: object, kind: str = "worker", **cluster: object) -> str:
+    return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "rank"),
+    [
+        (config(1, worker=["a:1", "b:1"]), 2, 1),
+        (config("1", worker=["a:1", "b:1"]), 2, 1),
+        # As Vertex AI writes it for several worker pools.
+        (config(0, "chief", chief=["a:1"], worker=["b:1", "c:1"]), 3, 0),
+        (config(1, chief=["a:1"], worker=["b:1", "c:1"]), 3, 2),
+        (config(0, "evaluator", chief=["a:1"], evaluator=["b:1"]), 1, 0),
+        (config(2, worker=["a:1", "b:1"]), 1, 0),
+        ("", 1, 0),
+        ("[]", 1, 0),
+        ("{}", 1, 0),
+        ("not JSON", 1, 0),
+    ],
+)
+def test_without_our_agent_the_place_is_that_of_tf_config(text: str, size: int, rank: int):
+    place = STRATEGY.place({"TF_CONFIG": text}, False)
+    assert (place.size, place.rank) == (size, rank)
+    assert place.by == ("TF_CONFIG" if size > 1 else "nobody")
+
+
 class UnavailableError(Exception):
     """As tensorflow.errors has it."""
 

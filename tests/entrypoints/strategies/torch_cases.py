@@ -31,6 +31,16 @@ def spread(net):
     for parameter in net.parameters():
         dist.broadcast(parameter.data, 0)
 
+def cuda_says(held, shown=4):
+    # Stands in for CUDA, which is not here: GPU -> the most bytes that tensors took there.
+    class Properties:
+        def __init__(self, index):
+            self.uuid = f"0000-{index}"
+    torch.cuda.is_available = torch.cuda.is_initialized = lambda: True
+    torch.cuda.device_count = lambda: shown
+    torch.cuda.get_device_properties = Properties
+    torch.cuda.max_memory_allocated = lambda index: held.get(index, 0)
+
 dist.init_process_group("gloo")
 net = network()
 """
@@ -42,6 +52,15 @@ UNKNOWN = "exchange of unknown values seen, weights not compared"
 # name -> what ranks do, and the words of the verdict
 TOGETHER = {
     "DDP": ("train(DDP(net))", EQUAL),
+    "a GPU a rank, and something small on the first": (
+        "train(DDP(net)); cuda_says({rank: 10**9, 0: 10**9 if rank == 0 else 10**6})",
+        EQUAL,
+    ),
+    "several GPUs a rank": ("train(DDP(net)); cuda_says({0: 10**9, 1: 10**9})", EQUAL),
+    "one GPU, as --pin-gpu none allows": (
+        "import os; os.environ['LAUNCH_PIN_GPU'] = 'none'; train(DDP(net)); cuda_says({0: 10**9})",
+        EQUAL,
+    ),
     "one step": ("train(DDP(net), steps=1)", EQUAL),
     "gradients of several batches": (
         """
@@ -151,6 +170,14 @@ with torch.no_grad():
 
 # name -> what ranks do, and what the verdict says
 APART = {
+    "every rank on one GPU": (
+        "train(DDP(net)); cuda_says({0: 10**9})",
+        "ranks 0, 1, 2 and 3 trained on one GPU, GPU-0000-0, where each rank has one of its own",
+    ),
+    "two ranks on one GPU": (
+        "train(DDP(net)); cuda_says({rank // 2 if rank < 2 else rank: 10**9})",
+        "ranks 0 and 1 trained on one GPU, GPU-0000-0",
+    ),
     "never wrapped": (
         "train(net)",
         "4 ranks trained apart: no gradient and no weight went through",
@@ -193,7 +220,7 @@ train(DDP(net, process_group=alone[rank]))
 pairs = [dist.new_group(pair) for pair in ([0, 1], [2, 3])]
 train(DDP(net, process_group=pairs[rank // 2]))
 """,
-        "2 groups of ranks trained apart (ranks 0, 1; ranks 2, 3)",
+        "2 groups of ranks trained apart (ranks 0 and 1; ranks 2 and 3)",
     ),
     "two models, one wrapped": (
         "train(DDP(net)); train(network(2))",

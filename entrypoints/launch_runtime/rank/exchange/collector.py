@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-from launch_runtime.rank.exchange import BROADCAST, fingerprints
+from launch_runtime.rank.exchange import BROADCAST, devices, fingerprints
 from launch_runtime.rank.exchange.seen import Marks, Unclaimed
 from launch_runtime.rank.exchange.trained import (
     BY_HAND,
@@ -305,6 +305,7 @@ class Collector:
             "final": last,
             "joined": self._joined,
             "called_after": self._called_after,
+            "devices": devices.in_use(os.environ) if last else [],
             "other": [list(entry) for entry in self._unclaimed.largest],
             "sets": sets,
         }
