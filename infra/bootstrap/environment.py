@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from infra.bootstrap import horovod_wheel, prerequisites, requirements
+from infra.bootstrap import horovod_wheel, locks, prerequisites, requirements
 from infra.bootstrap.environment_state import (
     NOTHING,
     READY,
@@ -30,7 +30,10 @@ from infra.bootstrap.progress import clock, run_step
 
 # Read by the Makefile, so that later goals use the Python that the first one was given.
 PYTHON_FILE = "base-python"
-PIP = "pip>=24"
+# The launcher in pyproject.toml, and its name in an environment that an older clone made.
+LAUNCHER, OLD_LAUNCHER = "launch-training", "launch"
+# What every environment has beside it.
+HELD = ("tensorflow", "tf-keras", "horovod", "pip")
 # No line of a program's output: elapsed time says enough.
 NO_LINE = "(?!)"
 
@@ -127,12 +130,14 @@ class Environment:
 
     def _starts(self) -> bool:
         """Whether its Python runs and finds its packages' metadata; nothing heavy is imported."""
+        return self._has(*HELD, LAUNCHER) or self._has(*HELD, OLD_LAUNCHER)
+
+    def _has(self, *packages: str) -> bool:
         question = (
-            "from importlib.metadata import version as v;"
-            "v('tensorflow'), v('tf-keras'), v('horovod'), v('launch'), v('pip')"
+            "import sys; from importlib.metadata import version; [*map(version, sys.argv[1:])]"
         )
         try:
-            answer = subprocess.run([self.python, "-c", question], capture_output=True)
+            answer = subprocess.run([self.python, "-c", question, *packages], capture_output=True)
         except OSError:
             return False
         return answer.returncode == 0
@@ -150,11 +155,13 @@ class Environment:
         self._fetch_pip()
 
     def _fetch_pip(self) -> None:
-        """Puts pip into the new environment, by this Python's pip or else by its ensurepip."""
+        """Puts the locked pip into the new environment, by this Python's pip or its ensurepip."""
         base = [base_python(), "-m"]
         has_pip = subprocess.run([*base, "pip", "--version"], capture_output=True).returncode == 0
+        wanted = ["--require-hashes", "--requirement", str(locks.file_of(self.root, locks.BUILD))]
         if not has_pip:
-            run_step("Making pip", [*base, "venv", str(self.folder)], self.logs / "pip.log")
+            run_step("Making pip", [*base, "venv", str(self.folder)], self.logs / "first-pip.log")
+            self._pip("Installing pip", wanted, "pip.log")
             return
         # Debian's pip refuses to install beside the system's packages (PEP 668), but not into a
         # folder; pips before 22.3 cannot install into another Python. So a pip in a folder first,
@@ -162,14 +169,14 @@ class Environment:
         first = self.folder / "first-pip"
         run_step(
             "Fetching pip",
-            [*base, "pip", "install", "--target", str(first), PIP],
+            [*base, "pip", "install", "--target", str(first), *wanted],
             self.logs / "first-pip.log",
             environment=pip_environment(),
             telling=PIP_TELLS,
         )
         run_step(
             "Installing pip",
-            [str(self.python), "-m", "pip", "install", "--ignore-installed", PIP],
+            [str(self.python), "-m", "pip", "install", "--ignore-installed", *wanted],
             self.logs / "pip.log",
             environment=pip_environment() | {"PYTHONPATH": str(first)},
             telling=PIP_TELLS,
@@ -178,30 +185,41 @@ class Environment:
 
     def _install_packages(self) -> None:
         key = self.key()
+        packages = locks.read(self.root, *locks.ENVIRONMENT)
         # Horovod is compiled against the TensorFlow that is installed.
-        without_horovod = self.folder / "without-horovod.txt"
-        lines = requirements.lines(self.root / requirements.REQUIREMENTS)
-        kept = [line for line in lines if requirements.name(line) != "horovod"]
-        without_horovod.write_text("\n".join(kept) + "\n")
+        others = [package for package in packages if package.name != "horovod"]
         self._pip(
             f"Installing TensorFlow {key.tensorflow} and the launcher's packages",
-            ["--requirement", str(without_horovod)],
+            ["--no-deps", *locks.write_part(self.folder / "packages.lock", others)],
             "packages.log",
             expected="a download of about 700 MB",
         )
         wheel = horovod_wheel.cached(self.cache, key)
         if wheel is None:
             scratch = self.folder / "scratch"
-            wheel = horovod_wheel.build(self.python, key, self.cache, self.logs, scratch)
+            tools = locks.read(self.root, locks.HOROVOD)
+            horovod = [package for package in packages if package.name == "horovod"]
+            wheel = horovod_wheel.build(
+                self.python, key, self.cache, self.logs, scratch, tools, horovod
+            )
         else:
             print(f"Horovod {key.horovod}: compiled before, {wheel}", flush=True)
-        everything = str(self.root / requirements.REQUIREMENTS)
+        self._remove_old_launcher()
+        # What they need is there, in the locked versions; so is what builds the launcher.
+        options = ["--no-deps", "--no-build-isolation", "--force-reinstall"]
         self._pip(
             "Installing the launcher and Horovod",
-            ["--requirement", everything, str(wheel), "--editable", str(self.root)],
+            [*options, str(wheel), "--editable", str(self.root)],
             "launcher.log",
         )
         self._try_horovod()
+
+    def _remove_old_launcher(self) -> None:
+        """First, since both names have the command `launch` and removing one takes it away."""
+        if self._has(OLD_LAUNCHER):
+            command = [str(self.python), "-m", "pip", "uninstall", "--yes", OLD_LAUNCHER]
+            log = self.logs / "old-launcher.log"
+            run_step("Removing the launcher under its old name", command, log)
 
     def _try_horovod(self) -> None:
         users = pip_environment().items()
@@ -220,8 +238,9 @@ class Environment:
         )
 
     def _install_tools(self) -> None:
-        file = self.root / requirements.DEVELOPMENT
-        self._pip("Installing the development tools", ["--requirement", str(file)], "tools.log")
+        file = locks.file_of(self.root, locks.DEVELOPMENT)
+        wanted = ["--no-deps", "--require-hashes", "--requirement", str(file)]
+        self._pip("Installing the development tools", wanted, "tools.log")
 
     def _pip(self, title: str, arguments: list[str], log: str, expected: str = "") -> None:
         temporary = self.folder / "tmp"

@@ -10,19 +10,16 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra.bootstrap.locks import Locked, write_part
 from infra.bootstrap.pip_settings import PIP_TELLS, pip_environment
 from infra.bootstrap.progress import run_step
 
-# What Horovod 0.28.1's setup.py imports and asks for; newer setuptools refuse it.
-BUILD_TOOLS = ("setuptools>=65,<70", "wheel", "packaging", "cloudpickle", "psutil", "pyyaml")
-# Horovod's CMakeLists.txt asks for 3.13. CMake 4 refuses the Gloo in it ("Compatibility with
-# CMake < 3.5 has been removed").
+# As in requirements/horovod.txt, which says why.
 OLDEST_CMAKE, FIRST_CMAKE_REFUSED = (3, 13), (4, 0)
-CMAKE_REQUIREMENT = "cmake>=3.18,<4"
 # One compiler process took 1.6 GB on the largest file (g++ 12).
 BYTES_A_COMPILER = 2 * 10**9
 # What Horovod uses of the processor beyond its baseline, where it has all three.
@@ -71,7 +68,15 @@ def cached(cache: Path, key: WheelKey) -> Path | None:
     return next((wheel for wheel in wheels if _has_tensorflow_support(wheel)), None)
 
 
-def build(python: Path, key: WheelKey, cache: Path, logs: Path, scratch: Path) -> Path:
+def build(
+    python: Path,
+    key: WheelKey,
+    cache: Path,
+    logs: Path,
+    scratch: Path,
+    build_tools: Sequence[Locked],
+    horovod: Sequence[Locked],
+) -> Path:
     """Compiles Horovod against the TensorFlow of ``python`` and keeps the wheel in ``cache``.
 
     Args:
@@ -80,6 +85,8 @@ def build(python: Path, key: WheelKey, cache: Path, logs: Path, scratch: Path) -
         cache: The folder of all kept wheels.
         logs: Where the output goes, as build-tools.log and horovod.log.
         scratch: A folder for what the build needs beside itself; removed afterwards.
+        build_tools: What the build imports, and CMake.
+        horovod: Its source package.
 
     Raises:
         StepError: A command failed; it has been shown.
@@ -88,10 +95,11 @@ def build(python: Path, key: WheelKey, cache: Path, logs: Path, scratch: Path) -
     with _empty_folder(scratch):
         tools = scratch / "tools"
         cmake = _system_cmake()
-        wanted = [*BUILD_TOOLS, *([] if cmake else [CMAKE_REQUIREMENT])]
+        wanted = [tool for tool in build_tools if not (cmake and tool.name == "cmake")]
+        listed = write_part(scratch / "tools.lock", wanted)
         run_step(
             "Fetching Horovod's build tools" + ("" if cmake else " and CMake"),
-            [str(python), "-m", "pip", "install", "--target", str(tools), *wanted],
+            [str(python), "-m", "pip", "install", "--target", str(tools), *listed],
             logs / "build-tools.log",
             environment=pip_environment(scratch),
             telling=PIP_TELLS,
@@ -103,7 +111,7 @@ def build(python: Path, key: WheelKey, cache: Path, logs: Path, scratch: Path) -
         run_step(
             f"Compiling Horovod {key.horovod} for TensorFlow {key.tensorflow} and "
             f"Python {'.'.join(map(str, key.python))}, once on this machine",
-            [*command, f"horovod=={key.horovod}"],
+            [*command, *write_part(scratch / "horovod.lock", horovod)],
             logs / "horovod.log",
             environment=environment,
             expected="2 to 5 minutes on 2 cores",

@@ -10,6 +10,7 @@ from pathlib import Path
 REQUIREMENTS = "requirements.txt"
 DEVELOPMENT = "requirements-dev.txt"
 PROJECT = "pyproject.toml"
+LOCKS = "requirements/*.lock"
 
 
 def lines(file: Path) -> Iterator[str]:
@@ -43,5 +44,7 @@ def pin(file: Path, project: str) -> str:
 
 def digest(root: Path, file_name: str) -> str:
     """A short digest of everything that an installation from ``file_name`` depends on."""
-    content = "\n".join(lines(root / file_name)) + (root / PROJECT).read_text("utf-8")
+    listed = "\n".join(lines(root / file_name))
+    locked = "".join(file.read_text("utf-8") for file in sorted(root.glob(LOCKS)))
+    content = listed + locked + (root / PROJECT).read_text("utf-8")
     return hashlib.sha256(content.encode()).hexdigest()[:16]

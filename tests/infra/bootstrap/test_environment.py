@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from infra.bootstrap import (
     environment,
     environment_state,
     horovod_wheel,
+    locks,
     prerequisites,
     requirements,
 )
@@ -26,7 +28,7 @@ from tests.places import ROOT
 
 pytestmark = pytest.mark.processes
 
-PACKAGES = ("tensorflow", "tf-keras", "horovod", "launch", "pip")
+PACKAGES = (*environment.HELD, environment.LAUNCHER)
 
 
 @dataclass
@@ -35,23 +37,36 @@ class Installer:
 
     clone: Path
     steps: list[str] = field(default_factory=list)
+    commands: dict[str, Sequence[str]] = field(default_factory=dict)
     failing: str = ""
     environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __call__(self, title: str, command: Sequence[str], log: Path, **how: Any) -> float:
         self.steps.append(log.stem)
+        self.commands[log.stem] = command
         self.environments[log.stem] = how.get("environment") or {}
         if log.stem == self.failing:
             raise KeyboardInterrupt
         if log.stem == "venv":
             subprocess.run(command, check=True)
         if log.stem == "launcher":
-            site = next((self.clone / ".venv" / "lib").glob("python*/site-packages"))
             for name in PACKAGES:
-                metadata = site / f"{name.replace('-', '_')}-1.0.dist-info" / "METADATA"
-                metadata.parent.mkdir(exist_ok=True)
-                metadata.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+                note_package(self.clone, name)
+        if log.stem == "old-launcher":
+            shutil.rmtree(package_folder(self.clone, command[-1]))
         return 0.0
+
+
+def package_folder(clone: Path, name: str) -> Path:
+    site = next((clone / ".venv" / "lib").glob("python*/site-packages"))
+    return site / f"{name.replace('-', '_')}-1.0.dist-info"
+
+
+def note_package(clone: Path, name: str) -> None:
+    folder = package_folder(clone, name)
+    folder.mkdir(exist_ok=True)
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+    (folder / "METADATA").write_text(text)
 
 
 @pytest.fixture
@@ -61,6 +76,11 @@ def clone(tmp_path: Path) -> Path:
     (folder / "pyproject.toml").write_text("")
     (folder / "requirements.txt").write_text("tensorflow==2.18.1\nhorovod==0.28.1\nclick\n")
     (folder / "requirements-dev.txt").write_text("pytest\n")
+    (folder / locks.FOLDER).mkdir()
+    for group in (*locks.ENVIRONMENT, locks.HOROVOD, locks.DEVELOPMENT):
+        locks.file_of(folder, group).write_text(f"for-{group}==1.0 \\\n    --hash=sha256:00\n")
+    with locks.file_of(folder, locks.TRAINING).open("a") as file:
+        file.write("horovod==0.28.1 \\\n    --hash=sha256:11\n")
     return folder
 
 
@@ -81,6 +101,10 @@ def installer(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
     return stand_in
 
 
+def text_of(clone: Path, name: str) -> str:
+    return (clone / ".venv" / name).read_text()
+
+
 def made(clone: Path, tools: bool = False) -> Environment:
     chosen = Environment(clone, clone.parent / "cache")
     chosen.make(tools)
@@ -94,7 +118,31 @@ def test_a_fresh_one_gets_tensorflow_before_horovod_is_compiled(
 
     order = ["venv", "pip", "packages", "horovod", "launcher", "horovod-tried"]
     assert installer.steps == order
-    assert "horovod" not in (clone / ".venv" / "without-horovod.txt").read_text()
+    installed = [package.name for package in locks.parse(text_of(clone, "packages.lock"))]
+    assert installed == [f"for-{group}" for group in locks.ENVIRONMENT]
+
+
+def test_nothing_is_installed_that_no_lock_names(clone: Path, installer: Installer) -> None:
+    made(clone, tools=True)
+
+    for step in ("packages", "tools"):
+        assert "--require-hashes" in installer.commands[step]
+    assert {"--no-deps", "--no-build-isolation"} <= set(installer.commands["launcher"])
+
+
+def test_a_new_lock_is_installed_into_the_same_environment(
+    clone: Path, installer: Installer
+) -> None:
+    made(clone)
+    file = locks.file_of(clone, locks.AWS)
+    file.write_text(file.read_text().replace("1.0", "1.1"))
+    installer.steps.clear()
+
+    assert not Environment(clone, clone / "cache").is_ready(tools=False)
+    assert made(clone).is_ready(tools=False)
+
+    assert installer.steps[0] == "packages"
+    assert "for-aws==1.1" in text_of(clone, "packages.lock")
 
 
 def test_a_wheel_that_was_compiled_before_is_used_again(
@@ -150,6 +198,22 @@ def test_new_requirements_are_installed_into_the_same_environment(
     assert "venv" not in installer.steps
     assert "launcher" in installer.steps
     assert (clone / ".venv" / "mark").exists()
+
+
+def test_a_launcher_under_its_old_name_is_removed_before_the_new_one_comes(
+    clone: Path, installer: Installer
+) -> None:
+    made(clone)
+    shutil.rmtree(package_folder(clone, environment.LAUNCHER))
+    note_package(clone, environment.OLD_LAUNCHER)
+    (clone / "pyproject.toml").write_text('name = "launch-training"')
+    installer.steps.clear()
+
+    assert made(clone).is_ready(tools=False)
+
+    assert "venv" not in installer.steps
+    assert installer.steps.index("old-launcher") < installer.steps.index("launcher")
+    assert not package_folder(clone, environment.OLD_LAUNCHER).exists()
 
 
 @pytest.mark.parametrize("failing", ["venv", "packages", "launcher", "horovod-tried", "tools"])

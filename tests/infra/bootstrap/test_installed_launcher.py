@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.infra.bootstrap.wheels import built_wheel
 from tests.places import ROOT
 
 pytestmark = pytest.mark.processes
@@ -24,16 +25,7 @@ for folder in (paths.entrypoints_folder, paths.images_folder, paths.templates_fo
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir"]
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(ROOT)],
-        check=True,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-    )
-    (made,) = folder.glob("*.whl")
-    return made
+    return built_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import tomli
 
-from infra.bootstrap import requirements
+from infra.bootstrap import environment, requirements
+from launchers import DISTRIBUTION
 from tests.places import ROOT
 
 ALL = ROOT / requirements.REQUIREMENTS
@@ -17,17 +18,28 @@ def test_the_launcher_asks_for_the_same_in_both_files() -> None:
     project = tomli.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = {requirements.name(line): line for line in requirements.lines(ALL)}
 
-    asked = {requirements.name(line): line for line in project["dependencies"]}
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    asked = {requirements.name(line): line for line in [*project["dependencies"], *extras]}
 
     assert asked == {name: listed.get(name) for name in asked}
 
 
-def test_a_laptop_gets_neither_the_training_stack_nor_the_sagemaker_sdk() -> None:
+def test_a_laptop_gets_neither_the_training_stack_nor_a_clouds_sdk() -> None:
     project = tomli.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     asked = {requirements.name(line) for line in project["dependencies"]}
 
     assert asked.isdisjoint({"tensorflow", "tf-keras", "horovod", "scikit-learn", "sagemaker"})
+    assert asked.isdisjoint({"boto3", "google-cloud-aiplatform", "google-cloud-storage"})
+
+
+def test_the_project_has_one_name_and_two_commands() -> None:
+    project = tomli.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert project["name"] == DISTRIBUTION == environment.LAUNCHER
+    # `uvx NAME` and `pipx run NAME` start the command of that name.
+    assert set(project["scripts"]) == {"launch", DISTRIBUTION}
+    assert len(set(project["scripts"].values())) == 1
 
 
 @pytest.mark.parametrize(
