@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import io
-import shutil
 import tarfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError
 from launchers.core.paths import images_folder
-from launchers.docker.progress import Progress, size_text
+from launchers.docker.progress import Progress
 from launchers.image import names, probe
+from launchers.image.base_image import CPU_BASE, have_base, need_room
 from launchers.image.catalogue import RULES
 from launchers.image.host_settings import HostSettings
+from launchers.image.labels import inputs_digest, labels_of
+from launchers.image.leftovers import remove_leftovers
 from launchers.image.own_requirements import names_package
 from launchers.image.probe_container import NoAnswerError, answer_of
 from launchers.image.recipes import (
@@ -31,8 +33,8 @@ from launchers.image.steps import BuildStream
 
 if TYPE_CHECKING:
     import docker
+    from docker.models.images import Image
 
-CPU_BASE = "debian:bookworm-slim"
 # (final image, build stage). The CPU pins are those of TensorFlow 2.18, whose CUDA wheels are
 # 12.5; NVIDIA's images on Ubuntu 24.04, which has a Python that the pins allow, begin with 12.6.
 GPU_BASES = ("nvidia/cuda:12.6.3-base-ubuntu24.04", "nvidia/cuda:12.6.3-devel-ubuntu24.04")
@@ -50,6 +52,8 @@ class BuildRequest:
         tag: The image's name; None for ours.
         recipe: A name of :data:`~launchers.image.recipes.RECIPES`.
         requirements: The content of the user's own file, or nothing; not with Horovod.
+        is_anew: Build every layer, though the engine has it.
+        keeps_stage: Leave the build stage in the engine, where the next build finds its layers.
     """
 
     gpu: bool = False
@@ -57,6 +61,8 @@ class BuildRequest:
     tag: str | None = None
     recipe: str = HOROVOD
     requirements: bytes = b""
+    is_anew: bool = False
+    keeps_stage: bool = False
 
     @property
     def bases(self) -> tuple[str, str]:
@@ -80,7 +86,8 @@ class BuiltImage:
         size: Bytes, all layers.
         versions: Program or package to its version, as found in the image.
         seconds: Wall-clock time of the build.
-        cached: Whether every layer was there already.
+        cached: Whether it was there already, with every layer.
+        freed: Bytes of what was removed: the build stage, and the image that had the name before.
     """
 
     tag: str
@@ -90,6 +97,7 @@ class BuiltImage:
     versions: Mapping[str, str]
     seconds: float
     cached: bool
+    freed: int = 0
 
 
 def build(
@@ -99,7 +107,7 @@ def build(
     progress: Progress,
     folder: Path | None = None,
 ) -> BuiltImage:
-    """Build the image; blocks for minutes, or for seconds where the engine has all layers.
+    """Build the image; blocks for minutes, or for a second where it is there already.
 
     A second call is safe. An interrupted one leaves the layers that were done.
 
@@ -109,24 +117,53 @@ def build(
     Raises:
         LaunchError: The base cannot be had, the disk is too full, or a step failed.
     """
-    import docker.errors
-
     folder = folder or images_folder()
     files = files_of(folder, request)
     started = time.monotonic()
-    _need_room(client, request)
-    for base in dict.fromkeys(request.bases):
-        _need_base(client, base, request, progress)
+    before = _image(client, request.name)
+    # A base of the user's own may hold all of it.
+    if not before and not (request.base and request.recipe != HOROVOD):
+        need_room(client, RECIPES[request.recipe].room[request.gpu])
+    bases = [
+        have_base(client, base, request.base is not None, progress)
+        for base in dict.fromkeys(request.bases)
+    ]
+    digest = recipe_digest(folder, request.recipe)
+    labels = labels_of(request.recipe, digest, request.bases[0], bases[0])
+    decisive = {"base": bases[-1].id, **_arguments(request)}
+    labels[names.INPUTS_LABEL] = inputs_digest(labels, decisive, request.requirements)
+    if not request.is_anew and (same := _same(client, labels, request.name)):
+        return _built(client, request, same, started, progress, cached=True)
     stream = BuildStream(files["Dockerfile"].decode(), progress)
+    _run(client, request, host, labels, context(files, host), stream)
+    image = client.images.get(stream.image or request.name)
+    left = [] if request.keeps_stage else stream.stages
+    if before and before.id != image.id:
+        left = [*left, str(before.id)]
+    freed = remove_leftovers(client, left)
+    return _built(client, request, image, started, progress, stream.cached, freed)
+
+
+def _run(
+    client: docker.DockerClient,
+    request: BuildRequest,
+    host: HostSettings,
+    labels: Mapping[str, str],
+    files: io.BytesIO,
+    stream: BuildStream,
+) -> None:
+    import docker.errors
+
     try:
         stream.follow(
             client.api.build(
-                fileobj=context(files, host),
+                fileobj=files,
                 custom_context=True,
                 tag=request.name,
-                buildargs=_arguments(request, host),
-                labels={names.RECIPE_LABEL: recipe_digest(folder, request.recipe)},
+                buildargs={**_arguments(request), **host.proxies},
+                labels=dict(labels),
                 network_mode=host.network,
+                nocache=request.is_anew,
                 rm=True,
                 forcerm=True,
                 decode=True,
@@ -138,18 +175,49 @@ def build(
             RULES["image-build-refused"].at("image build", str(error)),
             EXIT_JOB_DID_NOT_SUCCEED,
         ) from None
+
+
+def _built(
+    client: docker.DockerClient,
+    request: BuildRequest,
+    image: Image,
+    started: float,
+    progress: Progress,
+    cached: bool,
+    freed: int = 0,
+) -> BuiltImage:
     seconds = time.monotonic() - started
-    built = client.images.get(stream.image or request.name)
     progress.step("Look what is in it")
     return BuiltImage(
         tag=request.name,
-        id=str(built.id),
-        size=int(built.attrs["Size"]),
-        architecture=str(built.attrs["Architecture"]),
-        versions=_versions(client, str(built.id)),
+        id=str(image.id),
+        size=int(image.attrs["Size"]),
+        architecture=str(image.attrs["Architecture"]),
+        versions=_versions(client, str(image.id)),
         seconds=seconds,
-        cached=stream.cached,
+        cached=cached,
+        freed=freed,
     )
+
+
+def _image(client: docker.DockerClient, name: str) -> Image | None:
+    import docker.errors
+
+    try:
+        return client.images.get(name)
+    except docker.errors.DockerException:
+        return None
+
+
+def _same(client: docker.DockerClient, labels: Mapping[str, str], name: str) -> Image | None:
+    """An image that was built of the same, under ``name`` from now on."""
+    same = f"{names.INPUTS_LABEL}={labels[names.INPUTS_LABEL]}"
+    for image in client.images.list(filters={"label": same}):
+        # One that begins with ours has its labels, too; in ours they are what was done last.
+        if same in str(image.history()[: len(labels)]):
+            image.tag(name)
+            return image
+    return None
 
 
 def context(files: Mapping[str, bytes], host: HostSettings) -> io.BytesIO:
@@ -190,74 +258,10 @@ def files_of(folder: Path, request: BuildRequest) -> dict[str, bytes]:
     return files
 
 
-def _arguments(request: BuildRequest, host: HostSettings) -> dict[str, str]:
+def _arguments(request: BuildRequest) -> dict[str, str]:
     final, compiling = request.bases
-    given = {"BASE": final, "GPU": str(int(request.gpu)), **host.proxies}
+    given = {"BASE": final, "GPU": str(int(request.gpu))}
     if request.recipe == HOROVOD:
         return {"BUILD_BASE": compiling, **given}
     extra = RECIPES[request.recipe].gpu_extra if request.gpu else ""
     return {"FRAMEWORK": request.recipe, "EXTRA": extra, **given}
-
-
-def _need_base(
-    client: docker.DockerClient, base: str, request: BuildRequest, progress: Progress
-) -> None:
-    """Have ``base`` on this machine, from its registry where it is not there yet."""
-    import docker.errors
-
-    try:
-        client.images.get(base)
-        return
-    except docker.errors.ImageNotFound:
-        progress.step(f"Pull {base}")
-    except docker.errors.DockerException as error:
-        raise _no_base(base, request, str(error)) from None
-    try:
-        from docker.utils import parse_repository_tag
-
-        repository, tag = parse_repository_tag(base)
-        for event in client.api.pull(repository, tag=tag or "latest", stream=True, decode=True):
-            if "error" in event:
-                raise _no_base(base, request, str(event["error"]))
-            progress.note(_pull_note(event))
-    except (docker.errors.DockerException, OSError) as error:
-        raise _no_base(base, request, getattr(error, "explanation", None) or str(error)) from None
-
-
-def _pull_note(event: Mapping[str, Any]) -> str:
-    return " ".join(str(event.get(key, "")) for key in ("id", "status", "progress")).strip()
-
-
-def _no_base(base: str, request: BuildRequest, reason: str) -> LaunchError:
-    ways = "--base IMAGE names one that is on this machine"
-    if base == CPU_BASE:
-        ways = f"`make base-image` in a clone makes it without a registry; or {ways}"
-    where = "--base" if request.base else "base image"
-    return LaunchError(
-        RULES["image-base-missing"].at(
-            where, f"{base} is not on this machine and cannot be pulled: {reason[:200]}", fix=ways
-        )
-    )
-
-
-def _need_room(client: docker.DockerClient, request: BuildRequest) -> None:
-    """Refuse a first build on a disk that it would fill."""
-    import docker.errors
-
-    if request.base and request.recipe != HOROVOD:  # it may hold all of it
-        return
-    try:
-        client.images.get(request.name)
-        return
-    except docker.errors.DockerException:
-        root = Path(client.info().get("DockerRootDir", ""))
-    # An engine elsewhere (DOCKER_HOST, a virtual machine) has its folder on another machine.
-    if not client.api.base_url.startswith("http+docker://") or not root.is_dir():
-        return
-    free, wanted = shutil.disk_usage(root).free, RECIPES[request.recipe].room[request.gpu]
-    if free < wanted:
-        raise LaunchError(
-            RULES["image-disk"].at(
-                str(root), f"{size_text(free)} free", f"{size_text(wanted)} for a build"
-            )
-        )

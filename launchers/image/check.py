@@ -12,21 +12,22 @@ from launchers.core.strategies import FIRST, NAMES, named
 from launchers.core.strategies.strategy import Strategy
 from launchers.image import probe
 from launchers.image.catalogue import RULES
-from launchers.image.needs import PROVIDERS, TITLES, Facts, Need, needs_of
+from launchers.image.needs import KEYS, PROVIDERS, TITLES, Facts, Need, needs_of
 from launchers.image.probe_container import NoAnswerError, answer_of
 
 if TYPE_CHECKING:
     import docker
+    from docker.models.images import Image
 
 # On 2 cores with an image that is not in memory yet, TensorFlow's four imports take a minute.
 PROBE_SECONDS = 420.0
-PACKAGES_SECONDS = 60.0
-OK, MISSING = "ok", "missing"
+OK, MISSING, ADVICE = "ok", "missing", "advice"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One need as the image meets it; ``state`` is "ok" or "missing"."""
+    """One need as the image meets it; ``state`` is "ok", "missing" or, where it runs without,
+    "advice"."""
 
     need: Need
     state: str
@@ -65,7 +66,8 @@ class CheckedImage:
         ]
 
     def problems(self, providers: Sequence[str] = PROVIDERS) -> list[Problem]:
-        """The same as problems, each with what to add."""
+        """The same as problems, each with what to add; then what is advice, as warnings."""
+        advice = [row for row in self.rows if row.state == ADVICE]
         return [
             RULES[row.need.rule or f"image-{row.need.name}"].at(
                 f"{self.image}: {row.need.title}",
@@ -74,7 +76,7 @@ class CheckedImage:
                 + " and ".join(TITLES[name] for name in row.need.providers if name in providers),
                 row.need.fix,
             )
-            for row in self.missing(providers)
+            for row in (*self.missing(providers), *advice)
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -112,10 +114,36 @@ def check(client: docker.DockerClient, image: str, strategy: str = FIRST) -> Che
     Raises:
         LaunchError: The image is not on this machine, or no Python answers in it.
     """
+    found = image_of(client, image)
+    needs = needs_for(named(strategy))
+    facts: dict[str, Any] = {"architecture": found.attrs["Architecture"]}
+    entrypoint = tuple(found.attrs["Config"].get("Entrypoint") or ())
+    programs = {**(needs.programs if needs else {}), KEYS: probe.private_keys_program()}
+    given = {"programs": programs, "entrypoint": entrypoint}
+    question = probe.source("answers" if needs else "facts", given)
+    facts.update(ask(client, str(found.id), image, question, PROBE_SECONDS))
+    return CheckedImage(
+        image=image,
+        id=str(found.id),
+        size=int(found.attrs["Size"]),
+        rows=rows(facts, needs),
+        nccl=None if needs else any(parts.get("nccl") for parts in facts["horovod"].values()),
+        entrypoint=entrypoint,
+        remarks=_remarks(facts, needs),
+        strategy=strategy,
+    )
+
+
+def image_of(client: docker.DockerClient, image: str) -> Image:
+    """``image`` as the engine has it.
+
+    Raises:
+        LaunchError: It is not on this machine, or this is no image's name.
+    """
     import docker.errors
 
     try:
-        found = client.images.get(image)
+        return client.images.get(image)
     except docker.errors.ImageNotFound:
         raise LaunchError(
             RULES["image-absent"].at(
@@ -129,20 +157,6 @@ def check(client: docker.DockerClient, image: str, strategy: str = FIRST) -> Che
         raise LaunchError(
             RULES["image-name"].at("IMAGE", f"{image}: {error.explanation}")
         ) from None
-    needs = needs_for(named(strategy))
-    facts: dict[str, Any] = {"architecture": found.attrs["Architecture"]}
-    question = probe.source("answers", dict(needs.programs)) if needs else probe.source("facts")
-    facts.update(_answer_of(client, str(found.id), image, question, PROBE_SECONDS))
-    return CheckedImage(
-        image=image,
-        id=str(found.id),
-        size=int(found.attrs["Size"]),
-        rows=rows(facts, needs),
-        nccl=None if needs else any(parts.get("nccl") for parts in facts["horovod"].values()),
-        entrypoint=tuple(found.attrs["Config"].get("Entrypoint") or ()),
-        remarks=_remarks(facts, needs),
-        strategy=strategy,
-    )
 
 
 def needs_for(strategy: Strategy) -> ImageNeeds | None:
@@ -156,30 +170,25 @@ def needs_for(strategy: Strategy) -> ImageNeeds | None:
     return ImageNeeds((package,), (part,), {package: program})
 
 
-def missing_packages(client: docker.DockerClient, image: str, needs: ImageNeeds) -> list[Part]:
-    """Those parts of ``needs`` that are packages which the image lacks. Blocks for about a second.
-
-    Raises:
-        LaunchError: No Python answers in the image.
-    """
-    question = probe.source("packages", list(needs.packages))
-    versions = _answer_of(client, image, image, question, PACKAGES_SECONDS)
-    parts = {part.name: part for part in needs.parts}
-    return [parts[name] for name in needs.packages if not versions[name]]
-
-
 def rows(facts: Facts, needs: ImageNeeds | None = None) -> tuple[Row, ...]:
     """The needs that apply to these facts, each with its state."""
-    return tuple(
-        Row(need, OK if need.good(facts) else MISSING, need.found(facts))
-        for need in needs_of(needs)
-        if need.applies(facts)
-    )
+    return tuple(row_of(need, facts) for need in needs_of(needs) if need.applies(facts))
 
 
-def _answer_of(
+def row_of(need: Need, facts: Facts) -> Row:
+    """One of them."""
+    state = OK if need.good(facts) else ADVICE if need.is_advice else MISSING
+    return Row(need, state, need.found(facts))
+
+
+def ask(
     client: docker.DockerClient, identifier: str, image: str, question: list[str], seconds: float
 ) -> dict[str, Any]:
+    """What the probe answers in a container of the image, named ``image`` in messages.
+
+    Raises:
+        LaunchError: No Python answers in it.
+    """
     try:
         return answer_of(client, identifier, question, seconds)
     except NoAnswerError as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING
 
+from launchers import DISTRIBUTION
+from launchers.core.sdk.installed import installed_version
 from launchers.docker.engine import engine
 from launchers.image.recipes import HOROVOD, recipe_digest
 
@@ -17,6 +18,10 @@ RECIPE_LABEL = "launch.image.recipe"
 GPU_LABEL = "launch.image.gpu"
 # The recipe's name; an image with Horovod has none.
 WITH_LABEL = "launch.image.with"
+# The stage that a build throws away; the Dockerfiles set it.
+STAGE_LABEL = "launch.image.stage"
+# A digest of everything that decides what a build makes: an image with the same is not built again.
+INPUTS_LABEL = "launch.image.inputs"
 
 
 def repository(recipe: str = HOROVOD) -> str:
@@ -27,13 +32,14 @@ def repository(recipe: str = HOROVOD) -> str:
 REPOSITORY = repository()
 
 
+def version() -> str:
+    """The launcher's, which is that of its images, too."""
+    return installed_version(DISTRIBUTION) or "dev"
+
+
 def default_tag(gpu: bool = False, recipe: str = HOROVOD) -> str:
     """The name that `launch image build` gives: ``launch-horovod:<version>``, ``...-gpu``."""
-    try:
-        version = metadata.version("launch")
-    except metadata.PackageNotFoundError:
-        version = "dev"
-    return f"{repository(recipe)}:{version.replace('+', '-')}{'-gpu' if gpu else ''}"
+    return f"{repository(recipe)}:{version().replace('+', '-')}{'-gpu' if gpu else ''}"
 
 
 def made_for(client: docker.DockerClient, image: str) -> str:

@@ -32,6 +32,7 @@ class Need:
         fix: What to add to the image.
         applies: Whether this kind of image needs it at all.
         rule: Which of rules.json it is; ``image-`` and its name where empty.
+        is_advice: An image without it runs all the same.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Need:
     fix: str
     applies: Callable[[Facts], bool] = lambda facts: True
     rule: str = ""
+    is_advice: bool = False
 
 
 def version(text: str) -> tuple[int, ...]:
@@ -84,6 +86,18 @@ def _reason_or(good: str, reason: Callable[[Facts], str]) -> Callable[[Facts], s
 
 _HOROVOD_BUILD = (
     "build Horovod after the framework, with HOROVOD_WITH_TENSORFLOW=1 (or HOROVOD_WITH_PYTORCH=1)"
+)
+
+KEYS = "private-keys"
+_NO_KEYS = Need(
+    KEYS,
+    "no private key in a file",
+    PROVIDERS,
+    lambda facts: str(facts["answers"].get(KEYS) or facts["errors"].get(KEYS)),
+    lambda facts: KEYS in facts["answers"],
+    "who can pull the image has them: take them out in the layer that brings them, and make keys "
+    "of ssh when a container starts",
+    is_advice=True,
 )
 
 NEEDS = (
@@ -244,6 +258,7 @@ NEEDS = (
         lambda facts: not facts["code"],
         "RUN rm -rf /opt/ml/code/*: with files there the toolkit ignores the job's own source",
     ),
+    _NO_KEYS,
 )
 
 # Whatever the ranks train by, agent and guard want this.
@@ -257,7 +272,7 @@ def needs_of(strategy: ImageNeeds | None) -> tuple[Need, ...]:
     """
     if strategy is None:
         return NEEDS
-    return (*_OF_ALL, *(_row(part, strategy.packages) for part in strategy.parts))
+    return (*_OF_ALL, *(_row(part, strategy.packages) for part in strategy.parts), _NO_KEYS)
 
 
 def _row(part: Part, packages: Sequence[str]) -> Need:

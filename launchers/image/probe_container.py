@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -11,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 from launchers.core.model.problems import LaunchError
 from launchers.image.catalogue import RULES
 from launchers.image.probe import MARK
+from launchers.image.start_faults import start_fault_of
+from launchers.machine.processes import identity
 
 if TYPE_CHECKING:
     import docker
 
-LABEL = "launch.probe"
+LABEL = "launch.probe"  # its value is the identity of the launcher's process
 MEMORY = "3g"
 PROCESSES = 512
 REMOVED_SECONDS = 20
+_HOST = "probe"
 # The first Python on PATH is the one that the service's command and our agent find.
-_SHELL = (
+FIND_PYTHON = (
     'for python in python3 python; do command -v "$python" >/dev/null && exec "$python" "$@"; done;'
     " echo no python3 and no python on PATH"
 )
@@ -51,14 +55,17 @@ def answer_of(
     try:
         container = client.containers.create(
             image,
-            entrypoint=["/bin/sh", "-c", _SHELL, "sh"],
+            entrypoint=["/bin/sh", "-c", FIND_PYTHON, "sh"],
             command=arguments,
             network_mode="none",
+            # Without a network the engine gives a container's own name no address; JAX asks for it.
+            hostname=_HOST,
+            extra_hosts={_HOST: "127.0.0.1"},
             mem_limit=MEMORY,
             memswap_limit=MEMORY,
             pids_limit=PROCESSES,
             security_opt=["no-new-privileges"],
-            labels={LABEL: "1"},
+            labels={LABEL: identity(os.getpid())},
             auto_remove=True,
         )
     except docker.errors.ImageNotFound:
@@ -78,7 +85,10 @@ def answer_of(
         watch.start()
         return _answer(output)
     except docker.errors.APIError as error:
-        raise NoAnswerError(f"a container of it does not start: {error.explanation}") from None
+        told = start_fault_of(client, image, str(error.explanation)) or error.explanation
+        raise NoAnswerError(f"a container of it does not start: {told}") from None
+    except NoAnswerError as error:
+        raise NoAnswerError(start_fault_of(client, image, str(error)) or str(error)) from None
     finally:
         watch.cancel()
         _end(container)

@@ -1,8 +1,8 @@
 """What runs inside an image to say what is in it. Read by whatever Python the image has: 3.6's
 syntax, the standard library alone, one file; it is handed over on the command line.
 
-`python -c SOURCE versions|facts|packages|answers GIVEN` prints one line `LAUNCH-PROBE {...}`; other
-lines are noise of what it started. It changes files of its own container, which is thrown away.
+`python -c SOURCE QUESTION GIVEN` (see probe.py) prints one line `LAUNCH-PROBE {...}`; other lines
+are noise of what it started. It changes files of its own container, which is thrown away.
 """
 
 import json
@@ -51,10 +51,15 @@ def main() -> None:
     question, given = sys.argv[1], json.loads(sys.argv[2])
     if question == "packages":
         answer = {name: package_version(name) for name in given}  # type: dict[str, Any]
-    elif question == "answers":
-        answer = answers(given)
+    elif question in ("quick", "versions"):
+        answer = quick(given) if question == "quick" else versions()
     else:
-        answer = versions() if question == "versions" else facts()
+        answer = answers(given["programs"])
+        if question == "facts":
+            # As a service starts it: it may make the keys that the facts tell of.
+            if given["entrypoint"]:
+                run([*given["entrypoint"], "true"])
+            answer.update(facts())
     print("\n" + MARK + json.dumps(answer, sort_keys=True), flush=True)
 
 
@@ -71,11 +76,21 @@ def versions() -> "dict[str, str]":
     return found
 
 
+def quick(packages: "list[str]") -> "dict[str, Any]":
+    """What can be told in a second, without importing anything of the image."""
+    return {
+        "python": platform.python_version(),
+        "versions": {name: package_version(name) for name in (*PACKAGES, *packages)},
+        "mpirun": mpirun(),
+        "sshd": {"path": sshd_path()},
+        "train": shutil.which("train") or "",
+        "code": code_files(),
+    }
+
+
 def facts() -> "dict[str, Any]":
     """Everything that launchers/image/needs.py asks for."""
     found = {  # type: dict[str, Any]
-        "python": platform.python_version(),
-        "user": os.geteuid(),
         "versions": {name: package_version(name) for name in PACKAGES},
         "horovod": {},
         "mpirun": mpirun(),
@@ -183,11 +198,17 @@ def mpi4py() -> str:
     return "" if code == 0 else last_line(text)
 
 
+def sshd_path() -> str:
+    """Where sshd is; empty where it is absent."""
+    places = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "")
+    return shutil.which("sshd", path=places) or ""
+
+
 def sshd() -> "dict[str, Any]":
     """Where sshd is, what it is set to, and whether root reaches itself by its own key."""
-    path = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", ""))
+    path = sshd_path()
     found = {  # type: dict[str, Any]
-        "path": path or "",
+        "path": path,
         "keys": [],
         "pam": False,
         "login": "",

@@ -14,8 +14,9 @@ HOROVOD = "horovod"
 HOST_FOLDER = "host"
 # Where the user's own file lies in the context; no part of the digest either.
 OWN_REQUIREMENTS = "own/requirements.txt"
-# The recipe of the images without Horovod.
+# The recipe of the images without Horovod, and what they share with it.
 _FRAMEWORKS = "frameworks"
+_OF_ALL = (HOST_FOLDER, "sbom")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ RECIPES: Mapping[str, Recipe] = {
         "may name an index that has CPU wheels of that version",
         room=(18 * 10**9, 18 * 10**9),
     ),
+    "jax": Recipe(
+        "JAX", f"{_FRAMEWORKS}/pins/jax.txt", "jax[cuda12]", room=(4 * 10**9, 14 * 10**9)
+    ),
     "tensorflow": Recipe(
         "TensorFlow", "pins/tensorflow.txt", "tensorflow[and-cuda]", room=(6 * 10**9, 18 * 10**9)
     ),
@@ -68,7 +72,7 @@ def recipe_files(folder: Path, recipe: str = HOROVOD) -> dict[str, bytes]:
     if recipe == HOROVOD:
         chosen = {name: path for name, path in every.items() if _part(name) != _FRAMEWORKS}
     else:
-        chosen = {name: path for name, path in every.items() if _part(name) == HOST_FOLDER}
+        chosen = {name: path for name, path in every.items() if _part(name) in _OF_ALL}
         for name in ("Dockerfile", "pins/secrets.txt", OWN_REQUIREMENTS):
             chosen[name] = folder / _FRAMEWORKS / name
         chosen["pins/framework.txt"] = folder / RECIPES[recipe].pins

@@ -19,6 +19,7 @@ from launchers.image.catalogue import RULES
 FAILURE_LINES = 20
 _TITLE = re.compile(r"#\s*step:\s*(.+)")
 _ENGINE_STEP = re.compile(r"Step (\d+)/\d+ : .*", re.DOTALL)
+_LAYER = re.compile(r" ---> ([0-9a-f]{12,64})")
 # The engine colours what a command writes to its stderr.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # What a failed build's last lines hold -> the way on
@@ -71,11 +72,14 @@ class BuildStream:
     Attributes:
         image: The built image's id (``sha256:...``), once it is known.
         cached: Whether no instruction had to run.
+        stages: The last image of every stage but the last, by its short id.
     """
 
     def __init__(self, dockerfile: str, progress: Progress):
         self.image = ""
         self.cached = True
+        self.stages: list[str] = []
+        self._layer = ""
         self._instructions = instructions(dockerfile)
         self._titled = sum(bool(item.title) for item in self._instructions)
         self._progress = progress
@@ -106,6 +110,8 @@ class BuildStream:
             self._number = int(step[1])
             self._lines.clear()
             current = self._current()
+            if current.text.startswith("FROM ") and self._layer:
+                self.stages.append(self._layer)
             if current.title:
                 before = self._instructions[: self._number]
                 position = sum(bool(item.title) for item in before)
@@ -116,6 +122,8 @@ class BuildStream:
                 self._progress.note("cached")
             elif line.startswith(" ---> Running in "):
                 self.cached = False
+            elif layer := _LAYER.fullmatch(line):
+                self._layer = layer[1]
             return
         # pip draws its download bars with this sign.
         noise = "━" in line or line.startswith("Removing intermediate container ")

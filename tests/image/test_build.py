@@ -5,26 +5,32 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tarfile
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, LaunchError
+from launchers.core.paths import images_folder
 from launchers.image import names
+from launchers.image.base_image import CPU_BASE
 from launchers.image.build import BuildRequest, build
 from launchers.image.host_settings import HostSettings
 from launchers.image.recipes import recipe_digest
+from launchers.image.sbom import IN_IMAGE, save_sbom
 from tests.cli.command import Launch
 from tests.image import debian_torch
-from tests.image.engine import LABEL, own_tag
+from tests.image.engine import LABEL, derived_image, own_tag, tiny_image
 from tests.image.told import NOTHING_OF_THE_HOST, Told
 from tests.places import ROOT
+from tests.refusals import refused
 from tests.waiting import until
 
 pytestmark = pytest.mark.docker
@@ -86,13 +92,110 @@ def test_the_hosts_settings_reach_the_build_and_stay_out_of_the_image(tmp_path: 
         assert client.images.get(tag).labels[names.RECIPE_LABEL] == recipe_digest(tmp_path)
 
 
-def test_a_second_build_takes_every_layer_from_the_first(tmp_path: Path) -> None:
-    with own_tag() as (client, tag):
-        first = build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, RECIPE))
-        second = build(client, BuildRequest(tag=tag), HOST, Told(), tmp_path)
+def staged(mark: str) -> str:
+    """A recipe of two stages, whose images are known by the label of the mark."""
+    stage = f"LABEL {names.STAGE_LABEL}=build launch.test.mark={mark}"
+    # Without the label by which other tests clean up.
+    return RECIPE.replace(f"LABEL {LABEL}=1", stage, 1)
 
+
+def stages(client: Any, mark: str) -> list[Any]:
+    found: list[Any] = client.images.list(filters={"label": f"launch.test.mark={mark}"})
+    return found
+
+
+def test_a_build_leaves_no_stage_and_is_not_made_twice(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    with own_tag() as (client, tag):
+        first = build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, staged(mark)))
+        left = stages(client, mark)
+        told = Told()
+        second = build(client, BuildRequest(tag=tag), HOST, told, tmp_path)
+
+    assert left == []
+    assert first.freed > 10**7
     assert second.cached
     assert second.id == first.id
+    assert told.steps == ["Look what is in it"]
+
+
+def test_the_same_under_another_name_is_the_same_image(tmp_path: Path) -> None:
+    with own_tag() as (client, tag), own_tag() as (_, other), own_tag() as (_, derived):
+        request = BuildRequest(tag=tag)
+        first = build(client, request, HOST, Told(), recipe(tmp_path, staged(uuid.uuid4().hex)))
+        derived_image(client, derived, tag, "touch /more")
+        second = build(client, BuildRequest(tag=other), HOST, Told(), tmp_path)
+        # What somebody made of ours has our labels, and is not ours.
+        client.images.get(derived).tag(tag)
+        third = build(client, request, HOST, Told(), tmp_path)
+
+    assert (second.id, second.cached) == (third.id, third.cached) == (first.id, True)
+
+
+def test_a_stage_that_is_kept_serves_the_next_build_which_replaces_the_image(
+    tmp_path: Path,
+) -> None:
+    mark = uuid.uuid4().hex
+    with own_tag() as (client, tag):
+        keeps = BuildRequest(tag=tag, keeps_stage=True)
+        first = build(client, keeps, HOST, Told(), recipe(tmp_path, staged(mark)))
+        (kept,) = stages(client, mark)
+        changed = f"{staged(mark)}LABEL more=1\n"
+        second = build(client, keeps, HOST, Told(), recipe(tmp_path, changed))
+        stayed = stages(client, mark)
+        anew = build(
+            client, replace(keeps, is_anew=True, keeps_stage=False), HOST, Told(), tmp_path
+        )
+        held = {image.id for image in client.images.list()}
+        client.images.prune(filters={"dangling": True, "label": f"launch.test.mark={mark}"})
+
+    assert second.cached is False
+    assert [image.id for image in stayed] == [kept.id], "every layer of it was there"
+    assert len({first.id, second.id, anew.id}) == 3
+    assert held & {first.id, second.id} == set(), "no image without a name is left"
+
+
+def test_an_image_that_had_the_name_and_is_not_ours_stays(tmp_path: Path) -> None:
+    with own_tag() as (client, tag):
+        tiny_image(client, tag)
+        before = client.images.get(tag).id
+        build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, RECIPE))
+        try:
+            assert client.images.get(before).tags == []
+        finally:
+            client.images.remove(before)
+
+
+def test_an_image_says_by_its_labels_what_it_is_and_begins_with(tmp_path: Path) -> None:
+    with own_tag() as (client, tag):
+        build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, RECIPE))
+        labels = client.images.get(tag).labels
+        base = client.images.get(CPU_BASE)
+
+    oci = "org.opencontainers.image."
+    assert labels[f"{oci}title"] == "launch-horovod"
+    assert labels[f"{oci}version"] == names.version()
+    assert labels[f"{oci}base.name"] == CPU_BASE
+    assert labels[f"{names.RECIPE_LABEL}.base"] == base.id
+    # One that came from no registry has no digest there.
+    assert (f"{oci}base.digest" in labels) is bool(base.attrs["RepoDigests"])
+
+
+def test_the_bill_of_materials_is_taken_out_of_the_image(launch: Launch, tmp_path: Path) -> None:
+    shutil.copytree(images_folder() / "sbom", tmp_path / "sbom")
+    write = f"COPY sbom/ /opt/launch/\nRUN echo '{{\"components\": [1, 2]}}' > {IN_IMAGE}\n"
+    with own_tag() as (client, tag):
+        build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, RECIPE + write))
+        count = save_sbom(client, tag, tmp_path / "bill.json")
+        with refused("image-sbom-file"):
+            save_sbom(client, tag, tmp_path / "no" / "bill.json")
+        with refused("image-no-sbom"):
+            save_sbom(client, CPU_BASE, tmp_path / "bill.json")
+        left = client.containers.list(all=True, filters={"ancestor": tag})
+
+    assert count == 2
+    assert json.loads((tmp_path / "bill.json").read_text()) == {"components": [1, 2]}
+    assert left == []
 
 
 def test_a_failing_step_is_named_and_its_last_lines_are_told(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST
@@ -9,6 +11,8 @@ from launchers.docker.engine import engine
 from launchers.image.build import CPU_BASE
 from launchers.image.names import default_image, default_tag
 from launchers.image.probe_container import LABEL
+from launchers.image.sbom import sbom_of
+from launchers.machine.processes import is_alive
 from tests.cli.command import Launch
 from tests.image.engine import derived_image, own_tag, tiny_image
 
@@ -29,11 +33,11 @@ def ours() -> str:
 
 
 def left_over() -> list[str]:
-    """Containers of checks that are still there."""
+    """Containers of checks that have ended; those of other tests may run at the same time."""
     client = engine()
-    found = [item.name for item in client.containers.list(all=True, filters={"label": LABEL})]
+    every = client.api.containers(all=True, filters={"label": LABEL})
     client.close()
-    return found
+    return [item["Names"][0] for item in every if not is_alive(item["Labels"][LABEL])]
 
 
 @pytest_timeout
@@ -42,7 +46,9 @@ def test_our_image_has_everything_that_both_providers_need(launch: Launch, ours:
 
     assert answer.code == 0, answer.err
     assert answer.json["usable"] == {"sagemaker": True, "vertex": True}
+    # No private key either, of packages' tests or of ssh: those are made when a container starts.
     assert {item["state"] for item in answer.json["checks"]} == {"ok"}
+    assert "private-keys" in [item["name"] for item in answer.json["checks"]]
     found = {item["name"]: item["found"] for item in answer.json["checks"]}
     assert found["framework"] == "TensorFlow 2.18.1"
     assert found["horovod"] == "0.28.1 for tensorflow"
@@ -82,8 +88,8 @@ def test_every_part_that_was_taken_away_is_named_with_what_to_add(
     ("command", "missing"),
     [
         ("rm /usr/sbin/sshd", {"sshd"}),
-        ("rm /etc/ssh/ssh_host_*", {"host-keys", "root-login"}),
-        ("rm /root/.ssh/authorized_keys", {"root-login"}),
+        ("rm /opt/launch/ssh_keys.py", {"host-keys", "root-login"}),
+        ("rm /etc/ssh/ssh_config.d/launch.conf", {"root-login"}),
     ],
 )
 def test_what_only_sagemaker_needs_does_not_keep_vertex_from_running_it(
@@ -148,6 +154,38 @@ def test_an_image_that_is_not_there_is_one_message(launch: Launch) -> None:
 
     assert answer.code == EXIT_BAD_REQUEST
     assert "launch-test-no-such:image is not on this machine" in answer.err
+
+
+def test_hosts_of_a_job_have_one_pair_of_keys_and_no_image_has_it(ours: str) -> None:
+    client = engine()
+
+    def keys(arn: str) -> tuple[str, str]:
+        """Root's public key, and the host's own, in a container of a job of that name."""
+        variables = {"TRAINING_JOB_ARN": arn, "LAUNCH_NONCE": "n" * 32}
+        command = ["cat", "/root/.ssh/authorized_keys", "/etc/ssh/ssh_host_ed25519_key.pub"]
+        said = client.containers.run(
+            ours, command, environment=variables, network_mode="none", remove=True
+        )
+        root, host = said.decode().splitlines()
+        return root, host
+
+    first, second, other = keys("arn:1"), keys("arn:1"), keys("arn:2")
+    client.close()
+    assert first[0] == second[0] != other[0]
+    assert first[1] != second[1]
+
+
+def test_our_image_carries_its_bill_of_materials(ours: str) -> None:
+    client = engine()
+    bill = json.loads(sbom_of(client, ours))
+    labels = client.images.get(ours).labels
+    client.close()
+
+    found = {one["name"]: one["version"] for one in bill["components"]}
+    assert bill["metadata"]["component"]["name"] == "launch-horovod"
+    assert found["tensorflow"] == "2.18.1"
+    assert found["openssh-server"].startswith("1:9.")
+    assert labels["org.opencontainers.image.title"] == "launch-horovod"
 
 
 def test_compilers_caches_and_the_hosts_files_stay_out_of_our_image(ours: str) -> None:

@@ -38,6 +38,8 @@ GOOD: dict[str, Any] = {
     "shim": "",
     "code": [],
     "ranks": "",
+    "answers": {"private-keys": "none"},
+    "errors": {},
 }
 NO_SSHD = {"path": "", "keys": [], "pam": False, "login": "", "environment": False}
 
@@ -134,10 +136,20 @@ def test_what_is_missing_is_named_for_the_provider_that_needs_it(
 def test_every_row_has_a_rule_of_its_own() -> None:
     ids = """
         image-architecture image-code image-framework image-horovod image-horovod-gloo
-        image-horovod-mpi image-host-keys image-mpi4py image-mpirun image-pam image-python
-        image-ranks image-root-login image-shim image-sshd image-tf-keras image-toolkit
+        image-horovod-mpi image-host-keys image-mpi4py image-mpirun image-pam image-private-keys
+        image-python image-ranks image-root-login image-shim image-sshd image-tf-keras image-toolkit
     """
     assert sorted(f"image-{row.need.name}" for row in checked(GOOD).rows) == ids.split()
+
+
+def test_a_private_key_in_the_image_is_a_warning_and_keeps_nobody_from_running_it() -> None:
+    image = checked(changed(answers={}, errors={"private-keys": "/root/.ssh/id_rsa"}))
+
+    (problem,) = image.problems()
+    assert (problem.rule, problem.severity) == ("image-private-keys", "warning")
+    assert problem.found == "/root/.ssh/id_rsa"
+    assert image.as_dict()["usable"] == {"sagemaker": True, "vertex": True}
+    assert image.as_dict()["checks"][-1]["state"] == "advice"
 
 
 def test_every_row_that_is_missing_says_so_in_json() -> None:
@@ -177,11 +189,13 @@ ALL = {"aether": "1.0", "waves": "built in", "ranks": "world size 2"}
 def test_a_strategys_own_table_takes_the_place_of_horovods(
     answers: dict[str, str], errors: dict[str, str], states: dict[str, str]
 ) -> None:
+    answers = {**answers, "private-keys": "none"}
     facts = {"architecture": "amd64", "python": "3.11.2", "answers": answers, "errors": errors}
     image = CheckedImage("image", "sha256:0", 1, rows(facts, OWN), None, (), (), "own")
 
     found = {row.need.name: ("-" if row.state == MISSING else "") + row.found for row in image.rows}
-    assert found == {"architecture": "amd64", "python": "3.11.2", **states}
+    always = {"architecture": "amd64", "python": "3.11.2", "private-keys": "none"}
+    assert found == {**always, **states}
     assert [problem.rule for problem in image.problems()] == ["image-strategy"] * len(
         [text for text in states.values() if text.startswith("-")]
     )
