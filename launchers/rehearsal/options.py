@@ -17,6 +17,7 @@ class RehearsalOptions:
         world_size: What is expected where the document does not say.
         with_credentials: This machine's credentials for the provider reach the containers.
         interrupt_after: Seconds after the proof line at which spot capacity is taken back.
+        despite_problems: What image and script lack is told and stops nothing.
         memory: Bytes of each container; None for an equal part of the machine.
     """
 
@@ -27,4 +28,5 @@ class RehearsalOptions:
     world_size: int | None = None
     with_credentials: bool = False
     interrupt_after: int | None = None
+    despite_problems: bool = False
     memory: int | None = None

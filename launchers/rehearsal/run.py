@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from launchers.core.analysis.facts import SourceFacts
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
@@ -29,10 +30,11 @@ from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.course.uninterrupted import uninterrupted
 from launchers.rehearsal.engine import leftovers
 from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.engine.lifeline import Lifeline
 from launchers.rehearsal.engine.workplace import Workplace, outcome_folder
 from launchers.rehearsal.options import RehearsalOptions
-from launchers.rehearsal.staging.resources import fits_strategy, have_image
-from launchers.rehearsal.staging.stage import stage
+from launchers.rehearsal.staging.fitting import refuse_unfit
+from launchers.rehearsal.staging.stage import Stage, stage
 
 _ELSEWHERE = "free space there, or set LAUNCH_HOME and TMPDIR to folders of another disk"
 
@@ -43,6 +45,7 @@ def rehearse(
     bundle: SourceBundle | None,
     options: RehearsalOptions,
     audience: Audience,
+    facts: SourceFacts | None = None,
 ) -> RehearsalResult:
     """Run the document in containers on this machine and judge its end. Blocks until then.
 
@@ -53,6 +56,7 @@ def rehearse(
         definition: Its text is what runs: it is parsed anew here.
         bundle: The job's code; None for a document from elsewhere, whose code
             ``options.source`` names.
+        facts: About the script that the ranks run, where it is known: it is read before they start.
 
     Raises:
         LaunchError: It cannot start: no engine, no image, no source, a flag that is wrong. Its
@@ -73,13 +77,14 @@ def rehearse(
         with _removed_afterwards(client, labels, workplace, audience):
             workplace.make()
             place = workplace.folder
-            prepared = stage(contract, definition, bundle, options, client, workplace)
+            prepared = stage(contract, definition, bundle, options, client, workplace, audience)
+            try:
+                _refuse_unfit(client, prepared, definition, facts)
+            except LaunchError as error:
+                if not options.despite_problems:
+                    raise
+                audience.note(str(error))
             audience.plan(prepared, labels)
-            have_image(client, prepared.image, audience.note)
-            fits_strategy(client, prepared.image, named(definition.strategy))
-            for image in {item.image for item in prepared.containers} - {prepared.image}:
-                with suppress(LaunchError):  # its container's own start names the host
-                    have_image(client, image, audience.note)
             place = outcome_folder(labels)
             play = Course(
                 client,
@@ -103,6 +108,18 @@ def rehearse(
     return replace(result, seconds=seconds)
 
 
+def _refuse_unfit(
+    client: Any, prepared: Stage, definition: JobDefinition, facts: SourceFacts | None
+) -> None:
+    needs, strategy = prepared.conduct.image_needs, named(definition.strategy)
+    if needs is None:
+        return
+    ranks = prepared.expected.world_size > 1 or bool(definition.strategy)
+    if ranks:
+        needs = ("python", strategy.name, *needs)
+    refuse_unfit(client, prepared.containers, needs, definition.provider, strategy, facts)
+
+
 def _engine_gone(error: Exception) -> Problem:
     return RULES["docker-engine"].at(
         "Docker engine",
@@ -116,12 +133,15 @@ def _engine_gone(error: Exception) -> Problem:
 def _removed_afterwards(
     client: Any, labels: Labels, workplace: Workplace, audience: Audience
 ) -> Iterator[None]:
-    """Containers, networks and temporary files go with the block, however it ends."""
+    """Containers, networks and temporary files go with the block, however it ends, also where this
+    process is killed."""
+    lifeline = Lifeline(labels)
     try:
         yield
     finally:
         with uninterrupted(lambda: audience.note("removing the containers; a moment")):
             left = leftovers.remove_all(client, labels)
             workplace.remove()
+            lifeline.cut()
         for text in left:
             audience.note(f"left behind: {text}; `launch rehearsals --clean` removes it")

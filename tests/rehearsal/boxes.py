@@ -76,6 +76,9 @@ class Heard:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
+    def progress(self, label: str, done: int, total: int) -> None:
+        """Nothing is pulled."""
+
     def line(self, line: LogLine, watch: JobWatch) -> None:
         self.lines.append(line)
 

@@ -52,6 +52,12 @@ def test_the_shared_script_trains_and_is_proven(
     assert result["proof"] == trained
     assert (result["world_size"], result["document_world_size"]) == (4, 4)
     assert "the toolkit's own sleep after mpirun" in result["seconds"]
+    assert "mpirun --host algo-1:2,algo-2:2 -np 4 ..." in answer.err
+    assert "Training Env:" not in answer.err, "the story alone"
+    assert len(answer.err.splitlines()) < 80
+    left_out = "lines of AWS's toolkit, mpirun and frameworks that were left out"
+    assert left_out in answer.err
+    assert "Training Env:" in Path(result["folder"], "rehearsal.log").read_text()
     consumed = Path(result["folder"], "document.json").read_text()
     assert consumed == printed.out, "what ran is what a dry run prints, byte for byte"
     assert Path(result["collected"]["model of algo-1"], "model.keras").stat().st_size > 0
@@ -205,11 +211,14 @@ def image_without_sshd(client: Any, toolkit_image: str, tmp_path: Path) -> Itera
     client.images.remove(tag, force=True)
 
 
-def test_a_missing_sshd_is_named(launch: Launch, image_without_sshd: str) -> None:
+def test_a_missing_sshd_is_named_before_any_container(
+    launch: Launch, image_without_sshd: str, client: Any
+) -> None:
     folder = source(launch, TELLS)
     answer = rehearse(launch, foreign(image_without_sshd), "--source", str(folder))
-    assert (answer.code, answer.json["state"]) == (1, "failed")
-    assert "the image has no SSH daemon" in answer.json["reason"]
+    assert answer.code == 2
+    assert f"{image_without_sshd}: sshd: not there" in answer.err
+    assert things_of(client, "from-elsewhere") == []
 
 
 @pytest.mark.parametrize(

@@ -124,9 +124,9 @@ def test_an_image_without_the_framework_is_refused_before_any_rank(
     launch.write("train.py", WRAPPED)
     answer = launch(*VERTEX, "--image", toolkit_image, "--name", "lacks", "--dry-run=docker")
     assert answer.code == 2
-    assert f"image: {toolkit_image} has no PyTorch" in answer.err
+    assert f"{toolkit_image}: PyTorch: not there" in answer.err
     assert "launch image build --with torch" in answer.err
-    assert "[rehearsal-packages]" in answer.err
+    assert "[image-strategy]" in answer.err
     assert "proof: world size" not in answer.out + answer.err
     assert things_of(client, "lacks-1") == []
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from launchers.core.model.containers import Cause
 from launchers.core.model.jobs import LogLine
+from launchers.image.start_faults import start_fault
 
 _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST = 300
@@ -23,6 +24,7 @@ class Causes:
         self._known = [(re.compile(cause.pattern), cause) for cause in known]
         self._found: dict[int, str] = {}  # place in the table -> text, the first time
         self._open: set[tuple[str, int | None]] = set()  # whose traceback is not over
+        self._start = ""
         self._of_rank = ""
         self._of_container = ""
 
@@ -31,6 +33,8 @@ class Causes:
         for place, (pattern, cause) in enumerate(self._known):
             if place not in self._found and (match := pattern.search(line.text)):
                 self._found[place] = cause.text.format(*match.groups())
+        if line.rank is None and not self._start and line.text.startswith("exec "):
+            self._start = start_fault(line.text)
         self._see_traceback(line)
 
     @property
@@ -40,7 +44,7 @@ class Causes:
             text for place, text in sorted(self._found.items()) if not self._cause(place).weak
         ]
         weak = [text for place, text in sorted(self._found.items()) if self._cause(place).weak]
-        for candidate in (*strong, self._of_rank, *weak, self._of_container):
+        for candidate in (*strong, self._start, self._of_rank, *weak, self._of_container):
             if candidate:
                 return candidate
         return ""

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from launchers.core.model.jobs import FAILED, JobDefinition, LogLine
+from launchers.core.model.jobs import FAILED, LOST, NOT_PROVEN, JobDefinition, LogLine
 from launchers.core.output.lines import JobWatch
+from launchers.core.proof import Verdict
 from launchers.core.records.nonce import without_secret
+from launchers.image.start_faults import start_fault_of
 from launchers.rehearsal.course.attempt import ENGINE_LOST, INTERRUPTED, Attempt, AttemptEnd
-from launchers.rehearsal.course.outcome import RehearsalResult, judged
+from launchers.rehearsal.course.outcome import RehearsalResult, copies_of, judged
 from launchers.rehearsal.course.outputs import Outputs, carry_over, collect_outputs
 from launchers.rehearsal.course.restarts import (
     after_interruption,
@@ -22,17 +24,20 @@ from launchers.rehearsal.course.restarts import (
 )
 from launchers.rehearsal.engine.cluster import Cluster, StartError
 from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.staging.images import Told
 from launchers.rehearsal.staging.stage import Stage
 
+_FULL = "no space left on device"
+_ROOM = "`docker system df` shows what takes the room"
+# Words of a state, behind "the job itself".
+_ENDED = {NOT_PROVEN: "is not proven", LOST: "is lost"}
 
-class Audience(Protocol):
+
+class Audience(Told, Protocol):
     """Hears what a rehearsal has to say while it runs."""
 
     def plan(self, prepared: Stage, labels: Labels) -> None:
         """What is about to start, deviations first."""
-
-    def note(self, text: str) -> None:
-        """A line for a person."""
 
     def line(self, line: LogLine, watch: JobWatch) -> None:
         """A line of the job."""
@@ -63,6 +68,7 @@ class Course:
         self._cluster = self._new_cluster()
         self._log: TextIO | None = None
         self.began = False  # whether a container was started
+        self._left_open = ""
         self._ran = 0.0  # seconds in which containers ran, all attempts together
 
     def run(self) -> RehearsalResult:
@@ -136,12 +142,29 @@ class Course:
 
     def _create(self) -> None:
         self._cluster.create()
+        self._tell_left_open()
         for container in self._stage.sidecars:
             self._cluster.add_sidecar(container)
 
     def _new_cluster(self) -> Cluster:
         stage, isolated = self._stage, self._stage.conduct.isolated
-        return Cluster(self._client, self._labels, stage.containers, stage.limits, isolated)
+        return Cluster(
+            self._client, self._labels, stage.containers, stage.limits, isolated, stage.closed
+        )
+
+    def _tell_left_open(self) -> None:
+        """Where the engine could not close what should be closed, the rehearsal goes on."""
+        hosts = dict(self._cluster.left_open)
+        if hosts and not self._left_open:
+            name, reason = next(iter(hosts.items()))
+            self._left_open = f"{', '.join(self._stage.closed)} stays open ({name}: {reason})"
+            self._audience.note(self._left_open)
+
+    @property
+    def _deviations(self) -> tuple[str, ...]:
+        """Those of the stage, and what only showed here."""
+        more = (self._left_open,) if self._left_open else ()
+        return (*self._stage.deviations, *more)
 
     def _line(self, line: LogLine, watch: JobWatch) -> None:
         line = without_secret(line, self._stage.expected.nonce)
@@ -158,7 +181,7 @@ class Course:
         outputs = Outputs()
         if end.kind != ENGINE_LOST:
             self._cluster.signal("SIGKILL")  # the end is decided: the others at once
-            outputs = collect_outputs(self._cluster, stage.containers, self._folder)
+            outputs = self._collected(found)
         now = time.monotonic()
         failure = seen.watch.failure
         return RehearsalResult(
@@ -168,7 +191,7 @@ class Course:
             reason=found.reason,
             proof=found.proof,
             expected=stage.expected,
-            deviations=stage.deviations,
+            deviations=self._deviations,
             warnings=tuple(seen.causes.warnings) if not found.reason else (),
             seconds={
                 "containers": collecting - began - self._ran,
@@ -184,17 +207,36 @@ class Course:
             failure=failure,
             tail=tuple(_tail(last, end)),
             fix=found.fix,
+            copies=copies_of(stage.containers, stage.expected, seen),
         )
 
+    def _collected(self, found: Verdict) -> Outputs:
+        """What the containers leave; where this machine has no room for it, how the job ended is
+        said all the same, since nothing else will."""
+        try:
+            return collect_outputs(self._cluster, self._stage.containers, self._folder)
+        except OSError:
+            how = found.reason or found.proof
+            self._audience.note(f"the job itself {_ENDED.get(found.state, found.state)}: {how}")
+            raise
+
     def _not_started(self, fault: StartError, seconds: float) -> RehearsalResult:
+        every = (*self._stage.containers, *self._stage.sidecars)
+        image = next(one.image for one in every if one.name == fault.container)
+        why = start_fault_of(self._client, image, str(fault))
+        told = f"its image {image} does not serve: {why}" if why else str(fault)
+        fix = f"`launch image check {image}` tells what it lacks" if why else ""
+        if _FULL in str(fault):
+            told, fix = f"the disk of this machine's engine is full: {fault}", _ROOM
         return RehearsalResult(
             id=self._labels.id,
             name=self._definition.name,
             state=FAILED,
-            reason=f"{fault.container} did not start: {fault}",
+            reason=f"{fault.container} did not start: {told}",
+            fix=fix,
             proof="",
             expected=self._stage.expected,
-            deviations=self._stage.deviations,
+            deviations=self._deviations,
             seconds={"containers": seconds},
             folder=self._folder,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from launchers.core import proof
 from launchers.core.model.containers import Container
-from launchers.core.model.jobs import FAILED, LOST, STOPPED, SUCCEEDED, TIMED_OUT
+from launchers.core.model.jobs import FAILED, LOST, NOT_PROVEN, STOPPED, SUCCEEDED, TIMED_OUT
 from launchers.core.planning.plan import counted
 from launchers.rehearsal.course.attempt import ENGINE_LOST, AttemptEnd, Seen
 from launchers.rehearsal.staging.expected import Expected
@@ -35,6 +35,7 @@ class RehearsalResult:
         failure: The first ``launch: failure`` object, or None.
         tail: The last lines of the rank that failed first.
         fix: What to change, where that is known.
+        copies: As how many jobs, each of its own, the hosts ran; 0 where they are one.
     """
 
     id: str
@@ -54,6 +55,7 @@ class RehearsalResult:
     failure: Mapping[str, Any] | None = None
     tail: tuple[str, ...] = ()
     fix: str = ""
+    copies: int = 0
 
 
 def judged(
@@ -69,7 +71,30 @@ def judged(
         limit: The document's time limit in seconds, for the reason.
     """
     said = _said(end, seen, expected, containers, limit)
-    return proof.verdict(said, seen.watch, expected, jobs=seen.proofs)
+    found = proof.verdict(said, seen.watch, expected, jobs=seen.proofs)
+    if found.state == SUCCEEDED and copies_of(containers, expected, seen):
+        # The size is the one that was asked for, and still nobody trained together.
+        hosts = ", ".join(container.name for container in containers)
+        reason = (
+            f"completed, but as {len(containers)} copies of one job, which train apart: {hosts}"
+        )
+        return replace(found, state=NOT_PROVEN, reason=reason)
+    return found
+
+
+def copies_of(containers: Sequence[Container], expected: Expected, seen: Seen) -> int:
+    """As how many jobs the hosts ran, where each started one of its own; 0 where it was one.
+
+    Hosts that the service gives no ranks may still find each other: where more than one rank was
+    meant, only what a rank said of its own world tells.
+    """
+    if len(containers) < 2 or any(container.ranks for container in containers):
+        return 0
+    reason = str((seen.watch.failure or {}).get("reason", ""))
+    alone = any(text.startswith("world size 1:") for text in seen.proofs.values())
+    if expected.world_size > 1 and not alone and "found world size 1 " not in reason:
+        return 0
+    return len(containers)
 
 
 def _said(

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -14,26 +13,13 @@ from typing import Any
 from launchers.core.model.containers import Container
 from launchers.rehearsal.engine.archive import archive_of
 from launchers.rehearsal.engine.labels import Labels
+from launchers.rehearsal.engine.making import Limits, Maker
 from launchers.rehearsal.engine.output import Event, follow
-from launchers.rehearsal.engine.volumes import make_volumes, volumes
+from launchers.rehearsal.engine.volumes import make_volumes
 
 _LONGEST_START = 30.0  # seconds, for containers that start one after another
-_SHM_SHARE = 0.5  # of the memory limit, which it counts against
 _CHUNK = 1 << 20  # bytes
-_PROCESSES = 32_768  # in one container; a runaway script must not take the machine with it
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one container may use.
-
-    Attributes:
-        memory: Bytes, swap included; None for no limit.
-        devices: The GPUs of each container, by name, as the engine's GPU runtime calls them.
-    """
-
-    memory: int | None = None
-    devices: tuple[tuple[str, ...], ...] = ()
+_NO_LIMITS = Limits()
 
 
 class StartError(Exception):
@@ -51,6 +37,7 @@ class Cluster:
         client: The engine, a ``docker.DockerClient``.
         limits: For each container alike.
         isolated: The network leads nowhere else.
+        closed: Addresses that no container reaches by TCP.
     """
 
     def __init__(
@@ -58,21 +45,24 @@ class Cluster:
         client: Any,
         labels: Labels,
         containers: Sequence[Container],
-        limits: Limits = Limits(),
+        limits: Limits = _NO_LIMITS,
         isolated: bool = False,
+        closed: Sequence[str] = (),
     ):
         self._api = client.api
         self._labels = labels
         self._containers = containers
-        self._limits = limits
         self._isolated = isolated
+        self._maker = Maker(
+            client.api, labels, containers, limits, () if isolated else tuple(closed)
+        )
         self._ids: dict[str, str] = {}
         self.events: SimpleQueue[Event] = SimpleQueue()
 
     @property
-    def network(self) -> str:
-        """The network's name."""
-        return self._labels.name
+    def left_open(self) -> Mapping[str, str]:
+        """Host -> why the closed addresses could not be closed for it; it runs all the same."""
+        return self._maker.left_open
 
     def make_network(self) -> None:
         """Make the private network, and the volumes of shared folders. May block.
@@ -81,7 +71,7 @@ class Cluster:
             docker.errors.APIError: The engine has none left to give.
         """
         self._api.create_network(
-            self.network,
+            self._labels.name,
             driver="bridge",
             internal=self._isolated,
             labels=self._labels.values(),
@@ -124,7 +114,7 @@ class Cluster:
         """
         from docker.errors import APIError
 
-        self._create_one(container, ())
+        self._made(container)
         try:
             self._api.start(self._ids[container.name])
         except APIError as error:
@@ -175,63 +165,25 @@ class Cluster:
 
     def remove(self) -> None:
         """Remove the containers, running or not; the network stays. Safe to repeat."""
-        hosts = list(self._ids)
-        self._quietly(
-            lambda host: self._api.remove_container(self._ids[host], v=True, force=True), hosts
-        )
+        for made in (list(self._ids.values()), self._maker.holders):
+            self._quietly(lambda one: self._api.remove_container(one, v=True, force=True), made)
         self._ids.clear()
+        self._maker.holders.clear()
 
     def _create(self, index: int) -> None:
-        devices = self._limits.devices[index] if self._limits.devices else ()
-        self._create_one(self._containers[index], devices)
+        self._made(self._containers[index], index)
 
-    def _create_one(self, item: Container, devices: tuple[str, ...]) -> None:
+    def _made(self, item: Container, index: int | None = None) -> None:
+        """Create one with its files; ``index`` is its place among the job's."""
         from docker.errors import APIError
 
-        api = self._api
         try:
-            made = api.create_container(
-                item.image,
-                command=list(item.command) or None,
-                entrypoint=list(item.entrypoint) or None,
-                environment=dict(item.environment),
-                hostname=item.hostname,
-                name=f"{self._labels.name}-{item.name}",
-                labels=self._labels.values(),
-                host_config=self._host_config(item, devices),
-                networking_config=api.create_networking_config(
-                    {self.network: api.create_endpoint_config(aliases=[item.address or item.name])}
-                ),
-            )
-            self._ids[item.name] = made["Id"]
+            made = self._maker.make(item, index)
+            self._ids[item.name] = made
             with archive_of(item.files, item.folders, item.shared) as stream:
-                api.put_archive(made["Id"], "/", stream)
+                self._api.put_archive(made, "/", stream)
         except APIError as error:
             raise StartError(item.name, explanation(error)) from None
-
-    def _host_config(self, item: Container, devices: tuple[str, ...]) -> dict[str, Any]:
-        from docker.types import DeviceRequest
-
-        memory = self._limits.memory
-        binds = {
-            source: {"bind": path, "mode": "ro"} for path, source in sorted(item.mounts.items())
-        }
-        named = volumes(self._labels, self._containers)
-        binds.update({named[path]: {"bind": path, "mode": "rw"} for path in item.shared})
-        requests = [DeviceRequest(device_ids=list(devices), capabilities=[["gpu"]])]
-        config: dict[str, Any] = self._api.create_host_config(
-            network_mode=self.network,
-            binds=binds,
-            extra_hosts=dict(item.names) or None,
-            mem_limit=memory,
-            memswap_limit=memory,
-            shm_size=int(memory * _SHM_SHARE) if memory else None,
-            pids_limit=_PROCESSES,
-            privileged=False,
-            security_opt=["no-new-privileges"],
-            device_requests=requests if devices else None,
-        )
-        return config
 
     def _start(self, item: Container) -> None:
         from docker.errors import APIError

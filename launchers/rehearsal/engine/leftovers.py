@@ -64,7 +64,10 @@ def rehearsals(client: Any) -> list[Rehearsal]:
     if client is not None:
         chosen = {"label": ID}
         for item in client.api.containers(all=True, filters=chosen):
-            of(Labels.read(item["Labels"])).containers[item["Id"]] = item["Names"][0].lstrip("/")
+            labels, name = Labels.read(item["Labels"]), item["Names"][0].lstrip("/")
+            # One of an image that somebody made of a rehearsal's container has its labels, too.
+            if name.startswith(f"{labels.name}-"):
+                of(labels).containers[item["Id"]] = name
         for item in client.api.networks(filters=chosen):
             of(Labels.read(item["Labels"])).networks[item["Id"]] = item["Name"]
         for item in client.api.volumes(filters=chosen)["Volumes"] or ():

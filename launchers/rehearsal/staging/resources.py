@@ -1,72 +1,21 @@
-"""What this machine gives to a rehearsal: the image, memory, GPUs."""
+"""What this machine gives to a rehearsal: memory, GPUs."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from launchers.core.model.containers import Container
-from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.strategies.strategy import Strategy
-from launchers.image.check import missing_packages, needs_for
-from launchers.image.names import default_image
+from launchers.core.planning.plan import counted
 from launchers.machine.devices import visible_gpus
-from launchers.rehearsal.catalogue import RULES
-from launchers.rehearsal.engine.cluster import Limits, explanation
+from launchers.rehearsal.engine.making import Limits
 
 # Left to the engine, to this launcher and to whoever works on the machine.
 _OTHERS_SHARE = 0.1
 _LEAST_MEMORY = 512 * 1024**2
 # The programs of NVIDIA's container toolkit, one of which an engine needs to pass GPUs through.
 _GPU_RUNTIMES = ("nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk")
-
-
-def have_image(client: Any, image: str, tell: Callable[[str], None]) -> None:
-    """Make sure that ``image`` is on this machine: as it is there, else pulled. May block long.
-
-    Raises:
-        LaunchError: It is not there and cannot be pulled; exit code 2, with the ways on.
-    """
-    from docker.errors import APIError, DockerException, ImageNotFound
-
-    try:
-        client.api.inspect_image(image)
-        return
-    except ImageNotFound:
-        tell(f"image {image} is not on this machine: pulling it")
-    except APIError as error:
-        raise LaunchError(_no_image(client, image, explanation(error))) from None
-    try:
-        for step in client.api.pull(image, stream=True, decode=True):
-            if "error" in step:
-                raise LaunchError(_no_image(client, image, str(step["error"])))
-        client.api.inspect_image(image)
-    except (DockerException, OSError) as error:
-        raise LaunchError(_no_image(client, image, explanation(error))) from None
-
-
-def fits_strategy(client: Any, image: str, strategy: Strategy) -> None:
-    """A quick look whether the image has the packages of the strategy's ranks; blocks for a second.
-
-    What more they need, `launch image check` looks for.
-
-    Raises:
-        LaunchError: It lacks one, or has no Python; exit code 2, before any rank.
-    """
-    needs = needs_for(strategy)
-    if needs is None:
-        return
-    name = strategy.name
-    ours = f"--rehearsal-image IMAGE (`launch image build --with {name}` makes one)"
-    problems = [
-        RULES["rehearsal-packages"].at(
-            "image", f"{image} has no {part.title}", f"what {name} needs", f"{part.fix}; or {ours}"
-        )
-        for part in missing_packages(client, image, needs)
-    ]
-    if problems:
-        raise LaunchError(problems)
 
 
 def shares(client: Any, containers: Sequence[Container], memory: int | None) -> tuple[Limits, str]:
@@ -83,7 +32,7 @@ def shares(client: Any, containers: Sequence[Container], memory: int | None) -> 
     found = visible_gpus()
     if not found:
         return Limits(each), "no GPU on this machine: the ranks run on the CPU"
-    if not _passes_gpus(client):
+    if not passes_gpus(client.info()):
         note = (
             f"{len(found)} GPUs here, but the engine has no NVIDIA runtime: the ranks run on the "
             "CPU (install nvidia-container-toolkit)"
@@ -100,20 +49,31 @@ def shares(client: Any, containers: Sequence[Container], memory: int | None) -> 
     return Limits(each, devices), note
 
 
-def _passes_gpus(client: Any) -> bool:
-    runtimes = client.info().get("Runtimes") or {}
+def hardware_unlike(client: Any, containers: Sequence[Container]) -> list[str]:
+    """How CPU and disk of this machine differ from those of the job's, a line each."""
+    known = list(dict.fromkeys(one.hardware for one in containers if one.hardware))
+    if not known:
+        return []
+    told, shared = client.info(), f" for {counted(len(containers), 'host')}"
+    has = [f"{one.name} has {one.vcpus}, and {one.memory_gib:g} GiB of memory" for one in known]
+    cores = counted(int(told.get("NCPU", 0)), "CPU core")
+    lines = [f"{cores} here{shared}; {'; '.join(has)}"]
+    if known[0].disk_gb:
+        free = _free_disk(str(told.get("DockerRootDir", "")))
+        here = f"{free:.0f} GB of disk are free here" if free else "this machine's disk serves"
+        lines.append(f"{here}{shared}; the job has {known[0].disk_gb} GB a host")
+    return lines
+
+
+def _free_disk(folder: str) -> float:
+    """GB where the engine keeps its containers; 0 where that is on another machine."""
+    try:
+        return shutil.disk_usage(folder).free / 1e9
+    except OSError:
+        return 0.0
+
+
+def passes_gpus(info: Mapping[str, Any]) -> bool:
+    """Whether an engine that says this of itself gives containers this machine's GPUs."""
+    runtimes = info.get("Runtimes") or {}
     return "nvidia" in runtimes or any(shutil.which(name) for name in _GPU_RUNTIMES)
-
-
-def _no_image(client: Any, image: str, reason: str) -> Problem:
-    ours = default_image(client)
-    stand_in = (
-        f"--rehearsal-image {ours}"
-        if ours
-        else ("--rehearsal-image IMAGE (`launch image build` makes one)")
-    )
-    return RULES["rehearsal-image"].at(
-        "image",
-        f"{image} is not on this machine and cannot be pulled: {reason[:200]}",
-        fix=f"rehearse in another: {stand_in}; or submit with another: --image IMAGE",
-    )

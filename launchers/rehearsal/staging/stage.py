@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,13 @@ from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
-from launchers.core.proof import expected_of
 from launchers.core.provider import Contract
 from launchers.core.records import nonce
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import INIT
 from launchers.core.strategies import named
 from launchers.rehearsal.catalogue import RULES
-from launchers.rehearsal.engine.cluster import Limits
+from launchers.rehearsal.engine.making import Limits
 from launchers.rehearsal.engine.volumes import filled_once
 from launchers.rehearsal.engine.workplace import Workplace
 from launchers.rehearsal.options import RehearsalOptions
@@ -29,10 +28,11 @@ from launchers.rehearsal.staging.code import (
     carries_digest,
     with_code,
 )
-from launchers.rehearsal.staging.expected import Expected
+from launchers.rehearsal.staging.expected import Expected, expected_here, taking_part
+from launchers.rehearsal.staging.images import Told, have_image, image_or_ours
 from launchers.rehearsal.staging.init_hook import make_hook, watched
 from launchers.rehearsal.staging.oversubscription import room
-from launchers.rehearsal.staging.resources import shares
+from launchers.rehearsal.staging.resources import hardware_unlike, shares
 
 # Names of secrets and where they lie; our guard reads them in the rank.
 _SECRETS = "LAUNCH_SECRETS"
@@ -46,6 +46,7 @@ class Stage:
         sidecars: Containers that serve those of the job.
         deviations: What is not as in the cloud, one line each.
         work: A folder of the rehearsal, gone with it.
+        closed: Addresses that the containers of the job do not reach.
     """
 
     containers: tuple[Container, ...]
@@ -56,6 +57,7 @@ class Stage:
     work: Path
     sidecars: tuple[Container, ...]
     deviations: tuple[str, ...]
+    closed: tuple[str, ...] = ()
 
 
 def stage(
@@ -65,21 +67,25 @@ def stage(
     options: RehearsalOptions,
     client: Any,
     workplace: Workplace,
+    told: Told,
 ) -> Stage:
-    """Read the contract, bring code, data and credentials into place. Starts nothing.
+    """Read the contract, have its images, bring code, data and credentials into place. Starts
+    nothing. May block long, where an image is pulled; ``told`` hears how far it is.
 
     Raises:
         LaunchError: A flag is wrong, or something that it names is not there.
     """
     staging = _Staging(contract, definition, bundle, options, workplace)
-    staging.choose_image()
+    staging.choose_image(client, told)
     staging.draw_nonce()
     limits = staging.share_machine(client)
     staging.bring_code()
     staging.bring_watch()
     staging.bring_credentials()
+    closed = staging.close_machine_account()
     staging.bring_channels()
     staging.share_folders()
+    staging.tell_unlike(client)
     return Stage(
         containers=tuple(staging.containers),
         conduct=staging.conduct,
@@ -89,6 +95,7 @@ def stage(
         work=workplace.folder,
         sidecars=tuple(staging.sidecars),
         deviations=tuple(staging.deviations),
+        closed=closed,
     )
 
 
@@ -114,19 +121,27 @@ class _Staging:
         self._bundle, self._options, self._workplace = bundle, options, workplace
         self._text = definition.text
         self._strategy = named(definition.strategy)
-        self.expected = _expected(definition, self.containers, options)
+        self.expected = expected_here(definition, self.containers, options)
         if not self._guarded:
             # The watch on the ranks' joining is all that such a document gets, and it has no stamp.
             self.expected = replace(self.expected, mode=INIT, nonce="")
         self.sidecars: list[Container] = []
         self.deviations: list[str] = list(self.conduct.left_out)
 
-    def choose_image(self) -> None:
-        """``--rehearsal-image``, and fewer ranks than the document's."""
-        options, expected = self._options, self.expected
+    def choose_image(self, client: Any, told: Told) -> None:
+        """``--rehearsal-image``, or ours for one that cannot be had; fewer ranks than the
+        document's."""
+        options, expected, strategy = self._options, self.expected, self._strategy.name
+        chosen = {}
+        for image in dict.fromkeys(one.image for one in self.containers):
+            if options.image is None:
+                chosen[image], note = image_or_ours(client, image, strategy, told)
+            else:
+                chosen[image], note = options.image, f"image {options.image} instead of {image}"
+            self._note(note)
         if options.image is not None:
-            self._note(f"image {options.image} instead of {self.containers[0].image}")
-            self.containers = [replace(one, image=options.image) for one in self.containers]
+            have_image(client, options.image, strategy, told)
+        self.containers = [replace(one, image=chosen[one.image]) for one in self.containers]
         if expected.world_size != expected.document_world_size:
             self._note(
                 f"{counted(options.ranks_per_host or 0, 'rank')} a host: world size "
@@ -169,9 +184,9 @@ class _Staging:
         """The guard's watch, where the document does not start the guard itself."""
         if self._guarded:
             return
-        hook, taking = self._workplace.folder / "hook", _taking(self.containers)
+        hook, taking = self._workplace.folder / "hook", taking_part(self.containers)
         each, name = len(taking[0].ranks), self._strategy.name
-        make_hook(hook, self.expected.world_size, len(taking), each, name)
+        make_hook(hook, self.expected.world_size, self.expected.hosts, each, name)
         seen = {one.name: one for one in watched(taking, hook)}
         self.containers = [seen.get(one.name, one) for one in self.containers]
         joining = self._strategy.joining
@@ -200,6 +215,18 @@ class _Staging:
         elif self.sidecars:
             self._give(environment=access.environment, files={access.path: access.placeholder})
 
+    def close_machine_account(self) -> tuple[str, ...]:
+        """What this machine hands out where it is one of a cloud; gives the addresses."""
+        account = self.conduct.machine_account
+        if account is None or self._options.with_credentials:
+            return ()
+        self._give(own_first=True, environment=account.environment)
+        words = ", ".join(f"{name}={value}" for name, value in account.environment.items())
+        self._note(
+            f"{', '.join(account.addresses)} (a machine's own credentials) is closed; {words}"
+        )
+        return account.addresses
+
     def bring_channels(self) -> None:
         """The input data."""
         source = self.conduct.data(self._options.with_credentials)
@@ -213,6 +240,11 @@ class _Staging:
         for path in paths:
             self._note(f"{path} is one empty folder of this machine, shared by all hosts")
         self.containers = filled_once(self.containers)
+
+    def tell_unlike(self, client: Any) -> None:
+        """What of machine and network is not as in the service."""
+        self.deviations += hardware_unlike(client, self.containers)
+        self.deviations += self.conduct.unlike
 
     def _note(self, text: str) -> None:
         if text:
@@ -248,36 +280,3 @@ class _Staging:
         self._note(f"code from {self._options.source}")
         source = Path(self._options.source).expanduser().absolute()
         return archive_of_source(source, work, self._guarded)
-
-
-def _expected(
-    definition: JobDefinition, containers: Sequence[Container], options: RehearsalOptions
-) -> Expected:
-    whole = definition.world_size
-    hosts = len(_taking(containers))
-    here = whole
-    if options.ranks_per_host is not None:
-        if not any(container.ranks for container in containers):
-            raise LaunchError(
-                RULES["ranks-per-host"].at(
-                    "--ranks-per-host",
-                    str(options.ranks_per_host),
-                    "a document that starts ranks on each host",
-                )
-            )
-        here = options.ranks_per_host * hosts
-        if here > whole:
-            raise LaunchError(
-                RULES["ranks-per-host"].at(
-                    "--ranks-per-host",
-                    f"{options.ranks_per_host} on each of {hosts} hosts",
-                    f"at most the document's {whole} ranks",
-                )
-            )
-    said = expected_of(containers[0].environment)
-    return Expected(here, hosts, said.mode, said.nonce, document_world_size=whole)
-
-
-def _taking(containers: Sequence[Container]) -> list[Container]:
-    """The hosts that have ranks of the job; all of them where each is a job of its own."""
-    return [one for one in containers if one.ranks] or list(containers)

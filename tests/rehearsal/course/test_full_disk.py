@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from launchers.core.model.containers import Conduct
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
@@ -92,13 +93,12 @@ def test_a_full_disk_is_one_line_with_the_code_of_its_moment(
     def stage(*given: Any) -> Any:
         if not staged:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return SimpleNamespace(image="image", containers=())
+        return SimpleNamespace(conduct=Conduct())
 
     monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
     monkeypatch.setattr(run, "engine", lambda: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(run.leftovers, "clean_left_over", lambda client: [])
     monkeypatch.setattr(run.leftovers, "remove_all", lambda client, labels: [])
-    monkeypatch.setattr(run, "have_image", lambda *given: None)
     monkeypatch.setattr(run, "stage", stage)
     monkeypatch.setattr(run, "Course", FullCourse)
     monkeypatch.setattr(FullCourse, "began", began)
@@ -106,6 +106,7 @@ def test_a_full_disk_is_one_line_with_the_code_of_its_moment(
     options: Any = SimpleNamespace(interrupt_after=None)
     contract: Any = None
     definition = JobDefinition("vertex", "job-1", 2, "{}", {})
+    monkeypatch.setattr(run, "Lifeline", lambda labels: SimpleNamespace(cut=lambda: None))
     with pytest.raises(LaunchError) as raised:
         run.rehearse(contract, definition, None, options, audience)
     (problem,) = raised.value.problems
@@ -130,6 +131,7 @@ def test_a_disk_that_a_jobs_model_fills_is_one_line_after_the_ranks(
     assert problem.path.startswith(str(small_disk))
     assert raised.value.exit_code == EXIT_JOB_DID_NOT_SUCCEED
     assert any("proof" in text for text in heard.of("algo-1")), "its ranks ran"
+    assert any(text.startswith("the job itself succeeded: world size 2") for text in heard.notes)
     assert things_of(client, "filled") == []
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from launchers.cli.show.rehearsal_result import say_result
+from launchers.cli.show.screen import Screen
 from launchers.core.model.containers import Cause
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.mpirun import untangled
 from launchers.rehearsal.course.attempt import ENDED, ENGINE_LOST, TIMED_OUT, AttemptEnd, Seen
 from launchers.rehearsal.course.causes import Causes
 from launchers.rehearsal.course.ending import Ending
-from launchers.rehearsal.course.outcome import judged
+from launchers.rehearsal.course.outcome import RehearsalResult, copies_of, judged
 from launchers.rehearsal.staging.expected import Expected
 from tests.rehearsal.boxes import box
 
@@ -136,3 +138,44 @@ def test_a_success_says_what_it_rests_on() -> None:
     init = replace(FOUR, mode="init", nonce="0" * 32)
     stamped = seen([], {"algo-1": PROOF})
     assert judged(AttemptEnd(ENDED, GOOD), stamped, init, hosts(), None).proof == PROOF
+
+
+ALONE = "world size 1: 1 host x 1 rank, MPI"
+
+
+@pytest.mark.parametrize(
+    ("world_size", "proofs", "state", "reason"),
+    [
+        (1, ["algo-1"], "not proven", "completed, but as 2 copies of one job"),
+        (1, ["algo-1", "algo-2"], "not proven", "completed, but as 2 jobs instead of one"),
+        (2, ["algo-1"], "not proven", "completed, but it proved another job"),
+    ],
+)
+def test_two_copies_are_told_as_two_copies(
+    world_size: int,
+    proofs: list[str],
+    state: str,
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    expected = Expected(world_size, min(world_size, 2), document_world_size=world_size)
+    shown = seen([], dict.fromkeys(proofs, ALONE))
+    found = judged(AttemptEnd(ENDED, GOOD), shown, expected, hosts(0), None)
+    assert (found.state, found.reason[: len(reason)]) == (state, reason)
+    copies = copies_of(hosts(0), expected, shown)
+    result = RehearsalResult("id", "job", state, found.reason, "", expected, copies=copies)
+    say_result(result, Screen(to_stderr=True))
+    told = capsys.readouterr().err
+    assert "rehearsed as 2 copies of one job, each of world size 1" in told
+    assert "of 1 ranks" not in told
+
+
+def test_hosts_that_find_each_other_by_themselves_are_one_job() -> None:
+    together = seen([], {"algo-1": "world size 2: 2 hosts x 1 rank, Gloo"})
+    expected = Expected(2, 2, document_world_size=2)
+    assert copies_of(hosts(0), expected, together) == 0
+    assert copies_of(hosts(1), expected, seen([], {})) == 0
+    assert copies_of(hosts(0), expected, seen([], {})) == 0, "nobody said anything"
+    failed = "expected world size 2, found world size 1 (given by nobody)"
+    line = f'launch: failure: {{"rank": 0, "host": "algo-2", "reason": "{failed}"}}'
+    assert copies_of(hosts(0), expected, seen([line], {})) == 2

@@ -15,8 +15,8 @@ import pytest
 
 from launchers.core.model.containers import Cause, Conduct
 from launchers.rehearsal.engine.workplace import MEMORY
-from launchers.sagemaker.sidecars.declared import ACCESS
-from tests.rehearsal.boxes import PROOF, Heard, box, run, seconds_since, things_of
+from launchers.sagemaker.sidecars.declared import ACCESS, MACHINE_ACCOUNT
+from tests.rehearsal.boxes import BASE, PROOF, Heard, box, run, seconds_since, things_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base", "home")]
 
@@ -90,13 +90,13 @@ def test_without_a_proof_a_good_end_is_not_proven() -> None:
             "its program is missing",
             FOREVER,
             box(2, "", command=("absent-program",)),
-            "algo-2 did not start: ",
+            f"algo-2 did not start: its image {BASE} does not serve: it has no program absent-prog",
         ),
         (
-            "its image is missing",
+            "its program may not be executed",
+            box(1, "", command=("/opt/run",), files={"/opt/run": b"#!/opt/none\n"}),
             FOREVER,
-            box(2, "", image="absent-image:none"),
-            "algo-2 did not start: No such image: absent-image:none",
+            f"algo-1 did not start: its image {BASE} does not serve: /opt/run is a folder, or a",
         ),
         (
             "a known line says why",
@@ -189,6 +189,63 @@ def test_an_isolated_job_reaches_its_hosts_and_nothing_else(client: Any) -> None
     run(script, FOREVER, heard=heard, conduct=Conduct(isolated=True), name="isolated")
     assert "found" in heard.of("algo-1")
     assert networks[0]["Internal"] is True, "the engine forwards nothing out of it"
+
+
+CONNECT = "(exec 3<>/dev/tcp/169.254.169.254/$port) 2>&1 | sed -n '1s/.*: //p'"
+ASKS = f"for port in 80 53; do {CONNECT}; done"
+NOBODY = Conduct(machine_account=MACHINE_ACCOUNT)
+
+
+def with_python(number: int, script: str, image: str) -> Any:
+    return box(number, "", image=image, entrypoint=("bash", "-c", script), command=())
+
+
+def test_a_machines_own_account_is_closed_from_the_first_moment_on(
+    toolkit_image: str, client: Any
+) -> None:
+    held: list[Any] = []
+
+    class Inspector(Heard):
+        def line(self, line: Any, watch: Any) -> None:
+            super().line(line, watch)
+            if not held:
+                names = [name for name in things_of(client, "own") if "algo" in name]
+                held.extend(client.api.inspect_container(name) for name in names)
+
+    heard = Inspector()
+    told = "echo $AWS_EC2_METADATA_DISABLED; grep -c ^.*eth0 /proc/net/dev; hostname"
+    meets = "getent hosts algo-1 algo-2 | wc -l; grep CapEff /proc/1/status; sleep 1"
+    script = f"{ASKS}; {told}; {meets}; {PROOF}"
+    hosts = (with_python(1, script, toolkit_image), with_python(2, FOREVER, toolkit_image))
+    result = run(*hosts, heard=heard, conduct=NOBODY, name="own")
+    assert result.state == "succeeded"
+    unreachable = ["Network is unreachable"] * 2
+    seen = heard.of("algo-1")
+    assert seen[:6] == [*unreachable, "true", "1", "algo-1", "2"]
+    assert int(seen[6].split()[1], 16) >> 12 & 1 == 0, "the job has no right over its network"
+    added = {item["Name"].split("-", 2)[2]: item["HostConfig"]["CapAdd"] for item in held}
+    assert added["algo-1-network"] == added["algo-2-network"] == ["NET_ADMIN"]
+    assert added["algo-1"] is None
+    assert any("169.254.169.254" in text and "closed" in text for text in result.deviations)
+    assert things_of(client, "own") == []
+
+
+def test_with_credentials_it_stays_as_it_is(toolkit_image: str) -> None:
+    heard = Heard()
+    script = f"echo ${{AWS_EC2_METADATA_DISABLED-unset}}; {PROOF}"
+    run(box(1, script), FOREVER, heard=heard, conduct=NOBODY, with_credentials=True)
+    assert heard.of("algo-1")[0] == "unset"
+    assert not any("169.254" in text for text in heard.deviations)
+
+
+def test_what_cannot_be_closed_is_said_and_runs_all_the_same(client: Any) -> None:
+    heard = Heard()
+    result = run(PROOF, FOREVER, heard=heard, conduct=NOBODY, name="open")
+    assert result.state == "succeeded"
+    (told,) = [text for text in heard.notes if "169.254.169.254 stays open" in text]
+    assert "no python3 and no python on PATH" in told
+    assert told in result.deviations
+    assert things_of(client, "open") == []
 
 
 def test_a_read_only_mount_cannot_be_written(tmp_path: Path) -> None:

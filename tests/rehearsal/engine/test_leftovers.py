@@ -19,7 +19,7 @@ from launchers.rehearsal.engine.workplace import MEMORY, Workplace, left_folders
 from tests.cli.command import Launch
 from tests.places import ROOT
 from tests.rehearsal.boxes import PROOF, run, things_of
-from tests.waiting import until
+from tests.waiting import processes_with, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base")]
 
@@ -52,6 +52,16 @@ def launcher(home: Path, client: Any) -> Iterator[subprocess.Popen[bytes]]:
     leftovers.clean_left_over(client)
 
 
+def kill_with_its_lifeline(launcher: subprocess.Popen[bytes], home: Path) -> None:
+    """As the kernel or a service manager does that ends a whole group at once."""
+    (lifeline,) = (
+        number for number, command in processes_with(str(home)).items() if "lifeline" in command
+    )
+    os.kill(lifeline, signal.SIGKILL)
+    launcher.kill()
+    launcher.wait()
+
+
 def running(client: Any) -> list[Any]:
     chosen = {"label": "launch.rehearsal.job=left-behind", "status": "running"}
     found: list[Any] = client.api.containers(filters=chosen)
@@ -77,11 +87,19 @@ def test_impatience_does_not_stop_the_cleaning(
     assert things_of(client, "left-behind") == []
 
 
-def test_what_a_killed_launcher_left_is_removed_at_the_next_start(
-    launcher: subprocess.Popen[bytes], client: Any
+def test_nothing_outlives_a_killed_launcher(
+    launcher: subprocess.Popen[bytes], client: Any, home: Path
 ) -> None:
     launcher.kill()
     launcher.wait()
+    until(lambda: things_of(client, "left-behind") == [], "containers and network go", 20)
+    until(lambda: not list(left_folders()) and not processes_with(str(home)), "the rest", 20)
+
+
+def test_what_is_left_all_the_same_is_removed_at_the_next_start(
+    launcher: subprocess.Popen[bytes], client: Any, home: Path
+) -> None:
+    kill_with_its_lifeline(launcher, home)
     assert len(things_of(client, "left-behind")) == 3, "two containers and a network"
     assert len(list(left_folders())) == 1
     run(PROOF, "sleep 1000", name="the-next")
@@ -103,8 +121,7 @@ def test_rehearsals_lists_what_is_left_and_clean_removes_it(
 ) -> None:
     listed = launch("rehearsals", "--json", LAUNCH_HOME=str(home)).json
     assert [item["state"] for item in listed if item["job"] == "left-behind"] == ["running"]
-    launcher.kill()
-    launcher.wait()
+    kill_with_its_lifeline(launcher, home)
     table = launch("rehearsals", LAUNCH_HOME=str(home)).out
     assert "left over" in table
     assert "2 containers, 1 networks, 1 folders" in table
@@ -112,6 +129,20 @@ def test_rehearsals_lists_what_is_left_and_clean_removes_it(
     assert (cleaned.code, cleaned.err) == (0, "removed 1\n")
     assert things_of(client, "left-behind") == []
     assert list(left_folders()) == []
+
+
+def test_a_container_of_an_image_that_was_made_of_ours_is_somebody_elses(
+    base: str, client: Any
+) -> None:
+    labels = Labels("dead02", "elsewhere", DEAD, this_machine(), 1.0)
+    theirs = client.containers.create(base, "true", labels=labels.values())
+    try:
+        assert all(item.labels.id != "dead02" for item in leftovers.rehearsals(client))
+        leftovers.clean_left_over(client)
+        assert leftovers.remove_all(client, labels) == []
+        theirs.reload()
+    finally:
+        theirs.remove(force=True)
 
 
 def test_what_another_machines_launcher_started_is_removed_only_on_request(
@@ -158,12 +189,13 @@ def test_no_engine_is_one_line_with_the_ways_on(launch: Launch, tmp_path: Path) 
 def test_an_image_that_is_nowhere_ends_with_both_ways_on(
     launch: Launch, tmp_path: Path, client: Any
 ) -> None:
-    asked = ("sagemaker", "--gpus", "4", "--dry-run", "--image", "127.0.0.1:9/absent:none")
+    asked = ("sagemaker", "--gpus", "4", "--dry-run")
     document = tmp_path / "job.json"
     document.write_text(launch(*asked).out)
     name = json.loads(document.read_text())["TrainingJobName"]
-    answer = launch("rehearse", str(document))
+    absent = "127.0.0.1:9/absent:none"
+    answer = launch("rehearse", str(document), "--rehearsal-image", absent)
     assert answer.code == 2
-    assert "--rehearsal-image" in answer.err
-    assert "--image IMAGE" in answer.err
+    assert f"docker pull {absent}" in answer.err
+    assert "launch-horovod:" in answer.err or "launch image build" in answer.err
     assert things_of(client, name) == []

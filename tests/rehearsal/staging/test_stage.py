@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from launchers.core.model.containers import Access, Conduct, Sidecar
+from launchers.core.model.containers import Access, Conduct, Hardware, Sidecar
 from launchers.core.model.jobs import JobDefinition
 from launchers.rehearsal.engine.labels import Labels
 from launchers.rehearsal.engine.workplace import Workplace
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.staging.stage import Stage, stage
-from tests.rehearsal.boxes import Boxes, box
+from tests.rehearsal.boxes import Boxes, Heard, box
 
 SERVER = Sidecar("tokens", Path("/programs/tokens.py"), "/launch/token", "tokens.internal")
 STORE = Sidecar("store", Path("/programs/store.py"), "/launch/objects")
@@ -30,14 +30,30 @@ BY_SERVER = replace(BY_FILE, environment={"HOST": "tokens.internal"}, server=SER
 
 
 class Engine:
+    """Has every image."""
+
+    @property
+    def api(self) -> Engine:
+        return self
+
     def info(self) -> dict[str, Any]:
         return {}
 
+    def inspect_image(self, image: str) -> None:
+        """It is there."""
+
 
 def staged(
-    conduct: Conduct, tmp_path: Path, *, code: str = "", asked: bool = False, **environment: str
+    conduct: Conduct,
+    tmp_path: Path,
+    *,
+    code: str = "",
+    asked: bool = False,
+    hardware: bool = False,
+    **environment: str,
 ) -> Stage:
-    container = box(1, "", environment=environment, code=code)
+    machine = Hardware("ml.big", 96, 1152.0, 30) if hardware else None
+    container = box(1, "", environment=environment, code=code, hardware=machine)
     source = tmp_path / "source"
     source.mkdir()
     workplace = Workplace(Labels.new("job"))
@@ -46,7 +62,7 @@ def staged(
     try:
         definition = JobDefinition("boxes", "job", 1, "{}\n", {})
         boxes = Boxes([container], conduct)
-        return stage(boxes, definition, None, options, Engine(), workplace)
+        return stage(boxes, definition, None, options, Engine(), workplace, Heard())
     finally:
         workplace.remove()
 
@@ -98,3 +114,18 @@ def test_code_at_an_address_is_served_with_credentials_that_open_nothing(
     assert one.files["/launch/token"] == b"nothing"
     assert one.environment["TOKEN"] == "/launch/token"
     assert "s3://bucket/code.tar.gz is served beside the containers" in found.deviations
+
+
+def test_what_of_machine_network_and_folders_is_unlike_the_services_is_told(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Engine, "info", lambda self: {"NCPU": 2, "DockerRootDir": str(tmp_path)})
+    found = staged(Conduct(unlike=("every port is open",)), tmp_path, hardware=True)
+    cpu, disk, network = found.deviations[-3:]
+    assert cpu == "2 CPU cores here for 1 host; ml.big has 96, and 1152 GiB of memory"
+    assert "GB of disk are free here for 1 host; the job has 30 GB a host" in disk
+    assert network == "every port is open"
+    monkeypatch.setattr(Engine, "info", lambda self: {"NCPU": 2, "DockerRootDir": "/none"})
+    (tmp_path / "far").mkdir()
+    far = staged(Conduct(), tmp_path / "far", hardware=True)
+    assert far.deviations[-1].startswith("this machine's disk serves for 1 host; ")
