@@ -66,6 +66,10 @@ LOCAL = Provider(
     title="this machine",
     about="Run a job on this machine: N simulated hosts, real ranks, the agent and guard "
     "of the clouds.\n\nWithout SCRIPT it trains the shared image classifier on real digits.",
+    examples=(
+        "launch local train.py --instances 2 --processes 2 -- --epochs 3",
+        "launch local -m trainer.task --source src --dry-run",
+    ),
     charges_money=False,
     definer=LocalDefiner(),
     service_class="launchers.local.service:LocalService",

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from launchers.core.spec.job import JobSpec, ProviderOptions, option
+from launchers.core.spec.job import JobSpec, ProviderOptions
 from launchers.core.spec.limits import Limits
+from launchers.core.spec.option import option
 from launchers.core.spec.value_types import Count, Pairs, Text
 
 
@@ -15,6 +16,7 @@ class LocalOptions(ProviderOptions):
     python: Annotated[str | None, Text()] = option(
         "--python",
         metavar="PATH",
+        group="what",
         help="The Python of the ranks. Default: the active environment's, else the launcher's.",
     )
     channels: Annotated[
@@ -23,18 +25,23 @@ class LocalOptions(ProviderOptions):
         "--channel",
         metavar="NAME=FOLDER",
         default={},
+        group="data",
         help="Input data of a script for SageMaker, as SM_CHANNEL_NAME (repeatable).",
     )
     port: Annotated[int, Count(0, 65535)] = option(
         "--port",
         metavar="PORT",
         default=0,
+        group="where",
+        rare=True,
         help="The port of the first host's agent on loopback. Default: a free one.",
     )
     limits: Annotated[dict[str, str], Limits(names=("join", "host", "init", "reminder"))] = option(
         "--limit",
         metavar="NAME=TIME",
         default={},
+        group="safety",
+        rare=True,
         help="How long agents wait: join, host, init or reminder (repeatable).",
     )
 

@@ -137,9 +137,11 @@ class LocalPlan(Plan):
     def _rows(self) -> Sequence[Row]:
         pinned = f"{self.gpus} a host, pinned by {self.pinning.by}"
         text = pinned if self.gpus else "none, ranks run on the CPU"
-        time_limit = self.job.max_runtime
+        limit = self.job.max_runtime
+        limit_rows = [Row("time limit", format_duration(limit), "--max-runtime")] if limit else []
+        output = "model, logs, --output-path" if self.job.output_path else "model, logs"
         return [
-            Row("ranks", self.layout),
+            Row("ranks", self.layout, "--instances, --processes"),
             proof_row(self),
             *source_rows(self, "nothing besides this shell's"),
             *self.keras.rows,
@@ -150,14 +152,18 @@ class LocalPlan(Plan):
                 f"{self.python.path}, {self.python.origin}",
             ),
             *self.strategy.rows,
-            Row("GPUs", text, self.pinning.why if self.gpus else ""),
+            Row("GPUs", text, self._gpu_origin()),
             *requirements_rows(self, "installed for this job alone"),
-            *([Row("time limit", format_duration(time_limit))] if time_limit else []),
+            *limit_rows,
             *limits_rows(self.job.options.limits),
             *hang_rows(self),
             checkpoints_row(self, self.checkpoints),
-            Row("output", str(self.folder.path), "model, logs"),
+            Row("output", str(self.folder.path), output),
         ]
+
+    def _gpu_origin(self) -> str:
+        given = "--gpus" if self.job.gpus is not None else ""
+        return ", ".join(filter(None, (given, self.pinning.why if self.gpus else "")))
 
 
 def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
@@ -217,7 +223,7 @@ def _stack(python: PythonEnvironment) -> Stack:
 def _no_script(job: LocalJob, shared: Source) -> Problem:
     """In the clouds the shared script is the default; here nobody means to train on digits who
     only left a word out."""
-    in_file = ", or put `script: train.py` into the file" if job.origins else ""
+    in_file = ", or put `script: train.py` into the file" if job.files else ""
     return RULES["script-missing"].at(
         "SCRIPT",
         "none",

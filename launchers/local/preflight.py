@@ -12,6 +12,7 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import Problem
 from launchers.core.paths import unwritable
 from launchers.core.strategies import said_by
+from launchers.core.system import require_linux
 from launchers.local.catalogue import RULES
 
 # Room that a job's logs, model and checkpoints need at the very least.
@@ -21,11 +22,12 @@ ELSEWHERE = "name another with --output-path (or LAUNCH_HOME for all jobs)"
 
 def preflight(definition: JobDefinition) -> list[Problem]:
     """Folders that can be written, room on the disk, a host name, a free port."""
+    require_linux("running ranks")
     document = definition.document
     folders = [document["folder"], document["environment"]["LAUNCH_CHECKPOINT_DIR"]]
     problems = [problem for folder in folders for problem in _folder_problems(Path(folder))]
     if document["world_size"] > 1 and not said_by(document["environment"]):
-        problems += _host_name_problems()
+        problems += host_name_problems()
     return problems + _port_problems(document["port"])
 
 
@@ -55,7 +57,7 @@ def _folder_problems(folder: Path) -> list[Problem]:
     return []
 
 
-def _host_name_problems() -> list[Problem]:
+def host_name_problems() -> list[Problem]:
     """Horovod 0.28.1 looks this machine's own name up for the context of its process sets
     (gloo_context.cc), whatever HOROVOD_GLOO_IFACE says, and aborts where it has no address."""
     name = socket.gethostname()

@@ -92,9 +92,10 @@ class LocalService(Service):
             shutil.rmtree(folder.path, ignore_errors=True)
             raise LaunchError(unwritable(folder.path, error, ELSEWHERE)) from None
         only_rank = definition.document["world_size"] == 1
-        return self._start(definition.name, folder, only_rank and standard_input.is_given())
+        return self._start(definition, folder, only_rank and standard_input.is_given())
 
-    def _start(self, name: str, folder: JobFolder, hand_on: bool) -> JobHandle:
+    def _start(self, definition: JobDefinition, folder: JobFolder, hand_on: bool) -> JobHandle:
+        name = definition.name
         # A rank that gets it reads it itself: nothing is copied, and nothing here waits for it.
         read_end, write_end = os.pipe()
         if not self._lifelines:
@@ -120,7 +121,11 @@ class LocalService(Service):
                 },
             )
         os.close(read_end)
-        details = {"folder": str(folder.path), "supervisor": processes.identity(process.pid)}
+        details = {
+            "folder": str(folder.path),
+            "supervisor": processes.identity(process.pid),
+            "strategy": definition.strategy,
+        }
         handle = JobHandle("local", name, details)
         entry = Ledger().get("local", name)
         if entry:

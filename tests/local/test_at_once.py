@@ -42,5 +42,6 @@ def test_a_folder_of_another_ledgers_job_is_left_alone(launch: Launch, tmp_path:
     assert first["name"].endswith("-1")
     assert second["name"].endswith("-2")
     assert (Path(first["folder"]) / "result.json").is_file()
-    shown = launch(*words, "--dry-run", LAUNCH_HOME=str(tmp_path / "third")).json["name"]
-    assert shown.endswith("-3")
+    dry = launch(*words, "--dry-run", LAUNCH_HOME=str(tmp_path / "third")).json
+    assert dry["plan"]["name"].endswith("-3")
+    assert dry["document"]["name"] == dry["plan"]["name"]

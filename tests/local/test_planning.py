@@ -208,8 +208,8 @@ def test_a_port_that_another_program_has_is_told_before_any_rank():
 def test_a_host_name_without_an_address_is_told_before_any_rank(monkeypatch: pytest.MonkeyPatch):
     from launchers.local import preflight
 
-    assert preflight._host_name_problems() == []
+    assert preflight.host_name_problems() == []
     monkeypatch.setattr("socket.gethostname", lambda: "no-such-host.invalid")
-    (problem,) = preflight._host_name_problems()
+    (problem,) = preflight.host_name_problems()
     assert problem.rule == "host-name"
     assert "/etc/hosts: 127.0.1.1 no-such-host.invalid" in problem.fix

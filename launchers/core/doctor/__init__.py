@@ -1,0 +1,1 @@
+"""`launch doctor`: what a job needs, looked at without a job."""

@@ -1,0 +1,1 @@
+"""What `launch local` needs of this machine and of the ranks' Python."""
