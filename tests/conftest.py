@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ _FAILED = pytest.StashKey[bool]()
 
 
 def pytest_configure() -> None:
+    # Whoever runs the tests may have defaults of their own.
+    os.environ["LAUNCH_CONFIG_DIR"] = str(Path(__file__).with_name("no-defaults"))
     processes.hear_interrupts()
     processes.adopt_orphans()
 

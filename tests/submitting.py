@@ -197,10 +197,10 @@ class CloudBench(ABC, Generic[Service]):
         """Any other command."""
         return self.launch(*words, **self.environment(**environment))
 
-    def sweep(self, text: str, *words: str) -> Answer:
+    def sweep(self, text: str, *words: str, **environment: str) -> Answer:
         """Submit the jobs of a sweep.yaml."""
         (self.launch.folder / "sweep.yaml").write_text(text)
-        return self.submit("-f", "sweep.yaml", *words)
+        return self.submit("-f", "sweep.yaml", *words, **environment)
 
 
 AnyBench = CloudBench[Any]

@@ -20,6 +20,17 @@ VERTEX = CLONE / "launchers" / "vertex"
 Document = dict[str, Any]
 
 
+def refresh_page(file: Path, text: str, module: str) -> int:
+    """Write a page that ``infra.refresh.MODULE`` makes; with ``--check`` only compare, and give 1
+    where it is not current."""
+    if "--check" not in sys.argv[1:]:
+        file.write_text(text, encoding="utf-8")
+        return 0
+    current = file.is_file() and file.read_text(encoding="utf-8") == text
+    print(f"{file.name}: up to date" if current else f"python -m infra.refresh.{module}")
+    return 0 if current else 1
+
+
 def version_of(package: str) -> str:
     """The installed version of ``package``, as pip shows it."""
     return importlib.metadata.version(package)

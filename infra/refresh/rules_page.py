@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from infra.refresh.files import CLONE
+from infra.refresh.files import CLONE, refresh_page
 from launchers.core.catalogue import catalogues
 from launchers.core.model.rules import Rule
 
@@ -45,15 +43,5 @@ def _section(rule: Rule) -> str:
     )
 
 
-def main() -> int:
-    """Write the page; with ``--check`` only compare, and give 1 where it is not current."""
-    if "--check" not in sys.argv[1:]:
-        FILE.write_text(page(), encoding="utf-8")
-        return 0
-    current = FILE.is_file() and FILE.read_text(encoding="utf-8") == page()
-    print("rules.md: up to date" if current else "python -m infra.refresh.rules_page")
-    return 0 if current else 1
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(refresh_page(FILE, page(), "rules_page"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from launchers.cli.catalogue import RULES
+from launchers.cli.verb import Flag
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError
 from launchers.core.paths import entrypoints_folder
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 def strategy_option() -> click.Option:
     """`--strategy`, for a document whose source is read."""
-    return click.Option(
+    return Flag(
         ["--strategy"],
+        group="what",
         type=click.Choice(STRATEGIES),
         help="What makes the ranks train together. Default: read from --source.",
     )
@@ -75,8 +77,9 @@ def read_document(file: str, job: str = "") -> tuple[Provider, Spec]:
 
 def job_option() -> click.Option:
     """`--job`, for a file with several."""
-    return click.Option(
+    return Flag(
         ["--job"],
+        group="what",
         default="",
         metavar="PATH",
         help="Where the job lies in the file ($.States.Train), of several.",

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Windows has none.
+_HANG_UP = getattr(signal, "SIGHUP", None)
+_SIGNALS = tuple(filter(None, (signal.SIGINT, signal.SIGTERM, _HANG_UP)))
 
 
 def listen() -> None:
     """Take the signals of the whole process. One that whoever started it wants ignored (nohup,
     a shell's background) stays ignored."""
     signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, _hang_up)
+    if _HANG_UP and signal.getsignal(_HANG_UP) is not signal.SIG_IGN:
+        signal.signal(_HANG_UP, _hang_up)
 
 
 @contextmanager
@@ -46,7 +48,7 @@ def _interrupt(number: int, frame: Any) -> None:
 
 def terminal_is_gone() -> None:
     """It was seen at a write: a SIGHUP that says so too is not heard any more."""
-    _hung_up.append(signal.SIGHUP)
+    _hung_up.append(signal.SIGTERM)
 
 
 def _hang_up(number: int, frame: Any) -> None:

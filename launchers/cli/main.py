@@ -5,19 +5,22 @@ Only the verb that was asked for is imported; ``launch --help`` imports none.
 
 from __future__ import annotations
 
-import errno
 import importlib
+import os
 import re
 import sys
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import click
 
+from launchers import DISTRIBUTION
 from launchers.cli import interrupts
 from launchers.cli.catalogue import RULES
+from launchers.cli.completion import VARIABLE
+from launchers.cli.failures import report
 from launchers.cli.show.streams import make_steady
 from launchers.core.model.problems import (
-    EXIT_BAD_REQUEST,
     EXIT_INTERRUPTED,
     EXIT_OK,
     LaunchError,
@@ -38,12 +41,16 @@ VERBS = {
     "status": ("status", "Show a job's state."),
     "logs": ("logs", "Print a job's lines, of all ranks or of one."),
     "wait": ("wait", "Wait for a job's end; exit with its 0 or 1."),
+    "notify": ("notify", "Wait for a job's end and tell of it."),
     "cancel": ("cancel", "End a job."),
     "import": ("import_job", "Write a launch.yaml from a job of AI Platform Training."),
     "init": ("init", "Write a commented launch.yaml and a small train.py."),
     "image": ("image", "Build, push and check the image that ranks run in."),
+    "doctor": ("doctor", "Look at every prerequisite: this machine, Docker, your account."),
     "explain": ("explain", "Explain a rule that a problem names, or list them all."),
-    "schema": ("schema", "Print the JSON schema of launch.yaml, for editors."),
+    "help": ("help", "Show a topic's page, or a verb's help."),
+    "completion": ("completion", "Complete verbs, flags and jobs in bash, zsh or fish."),
+    "schema": ("schema", "Print the JSON schema of launch.yaml, or of an answer."),
 }
 
 
@@ -79,6 +86,14 @@ class Verbs(click.Group):
             raise LaunchError(_import_flag(args))
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """The verbs, from :data:`VERBS` alone, and the group's own flags."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [(name, text) for name, (_, text) in VERBS.items() if name.startswith(incomplete)]
+        flags = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=text) for name, text in verbs), *flags]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of verbs, from :data:`VERBS` alone."""
         with formatter.section("Commands"):
@@ -106,40 +121,106 @@ def _import_flag(words: list[str]) -> Problem:
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Take a training script (Horovod, PyTorch) to this machine or a managed cloud, and prove "
-    "that what ran was really distributed.\n\nWhat follows `--` reaches the script verbatim: "
-    "launch local train.py -- --epochs 3",
+    "that what ran was really distributed.\n\nWhat follows `--` reaches the script verbatim:"
+    "\n\n\b\n  launch local train.py --instances 2 -- --epochs 3"
+    "\n  launch sagemaker train.py --instances 2 --gpus 4 --dry-run",
+    epilog="`launch VERB --help` shows a verb's flags. `launch help` lists topics, such as "
+    "strategies, secrets, spot, names and exit codes.",
 )
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
-@click.version_option(package_name="launch", message="launch %(version)s")
-def cli(debug: bool) -> None:
-    """The group; its options stand before the verb."""
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, given: _say_version(context) if given else None,
+    help="Show the version.",
+)
+@click.option("--json", "as_json", is_flag=True, hidden=True)
+def cli(debug: bool, as_json: bool) -> None:
+    """The group; its options stand before the verb, where `--json` is for `--version` alone."""
+
+
+def _say_version(context: click.Context) -> NoReturn:
+    from importlib.metadata import version
+
+    found = version(DISTRIBUTION)
+    if context.obj["as_json"]:
+        from launchers.cli.show.output import answer
+
+        answer({"version": found})
+    else:
+        click.echo(f"launch {found}")
+    context.exit()
 
 
 def main() -> NoReturn:
     """The console script. Ends the process with one of the design's exit codes."""
+    if VARIABLE in os.environ:
+        from launchers.cli.completion.answer import complete
+
+        sys.exit(complete(cli, split))
     interrupts.listen()
     make_steady()
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    words = sys.argv[1:]
-    debug = "--debug" in words[:1]
+    on_terminal = sys.stdout.isatty()
+    try:
+        code = ended(sys.argv[1:])
+        sys.stdout.flush()
+    except OSError as error:
+        from launchers.cli.show.streams import silence_stdout
+
+        silence_stdout()
+        if isinstance(error, BrokenPipeError):
+            # The reader of our stdout went away (`| head`): nothing more to say.
+            code = EXIT_INTERRUPTED if on_terminal else EXIT_OK
+        else:
+            code = report(error)
+    except KeyboardInterrupt:  # a second one, while the first is told of
+        code = EXIT_INTERRUPTED
+    sys.exit(code)
+
+
+def ended(words: list[str]) -> int:
+    """Run one command line, say what goes wrong, and give its exit code.
+
+    With ``--json`` stdout has one JSON value in the end, whatever happened.
+
+    Raises:
+        OSError: stdout takes no more; BrokenPipeError where its reader is gone.
+    """
+    as_json = asks_for_json(words)
+    if as_json:
+        from launchers.cli.show import output
+
+        output.said.clear()
     try:
         code = run(words)
     except BrokenPipeError:
-        # The reader of our stdout went away (`| head`): nothing more to say.
-        code = EXIT_INTERRUPTED if on_terminal else EXIT_OK
+        raise
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except Exception as error:
-        if debug:
-            raise
-        code = report(error)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        from launchers.cli.show.output import silence_stdout
+        if "--debug" in words[:1]:
+            import traceback
 
-        silence_stdout()
-    sys.exit(code)
+            traceback.print_exc()
+        code = report(error)
+    if as_json and code != EXIT_OK:
+        output.answer_failure(code, one_line=_verb(words) == "logs")
+    return code
+
+
+def asks_for_json(words: list[str]) -> bool:
+    """Whether stdout is read by a program, as far as can be told before the words are parsed."""
+    ours, _ = split(words)
+    given = {(flag, value) for flag, _, value in (word.partition("=") for word in ours)}
+    if any(flag == "--json" and value != "false" for flag, value in given):
+        return True
+    return _verb(words) == "check" and ("--report", "json") in {*given, *pairwise(ours)}
+
+
+def _verb(words: list[str]) -> str:
+    return next((word for word in words if not word.startswith("-")), "")
 
 
 def run(words: list[str]) -> int:
@@ -156,9 +237,8 @@ def run(words: list[str]) -> int:
             found = f"{word[:60]!r}, which no program can be given"
             raise LaunchError(RULES["usage"].at("launch", found, "text"))
     ours, script_arguments = split(words)
-    code = cli.main(
-        args=ours, prog_name="launch", standalone_mode=False, obj={"arguments": script_arguments}
-    )
+    given = {"arguments": script_arguments, "as_json": asks_for_json(words)}
+    code = cli.main(args=ours, prog_name="launch", standalone_mode=False, obj=given)
     return code if isinstance(code, int) else 0
 
 
@@ -168,52 +248,12 @@ def split(words: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
     if "--" in words:
         at = words.index("--")
         words, script = words[:at], tuple(words[at + 1 :])
-    return ["--dry-run=print" if word == "--dry-run" else word for word in words], script
-
-
-def report(error: Exception) -> int:
-    """Print an error for a person, one line a problem, and give the exit code it earns."""
-    from launchers.cli.show.output import say_problems
-
-    if isinstance(error, LaunchError):
-        say_problems(error.problems)
-        return error.exit_code
-    if isinstance(error, click.exceptions.Exit):
-        return error.exit_code
-    if isinstance(error, click.UsageError):
-        say_problems([_of_usage(error)])
-        return EXIT_BAD_REQUEST
-    if isinstance(error, click.Abort):
-        return EXIT_INTERRUPTED
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        from launchers.core.paths import unwritable
-
-        place = error.filename or "a file of this machine"
-        say_problems([unwritable(place, error, "free space on that disk")])
-        return EXIT_BAD_REQUEST
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        found = f"{str(error.filename)[:60]!r}... is too long for a path"
-        say_problems([RULES["usage"].at("launch", found, "the path of a file or folder")])
-        return EXIT_BAD_REQUEST
-    say_problems([RULES["internal-error"].at("launch", f"{type(error).__name__}: {error}")])
-    return 1
-
-
-def _of_usage(error: click.UsageError) -> Problem:
-    verb = error.ctx.command_path if error.ctx else "launch"
-    if isinstance(error, click.NoSuchOption):
-        allowed = (
-            [flag for parameter in error.ctx.command.params for flag in parameter.opts]
-            if error.ctx
-            else []
-        )
-        hint = did_you_mean(error.option_name, allowed) or f"see `{verb} --help`"
-        return RULES["flag-unknown"].at(
-            error.option_name, "no such option", f"an option of `{verb}`", hint
-        )
-    return RULES["usage"].at(
-        verb, error.format_message().rstrip("."), f"what `{verb} --help` shows"
-    )
+    words = ["--dry-run=print" if word == "--dry-run" else word for word in words]
+    # `launch --json list` is `launch list --json`.
+    verb = words.index(_verb(words)) if _verb(words) else 0
+    if "--json" in words[:verb]:
+        words = [*(word for word in words[:verb] if word != "--json"), *words[verb:], "--json"]
+    return words, script
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from launchers.cli.catalogue import RULES
-from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.spec.value_types import ValueType
+from launchers.core.model.problems import Problem
+from launchers.core.spec.value_types import Pairs, ValueType, Words
 
 _PROBLEMS = "launchers.cli.values"
 
@@ -16,7 +17,7 @@ _PROBLEMS = "launchers.cli.values"
 class FlagType(click.ParamType):  # type: ignore[type-arg] # click 8.1 has no arguments
     """The click type of a value type: ``type=FlagType(Count(1, 512))``.
 
-    The flag's command is a :class:`Verb`, which raises what is wrong.
+    The flag's command is a :class:`~launchers.cli.verb.Verb`, which raises what is wrong.
     """
 
     name = "value"
@@ -31,19 +32,10 @@ class FlagType(click.ParamType):  # type: ignore[type-arg] # click 8.1 has no ar
         return parsed(self.value_type, param.opts[0], value, ctx.meta.setdefault(_PROBLEMS, []))
 
 
-class Verb(click.Command):
-    """A command that reports every wrong value of its flags at once."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does.
-
-        Raises:
-            LaunchError: With a problem for each wrong value.
-        """
-        left = super().parse_args(ctx, args)
-        if ctx.meta.get(_PROBLEMS):
-            raise LaunchError(ctx.meta[_PROBLEMS])
-        return left
+def wrong_values(ctx: click.Context) -> list[Problem]:
+    """What is wrong with the values of a command line, so far."""
+    found: list[Problem] = ctx.meta.get(_PROBLEMS, [])
+    return found
 
 
 def parsed(value_type: ValueType, flag: str, text: Any, problems: list[Problem]) -> Any:
@@ -54,3 +46,36 @@ def parsed(value_type: ValueType, flag: str, text: Any, problems: list[Problem])
         found = repr(text)[:60]
         problems.append(RULES["flag-value"].at(flag, found, value_type.expected))
         return None
+
+
+def parsed_values(kind: ValueType, flag: str, texts: Sequence[Any], problems: list[Problem]) -> Any:
+    """The value of a field from what its flag, or its variable, was given; None where nothing of
+    that is right. Texts and mappings of a repeatable flag add up.
+
+    Args:
+        flag: By which name it was given.
+        problems: Each mistake is added here.
+    """
+    found: Any = None
+    if len(set(texts)) > 1 and not isinstance(kind, Pairs | Words):
+        both = " and ".join(map(repr, texts))
+        problems.append(RULES["flag-twice"].at(flag, both[:80]))
+    for text in texts:
+        value = parsed(kind, flag, text, problems)
+        if value is None:
+            continue
+        if isinstance(value, dict) and found:
+            problems += _named_twice(flag, found, value)
+        if isinstance(value, tuple) and found:
+            value = found + value
+        found = {**(found or {}), **value} if isinstance(value, dict) else value
+    return found
+
+
+def _named_twice(flag: str, before: Mapping[str, str], value: Mapping[str, str]) -> list[Problem]:
+    """Names that the same flag gave before: only the last value would be sent."""
+    return [
+        RULES["flag-name-twice"].at(f"{flag} {name}", "the same name twice")
+        for name in value
+        if name in before
+    ]

@@ -16,6 +16,7 @@ from typing import Any
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.open_flags import flags
 
 # The largest that services take are some hundred KB; Terraform's plans are the longest around.
 LARGEST_BYTES = 8 << 20
@@ -74,7 +75,7 @@ def read_bytes(file: str, fix: str = "") -> bytes:
             with open(file, "rb") as stream:
                 return _bounded(file, stream)
         # Not blocking: a named pipe would wait for its writer here.
-        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        handle = os.open(file, flags(os.O_RDONLY, "O_NONBLOCK", "O_NOCTTY"))
     except (OSError, ValueError) as error:
         raise LaunchError(_unreadable(file, _reason(error), fix)) from None
     try:

@@ -24,6 +24,7 @@ from launchers.core.model.problems import (
     Problem,
     errors,
 )
+from launchers.core.planning.origins import placed
 from launchers.core.planning.plan import Plan
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import INTENT, Entry, Ledger
@@ -93,6 +94,8 @@ def prepare(
     """
     source = source or read_source(job, told)
     plan = provider.definer.plan(job, source)
+    # A mistake is told where it was made, which may be a file or a variable.
+    plan = replace(plan, problems=tuple(placed(job, problem) for problem in plan.problems))
     # What would keep the source from travelling doesn't matter where it runs in its own folder.
     travels = provider.definer.sends_source
     bundle_problems = [
@@ -100,8 +103,9 @@ def prepare(
     ]
     _refuse(provider, plan, bundle_problems)
     if online:
+        service = provider.service  # an SDK that is not there at all is told first, and once
         _gate(plan, ignored_sdks)
-        plan = plan.with_account(provider.service.resolve(plan))
+        plan = plan.with_account(service.resolve(plan))
         _refuse(provider, plan, bundle_problems)
     identity = provider.definer.identity(provider.definer.render(plan))
     base = job_base(job, identity, source.bundle.sha256)

@@ -17,6 +17,7 @@ from launchers.core.output.lines import JobWatch, proven
 from launchers.core.planning.plan import counted
 from launchers.core.records import nonce
 from launchers.core.spec.job import EXCHANGE, INIT, PROOF_MODES, STRICT
+from launchers.core.strategies import said_by
 
 NO_NONCE = "its document carries no nonce: the verdict rests on the job's own log lines"
 # The agent that judged the evidence says so behind the controller; under mpirun we do.
@@ -35,12 +36,14 @@ class Expected:
         hosts: Hosts; 0 where the document doesn't say.
         mode: What ``--proof`` asks for.
         nonce: The job's, "" for a document without one.
+        strategy: By what its ranks train; empty for Horovod, and where the document doesn't say.
     """
 
     world_size: int
     hosts: int = 0
     mode: str = EXCHANGE
     nonce: str = field(default="", repr=False)
+    strategy: str = ""
 
     @property
     def stamp(self) -> str:
@@ -68,6 +71,7 @@ def expected_of(environment: Mapping[str, Any]) -> Expected:
         whole_number(environment.get("LAUNCH_INSTANCES")) or 0,
         mode if mode in PROOF_MODES else EXCHANGE,
         str(environment.get(nonce.VARIABLE) or ""),
+        said_by(environment),
     )
 
 
@@ -130,7 +134,7 @@ def verdict(
         if watch.failure and said.state == FAILED:
             fix = _fix_of(watch.failure)
             if not said.explained:
-                reason = _behind(first_failure(watch.failure), said.reason)
+                reason = _behind(first_failure(watch.failure), _besides(said.reason, watch.failure))
         return Verdict(said.state, reason, proof, fix)
     if watch.failure:
         # A platform may end a container with 0 although a rank has failed.
@@ -202,6 +206,12 @@ def first_failure(failure: Mapping[str, Any]) -> str:
     reason = reason.removeprefix(f"rank {rank} ")  # an agent's own words begin so
     who = f"rank {rank} on {host}" if rank is not None else str(host)
     return f"{who} failed first: {reason}"
+
+
+def _besides(words: str, failure: Mapping[str, Any]) -> str:
+    """What a provider says, unless it quotes the failure's own reason."""
+    reason = str(failure.get("reason", ""))
+    return "" if reason and reason in words else words
 
 
 def _fix_of(failure: Mapping[str, Any]) -> str:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from launchers.core.model.containers import Conduct, Container
+from launchers.core.extras import Extra
+from launchers.core.model.containers import Chatter, Conduct, Container
 from launchers.core.model.jobs import (
     Examined,
     JobDefinition,
@@ -42,15 +43,14 @@ class Definer(ABC):
     import, and no change to its input."""
 
     options: ClassVar[type[ProviderOptions]]
-    # Fields of JobSpec that mean nothing here: no flag and no key of launch.yaml sets them.
+    # Fields of JobSpec that mean nothing here: no flag, no key of launch.yaml sets them.
     unused: ClassVar[frozenset[str]] = frozenset()
     # The strategies whose ranks it starts.
     strategies: ClassVar[tuple[str, ...]] = NAMES
     # Whether the source is sent somewhere, or runs where it lies.
     sends_source: ClassVar[bool] = True
-    # Rule about flags -> the places in the document that follow from such a flag, as a regular
-    # expression of paths. Where flags are wrong, the document's other errors are told with them;
-    # empty where there is no document to speak of.
+    # Rule about flags -> the document's places that follow from such a flag, as a regular
+    # expression of paths. Where flags are wrong, the document's other errors are told with them.
     knock_on_errors: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
@@ -186,9 +186,12 @@ class Contract(ABC):
         """How the service treats the job's containers while they run and when they end."""
 
     def unlike(self, definition: JobDefinition) -> str:
-        """Why containers of this machine would not show what that job starts, in one clause; empty
-        where they do."""
+        """Why containers here would not show what that job starts, in a clause; else empty."""
         return ""
+
+    def chatter(self) -> Chatter:
+        """What they print around a job."""
+        return Chatter()
 
     @abstractmethod
     def is_guarded(self, definition: JobDefinition) -> bool:
@@ -234,8 +237,8 @@ class Importer(ABC):
     def imported(
         self, config: Mapping[str, Any], words: Sequence[str], arguments: Sequence[str] | None
     ) -> tuple[dict[str, Any], list[Problem]]:
-        """The keys of launch.yaml with their values, and the problems: an error for what has no
-        counterpart (the keys are then not all there), a warning for what changed.
+        """Keys of launch.yaml with their values, and problems: an error for what has no
+        counterpart, a warning for what changed.
 
         Args:
             config: The file's content.
@@ -247,14 +250,21 @@ class Importer(ABC):
 class Catalogue(ABC):
     """The machine types that a provider rents out. Pure."""
 
+    # The keys of its rows that may give way where a terminal is narrow, the first one first.
+    may_go: ClassVar[tuple[str, ...]] = ()
+
     @abstractmethod
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
-        """The rows of `launch machines`: a machine type each, the default for a GPU count marked
-        under ``default``.
+        """The rows of `launch machines`; the default for a GPU count is marked ``default``.
 
         Args:
             gpus: Only those with exactly so many GPUs.
         """
+
+    @abstractmethod
+    def regions(self) -> Sequence[str]:
+        """Where the provider has machines, by the names that ``--region`` takes; for completion, no
+        limit of what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -264,9 +274,11 @@ class Provider:
     Attributes:
         title: For a person.
         about: What `launch NAME --help` says first.
+        examples: Command lines that it shows next.
         charges_money: Whether its jobs are paid for: the same request again then means the same
             job, until that has failed (see :mod:`launchers.core.pipeline`).
         service_class: Dotted path of its :class:`Service`, imported on use: no dry run needs it.
+        extra: Brings the SDK of its service; None where it needs none.
         contract: None where jobs run in no containers.
         reader: None where no other tool makes such documents.
         importer: None where no older service had such jobs.
@@ -280,6 +292,8 @@ class Provider:
     definer: Definer
     service_class: str
     about: str = ""
+    examples: tuple[str, ...] = ()
+    extra: Extra | None = None
     contract: Contract | None = None
     reader: Reader | None = None
     catalogue: Catalogue | None = None
@@ -288,7 +302,13 @@ class Provider:
 
     @cached_property
     def service(self) -> Service:
-        """Its service, one a provider."""
+        """Its service, one a provider.
+
+        Raises:
+            LaunchError: With exit code 3, the SDK of the service is not installed.
+        """
+        if self.extra:
+            self.extra.require()
         module, _, attribute = self.service_class.partition(":")
         found: type[Service] = getattr(importlib.import_module(module), attribute)
         return found(self.listener)

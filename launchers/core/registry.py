@@ -11,6 +11,7 @@ from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, did_you_mean
 
 if TYPE_CHECKING:  # a list of jobs that have ended needs no provider
+    from launchers.core.prerequisites import Doctor
     from launchers.core.provider import Provider
 
 Role = TypeVar("Role")
@@ -20,6 +21,14 @@ PROVIDERS = {
     "local": "launchers.local.launcher:LOCAL",
     "sagemaker": "launchers.sagemaker.launcher:SAGEMAKER",
     "vertex": "launchers.vertex.launcher:VERTEX",
+}
+
+# subject of `launch doctor` -> dotted path of its Doctor, imported on use
+DOCTORS = {
+    "local": "launchers.local.doctor.doctor:LocalDoctor",
+    "docker": "launchers.rehearsal.doctor:DockerDoctor",
+    "sagemaker": "launchers.sagemaker.doctor:SageMakerDoctor",
+    "vertex": "launchers.vertex.doctor:VertexDoctor",
 }
 
 
@@ -38,6 +47,13 @@ def provider(name: str) -> Provider:
     module, _, attribute = PROVIDERS[name].partition(":")
     found: Provider = getattr(importlib.import_module(module), attribute)
     return found
+
+
+def doctor(subject: str) -> Doctor:
+    """Who knows what that subject of :data:`DOCTORS` needs, its module imported now."""
+    module, _, attribute = DOCTORS[subject].partition(":")
+    found: type[Doctor] = getattr(importlib.import_module(module), attribute)
+    return found()
 
 
 def data_files(name: str) -> list[Path]:

@@ -8,33 +8,38 @@ sagemaker-training 5.1.4, environment.py, which reads those files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.containers import Channel, Conduct, Container
+from launchers.core.model.containers import Conduct, Container, Hardware
 from launchers.core.model.document import at, entries, mapping, whole_number
+from launchers.sagemaker.container_channels import DATA, channels, code_of, input_data_config
 from launchers.sagemaker.document import (
     CHECKPOINT_PATH,
     MPI_PROCESSES_PER_HOST,
-    SUBMIT_DIRECTORY,
     bootstrap_arguments,
     hyperparameter,
     starts_agent,
     uses_mpi,
 )
-from launchers.sagemaker.sidecars.declared import ACCESS, STORE, STORE_URL, data_source
+from launchers.sagemaker.sidecars.declared import (
+    ACCESS,
+    MACHINE_ACCOUNT,
+    STORE,
+    STORE_URL,
+    data_source,
+)
 from launchers.sagemaker.starts.agent import WAY as AGENT
 from launchers.sagemaker.starts.agent import processes_of
 from launchers.sagemaker.starts.read import start_of
 from launchers.sagemaker.starts.start import Start
 from launchers.sagemaker.starts.ways import strategy_of
-from launchers.sagemaker.tables.machines import machine
+from launchers.sagemaker.tables.machines import Machine, machine
 
 ROOT = "/opt/ml"
 CONFIG = f"{ROOT}/input/config"
-DATA = f"{ROOT}/input/data"
 INTERFACE = "eth0"
 DEFAULT_REGION = "us-east-1"
 _ONE_GROUP = "homogeneousCluster"
@@ -78,7 +83,8 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
     Figures: SIGTERM comes 120 s before SIGKILL (developer guide, StopTrainingJob); a worker ends
     shortly before algo-1 (sagemaker-training 5.1.4, mpi.py: both sleep 30 s after mpirun).
     """
-    counted = _counted(document, start_of(document))
+    start = start_of(document)
+    counted = _counted(document, start)
     left_out = (f"{MPI_PROCESSES_PER_HOST} is set to {counted}: no GPUs are counted here",)
     return Conduct.reading(
         _LINES,
@@ -88,6 +94,9 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
         follow_within=60.0,
         isolated=at(document, "EnableNetworkIsolation") is True,
         access=ACCESS,
+        machine_account=MACHINE_ACCOUNT,
+        image_needs=_image_needs(document, start),
+        unlike=_unlike_network(document),
         store=STORE,
         data=data_source,
     )
@@ -97,8 +106,8 @@ def unlike(document: Mapping[str, Any]) -> str:
     """Why containers of this machine would not show what the request starts; empty where they do.
 
     The rehearsal proves Horovod's ranks, those of MPI and those of a command of the request's own,
-    whatever our agent starts, and torchrun's. Whether an image of one's own knows torchrun's flag,
-    its own toolkit shows.
+    whatever our agent starts, torchrun's, and the hosts of a MultiWorkerMirroredStrategy. Whether
+    an image of one's own knows the flag of the last two, its own toolkit shows.
     """
     start = start_of(document)
     if start.way in ("mpi", AGENT, "plain", "command", "image") or strategy_of(document):
@@ -113,6 +122,32 @@ def _counted(document: Mapping[str, Any], start: Start) -> int | None:
     if start.way != "mpi" or MPI_PROCESSES_PER_HOST in mapping(document, "HyperParameters"):
         return None
     return next((each for _, each in start.placed), None)
+
+
+def _unlike_network(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Without a VPC of one's own training containers reach the internet (developer guide, "Give
+    SageMaker Training Jobs Access to Resources in Your VPC")."""
+    if at(document, "EnableNetworkIsolation") is True:
+        return ()
+    if mapping(document, "VpcConfig"):
+        return ("network: this machine's, every port open, not the VPC's subnets and groups",)
+    return ("network: this machine's, with its proxies and its names; every port is open",)
+
+
+def _hardware(document: Mapping[str, Any], found: Machine | None) -> Hardware | None:
+    if found is None:
+        return None
+    volume = whole_number(at(document, "ResourceConfig", "VolumeSizeInGB")) or 0
+    # A machine with disks of its own gets those.
+    return Hardware(found.name, found.vcpus, found.memory_gib, found.local_nvme_gb or volume)
+
+
+def _image_needs(document: Mapping[str, Any], start: Start) -> tuple[str, ...]:
+    """What the toolkit starts ranks by; another way of starting needs nothing of it for sure."""
+    if start.way != "mpi":
+        return ()
+    hosts = sum(len(group["hosts"]) for group in _groups(document))
+    return ("toolkit", "mpirun", "mpi4py", *(("sshd",) if hosts > 1 else ()))
 
 
 def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -167,7 +202,7 @@ def _container(
     serve_code: bool,
 ) -> Container:
     algorithm = mapping(document, "AlgorithmSpecification")
-    code = _code(document)
+    code = code_of(document)
     instance_type = machine(str(resource_config["current_instance_type"]))
     kept = _checkpoints(document)
     arguments = algorithm.get("ContainerArguments")
@@ -182,13 +217,14 @@ def _container(
         files={
             f"{CONFIG}/resourceconfig.json": _json(resource_config),
             f"{CONFIG}/hyperparameters.json": _json(_hyperparameters(document, ranks_per_host)),
-            f"{CONFIG}/inputdataconfig.json": _json(_input_data_config(document)),
+            f"{CONFIG}/inputdataconfig.json": _json(input_data_config(document)),
         },
         folders=(f"{ROOT}/model", f"{ROOT}/output/data", DATA, *_intermediate(document), *kept),
-        channels=tuple(_channels(document, code)),
+        channels=tuple(channels(document, code)),
         code=code,
         ranks=ranks,
         gpus=instance_type.gpus if instance_type else 0,
+        hardware=_hardware(document, instance_type),
         collected={"model": f"{ROOT}/model", "output": f"{ROOT}/output"},
         kept=kept,
     )
@@ -236,64 +272,6 @@ def _environment(
     if object_store:
         values["S3_ENDPOINT_URL"] = STORE_URL
     return {key: str(value) for key, value in values.items()}
-
-
-def _input_data_config(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    config = {}
-    mode = at(document, "AlgorithmSpecification", "TrainingInputMode") or "File"
-    for channel in entries(document, "InputDataConfig"):
-        source = at(channel, "DataSource", "S3DataSource") or {}
-        config[str(channel.get("ChannelName"))] = {
-            **({"ContentType": channel["ContentType"]} if "ContentType" in channel else {}),
-            "TrainingInputMode": str(channel.get("InputMode", mode)),
-            "S3DistributionType": str(source.get("S3DataDistributionType", "FullyReplicated")),
-            "RecordWrapperType": str(channel.get("RecordWrapperType", "None")),
-        }
-    return config
-
-
-def _channels(document: Mapping[str, Any], code: str) -> Iterator[Channel]:
-    mode = at(document, "AlgorithmSpecification", "TrainingInputMode") or "File"
-    for channel in entries(document, "InputDataConfig"):
-        path = f"{DATA}/{channel.get('ChannelName')}"
-        if code.startswith(f"{path}/"):
-            continue
-        source = at(channel, "DataSource", "S3DataSource") or {}
-        yield Channel(
-            name=str(channel.get("ChannelName")),
-            path=path,
-            uri=_uri(channel),
-            sharded=source.get("S3DataDistributionType") == "ShardedByS3Key",
-            streamed=channel.get("InputMode", mode) == "Pipe",
-        )
-
-
-def _uri(channel: Mapping[str, Any]) -> str:
-    """Where the data lies; an address that no object store has for what is no prefix of one."""
-    system = at(channel, "DataSource", "FileSystemDataSource")
-    if isinstance(system, Mapping):
-        kind = {"EFS": "efs"}.get(str(system.get("FileSystemType")), "fsx")
-        return f"{kind}://{system.get('FileSystemId')}{system.get('DirectoryPath')}"
-    source = at(channel, "DataSource", "S3DataSource") or {}
-    uri = str(source.get("S3Uri", ""))
-    # What a manifest names is not downloaded.
-    return uri if source.get("S3DataType", "S3Prefix") == "S3Prefix" else f"manifest {uri}"
-
-
-def _code(document: Mapping[str, Any]) -> str:
-    """Where the bundle is expected: the file that its channel's object becomes, or an address."""
-    place = hyperparameter(document, SUBMIT_DIRECTORY)
-    if not isinstance(place, str):
-        return ""
-    if place.startswith("s3://"):
-        return place
-    for channel in entries(document, "InputDataConfig"):
-        folder = f"{DATA}/{channel.get('ChannelName')}/"
-        if place.startswith(folder):
-            uri = str(at(channel, "DataSource", "S3DataSource", "S3Uri") or "")
-            # The service names a file after its object, whatever the toolkit looks for.
-            return folder + (uri.rpartition("/")[2] or place.removeprefix(folder))
-    return ""
 
 
 def _checkpoints(document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from launchers.core.model.containers import Conduct, Container
+from launchers.core.model.containers import Chatter, Conduct, Container
 from launchers.core.model.document import at, document_text, mapping, whole_number
 from launchers.core.model.jobs import Examined, JobDefinition, Plain
 from launchers.core.model.problems import Problem
@@ -26,6 +27,7 @@ from launchers.sagemaker.document import (
     hyperparameter,
     program,
 )
+from launchers.sagemaker.extra import SDK
 from launchers.sagemaker.options import SageMakerOptions
 from launchers.sagemaker.planning.decide import STRATEGIES, make_plan
 from launchers.sagemaker.planning.plan import SageMakerPlan
@@ -155,11 +157,19 @@ class SageMakerReader(Reader):
 class SageMakerCatalogue(Catalogue):
     """SageMaker's instance types."""
 
+    may_go = ("local_nvme_gb", "regions", "efa", "memory_gib", "vcpus", "gpu_memory_gib")
+
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
         """See :mod:`launchers.sagemaker.tables.machines`."""
         from launchers.sagemaker.tables.machines import table_rows
 
         return table_rows(gpus)
+
+    def regions(self) -> Sequence[str]:
+        """Those with AWS's training images."""
+        from launchers.sagemaker.tables.images import load
+
+        return sorted(load()["registries"])
 
 
 class SageMakerContract(Contract):
@@ -188,6 +198,10 @@ class SageMakerContract(Contract):
 
         return unlike(definition.document)
 
+    def chatter(self) -> Chatter:
+        """Of AWS's toolkit, ssh and mpirun: chatter.json."""
+        return Chatter.read(Path(__file__).with_name("chatter.json"))
+
     def is_guarded(self, definition: JobDefinition) -> bool:
         """Whether the request's program is the guard."""
         return bool(hyperparameter(definition.document, PROGRAM) == GUARD)
@@ -199,9 +213,14 @@ SAGEMAKER = Provider(
     about="Run an Amazon SageMaker training job and follow it: Horovod ranks by SageMaker's "
     "own MPI distribution, those of PyTorch and the others by our agent."
     "\n\n--dry-run prints the exact CreateTrainingJob request, offline.",
+    examples=(
+        "launch sagemaker train.py --instances 2 --gpus 4 --dry-run",
+        "launch sagemaker train.py --instances 2 --gpus 4 --spot -- --epochs 3",
+    ),
     charges_money=True,
     definer=SageMakerDefiner(),
     service_class="launchers.sagemaker.service.cloud:SageMakerService",
+    extra=SDK,
     contract=SageMakerContract(),
     reader=SageMakerReader(),
     catalogue=SageMakerCatalogue(),

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from launchers.core.spec.job import JobSpec, ProviderOptions, option
+from launchers.core.spec.job import JobSpec, ProviderOptions
+from launchers.core.spec.option import option
 from launchers.core.spec.request_type import RequestFields
 from launchers.core.spec.value_types import Count, Duration, Pairs, Size, Switch, Text, Words
 
@@ -68,87 +69,152 @@ class SageMakerOptions(ProviderOptions):
     ] = option(
         "--framework",
         metavar="NAME-VERSION",
-        help="An AWS Deep Learning Container. Default: what the ranks train by, for Horovod "
-        "tensorflow-2.12, else the newest that AWS patches.",
+        group="what",
+        help="An AWS Deep Learning Container. Default: tensorflow-2.12 for Horovod, else the "
+        "newest that AWS patches.",
     )
     role: Annotated[str | None, Text(_ARN_ROLE, "a role's ARN: arn:aws:iam::ACCOUNT:role/NAME")] = (
-        option("--role", metavar="ARN", help="The role that the job runs as.")
+        option(
+            "--role",
+            metavar="ARN",
+            group="where",
+            help="The role that it runs as. Default: the account's.",
+        )
     )
     channels: Annotated[dict[str, str], Channels()] = option(
         "--channel",
         metavar="NAME=PLACE",
         default={},
-        help="Input data: train=s3://bucket/data[,sharded][,fastfile], or a file system's folder, "
-        "train=fsx://fs-ID/MOUNT/data[,rw] or efs://fs-ID/data[,rw] (repeatable).",
+        group="data",
+        help="Input data: train=s3://BUCKET/DATA[,sharded][,fastfile], or fsx://fs-ID/MOUNT/DATA "
+        "or efs://fs-ID/DATA[,rw] (repeatable).",
     )
     max_pending: Annotated[int | None, Duration()] = option(
-        "--max-pending", metavar="2h", help="Give up when no machine came after this time."
+        "--max-pending",
+        metavar="2h",
+        group="money",
+        rare=True,
+        help="Give up when no machine came after this time.",
     )
     volume_size: Annotated[int | None, Size(1, 16384)] = option(
-        "--volume-size", metavar="500GB", help="The disk of each host. Default: 30GB."
+        "--volume-size", metavar="500GB", group="data", help="The disk of each host. Default: 30GB."
     )
     training_plan: Annotated[
         str | None, Text(_ARN_PLAN, "a training plan's ARN: arn:aws:sagemaker:...:training-plan/X")
-    ] = option("--training-plan", metavar="ARN", help="Machines of this training plan, reserved.")
+    ] = option(
+        "--training-plan",
+        metavar="ARN",
+        group="where",
+        rare=True,
+        help="Machines of this training plan, reserved.",
+    )
     volume_key: Annotated[str | None, Text(_KEY, _KEY_EXPECTED)] = option(
-        "--volume-key", metavar="KMS", help="The key that encrypts the disk."
+        "--volume-key",
+        metavar="KMS",
+        group="safety",
+        rare=True,
+        help="The key that encrypts the disk.",
     )
     output_key: Annotated[str | None, Text(_KEY, _KEY_EXPECTED)] = option(
-        "--output-key", metavar="KMS", help="The key that encrypts the model."
+        "--output-key",
+        metavar="KMS",
+        group="safety",
+        rare=True,
+        help="The key that encrypts the model.",
     )
     subnets: Annotated[
         tuple[str, ...], Words(f"subnet-{_ID}", "a subnet's id, subnet-0123456789abcdef0")
-    ] = option("--subnet", metavar="ID", default=(), help="A subnet of the VPC (repeatable).")
+    ] = option(
+        "--subnet",
+        metavar="ID",
+        default=(),
+        group="where",
+        rare=True,
+        help="A subnet of the VPC (repeatable).",
+    )
     security_groups: Annotated[
         tuple[str, ...], Words(f"sg-{_ID}", "a security group's id, sg-0123456789abcdef0")
-    ] = option("--security-group", metavar="ID", default=(), help="A security group (repeatable).")
+    ] = option(
+        "--security-group",
+        metavar="ID",
+        default=(),
+        group="where",
+        rare=True,
+        help="A security group (repeatable).",
+    )
     private_registry: Annotated[
         str | None,
         Text(f"vpc|{_ARN_FUNCTION}", "vpc, or the ARN of a Lambda function that gives credentials"),
     ] = option(
         "--private-registry",
         metavar="vpc|ARN",
+        group="what",
+        rare=True,
         help="The image lies in a Docker registry of the VPC, open there (vpc) or with the "
         "credentials that this Lambda function gives.",
     )
     isolate: Annotated[bool, Switch()] = option(
-        "--isolate", default=False, help="No network in the containers."
+        "--isolate", default=False, group="safety", rare=True, help="No network in the containers."
     )
     encrypt_traffic: Annotated[bool, Switch()] = option(
-        "--encrypt-traffic", default=False, help="Encrypt what hosts send to each other."
+        "--encrypt-traffic",
+        default=False,
+        group="safety",
+        rare=True,
+        help="Encrypt what hosts send to each other.",
     )
     keep_alive: Annotated[int | None, Duration(0, 21600)] = option(
-        "--keep-alive", metavar="30m", help="Keep the machines for the next job (warm pool)."
+        "--keep-alive",
+        metavar="30m",
+        group="money",
+        rare=True,
+        help="Keep the machines for the next job (warm pool).",
     )
     retries: Annotated[int | None, Count(1, 30)] = option(
-        "--retries", metavar="N", help="Starts again after an internal error of the service."
+        "--retries",
+        metavar="N",
+        group="money",
+        rare=True,
+        help="Starts again after an internal error of the service.",
     )
     metrics: Annotated[dict[str, str], Pairs(name_pattern=r"[^=]{1,255}", what="NAME=REGEX")] = (
         option(
             "--metric",
             metavar="NAME=REGEX",
             default={},
+            group="output",
+            rare=True,
             help="A metric that the service reads from the log (repeatable).",
         )
     )
     tensorboard: Annotated[str | None, Text(r"s3://[^/].*", "a place in S3, s3://...")] = option(
-        "--tensorboard", metavar="S3", help="Where TensorBoard's files go while the job runs."
+        "--tensorboard",
+        metavar="S3",
+        group="output",
+        rare=True,
+        help="Where TensorBoard's files go while the job runs.",
     )
     remote_debug: Annotated[bool, Switch()] = option(
         "--remote-debug",
         default=False,
+        group="output",
+        rare=True,
         help="Shells in the containers, through AWS Systems Manager.",
     )
     mpi_options: Annotated[tuple[str, ...], Words()] = option(
         "--mpi-option",
         metavar="'-x NAME=VALUE'",
         default=(),
+        group="what",
+        rare=True,
         help="An option for mpirun: -x NAME[=VALUE], --mca KEY VALUE, -verbose (repeatable).",
     )
     request: Annotated[
         dict[str, Any], RequestFields("launchers.sagemaker.planning.request:schema")
     ] = option(
-        default={}, help="Fields of the service's own request that no flag sets, by their names."
+        default={},
+        group="what",
+        help="Fields of the service's own request that no flag sets, by their names.",
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from launchers.core.model.containers import Channel, Conduct, Container
+from launchers.core.model.containers import Channel, Conduct, Container, Hardware
 from launchers.core.model.document import at, entries, whole_number
 from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
@@ -23,7 +23,8 @@ from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import MOUNT, is_ours, mounted, seconds_of
 from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
 from launchers.vertex.rules.starts import start_of, world
-from launchers.vertex.sidecars.declared import ACCESS
+from launchers.vertex.sidecars.declared import ACCESS, MACHINE_ACCOUNT
+from launchers.vertex.tables import machines
 
 # The service makes up an id for each job; one that stays the same makes rehearsals comparable.
 JOB_NUMBER = "0123456789"
@@ -39,6 +40,12 @@ _RETRIES = 3
 # Replicas of the service start minutes apart; so little shows whether the others wait.
 _APART = 2.0
 _PRIMARY_DECIDES = 12.0  # our agents leave within seconds of each other
+_BOOT_DISK_GB = 100  # DiskSpec.bootDiskSizeGb's default
+# Cloud Storage FUSE, "Semantics": no locks, and what is written is there once the file is closed.
+_UNLIKE = (
+    f"network: this machine's, every port open; the service promises {PORT} and {OPEN_PORT}",
+    "/gcs has a disk's ways: Cloud Storage FUSE locks nothing, shows a file when it is closed",
+)
 _BUCKET = re.compile(r"(?:gs://|/gcs/)([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])")
 _REFERENCE = re.compile(r"\$\$(?=\$*\()|\$\(([^)]*)\)")
 _LINES = Path(__file__).with_name("container_lines.json")
@@ -94,6 +101,9 @@ def conduct(document: Mapping[str, Any]) -> Conduct:
         retried_codes=_TRANSIENT if retried else frozenset(),
         retries=_RETRIES if retried else 0,
         access=ACCESS,
+        machine_account=MACHINE_ACCOUNT,
+        image_needs=(),
+        unlike=_UNLIKE,
         left_out=tuple(
             f"{counted(pool.replicas or 1, 'replica')} of pool {pool.index} (no ranks of the job) "
             "not rehearsed"
@@ -165,9 +175,18 @@ def _container(
         ranks=ranks,
         leader=number == 0,
         gpus=pool.gpus,
+        hardware=_hardware(pool),
         collected=_collected(document) if number == 0 else {},
         shared=(MOUNT.rstrip("/"),),
     )
+
+
+def _hardware(pool: Pool) -> Hardware | None:
+    found = machines.machine(pool.machine_type)
+    if found is None:
+        return None
+    disk = whole_number(at(pool.spec, "diskSpec", "bootDiskSizeGb")) or _BOOT_DISK_GB
+    return Hardware(found.name, found.vcpus, found.memory_gib, disk)
 
 
 def _shares(pool: Pool) -> Iterator[Channel]:

@@ -17,6 +17,7 @@ from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.core.wrappings.spec import Wrapping
 from launchers.vertex.document import MOUNT, OUR_LABELS, bundle_place, is_ours, mounted, script_of
+from launchers.vertex.extra import SDK
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.planning.decide import make_plan
 from launchers.vertex.planning.flags import KNOCK_ON_ERRORS
@@ -138,11 +139,19 @@ class VertexReader(Reader):
 class VertexCatalogue(Catalogue):
     """Compute Engine's machine types that Vertex AI rents out."""
 
+    may_go = ("accelerator", "needs", "memory_gib", "vcpus", "gpu_memory_gib")
+
     def machine_rows(self, gpus: int | None = None) -> list[dict[str, Any]]:
         """See :mod:`launchers.vertex.tables.machines`."""
         from launchers.vertex.tables.machines import table_rows
 
         return table_rows(gpus)
+
+    def regions(self) -> Sequence[str]:
+        """See :mod:`launchers.vertex.tables.locations`."""
+        from launchers.vertex.tables.locations import load
+
+        return load()
 
 
 class VertexContract(Contract):
@@ -192,9 +201,14 @@ VERTEX = Provider(
     title="Google Vertex AI",
     about="Run a Vertex AI CustomJob and follow it: ranks on several replicas, started by "
     "our agent without ssh.\n\n--dry-run prints the exact CustomJob, offline.",
+    examples=(
+        "launch vertex train.py --instances 2 --gpus 4 --image IMAGE --dry-run",
+        "launch vertex train.py --instances 2 --gpus 4 --image IMAGE -- --epochs 3",
+    ),
     charges_money=True,
     definer=VertexDefiner(),
     service_class="launchers.vertex.service.cloud:VertexService",
+    extra=SDK,
     contract=VertexContract(),
     reader=VertexReader(),
     catalogue=VertexCatalogue(),

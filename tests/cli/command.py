@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from tests.cli import answers
 from tests.cli.warm import WarmCommand
 from tests.places import ROOT
 
@@ -45,10 +46,12 @@ class Launch:
     folder: Path
 
     def __call__(self, *words: str, **environment: str) -> Answer:
-        """Run to the end."""
+        """Run to the end; a ``--json`` answer must have the shape that is documented."""
         variables = self.environment(environment)
         ended = WARM.run(words, self.folder, variables, TIMEOUT_SECONDS)
-        return Answer(*ended) if ended else self.cold(*words, **environment)
+        answer = Answer(*ended) if ended else self.cold(*words, **environment)
+        answers.check(words, answer.code, answer.out)
+        return answer
 
     def cold(self, *words: str, **environment: str) -> Answer:
         """Run to the end, in an interpreter that starts for it."""
@@ -92,6 +95,7 @@ class Launch:
         return {
             **kept,
             "LAUNCH_HOME": str(self.home),
+            "LAUNCH_CONFIG_DIR": str(self.home / "config"),
             "PYTHONPATH": str(ROOT),
             "AWS_CONFIG_FILE": str(self.home / "no-aws-config"),
             "AWS_SHARED_CREDENTIALS_FILE": str(self.home / "no-aws-credentials"),

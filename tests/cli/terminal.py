@@ -1,12 +1,16 @@
-"""A command on a terminal of its own, which the test can close."""
+"""A command on a terminal of its own, of a given size, which the test can close."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pty
+import re
 import select
 import signal
+import struct
+import termios
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +43,29 @@ class Terminal:
             except OSError:  # the command has ended
                 raise AssertionError(f"ended without {marker!r}: {self.shown!r}") from None
 
+    def rest(self, seconds: float = 120.0) -> str:
+        """All that is shown until the command has ended, without its colours.
+
+        Raises:
+            AssertionError: It did not end.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            left = deadline - time.monotonic()
+            ready = left > 0 and select.select([self.master], [], [], left)[0]
+            assert ready, f"it goes on: {self.shown!r}"
+            try:
+                read = os.read(self.master, 65536)
+            except OSError:  # the command has ended
+                read = b""
+            if not read:
+                return plain(self.shown.decode())
+            self.shown += read
+
+    def type(self, text: str) -> None:
+        """Keys that are pressed."""
+        os.write(self.master, text.encode())
+
     def close(self) -> None:
         """The window is closed: the kernel hangs the terminal up."""
         os.close(self.master)
@@ -67,16 +94,34 @@ class Terminal:
             self.close()
 
 
+def plain(text: str) -> str:
+    """Text as it is read on the screen: no colours, one sign for a line's end."""
+    return re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")
+
+
 @contextlib.contextmanager
 def on_terminal(
-    launch: Launch, *words: str, before: Sequence[str] = (), **environment: str
+    launch: Launch,
+    *words: str,
+    before: Sequence[str] = (),
+    program: Sequence[str] = (),
+    size: tuple[int, int] = (0, 0),
+    **environment: str,
 ) -> Iterator[Terminal]:
-    """``launch`` with ``words`` on a terminal of its own, started by the command ``before``."""
-    command = [*before, *launch.command(*words)]
+    """``launch`` with ``words`` on a terminal of its own, started by the command ``before``.
+
+    Args:
+        program: What runs there instead.
+        size: Columns and rows; unknown to the command where they are 0.
+    """
+    command = [*before, *(program or launch.command(*words))]
     variables = launch.environment({"TERM": "xterm", **environment})
+    if size != (0, 0):
+        variables.pop("COLUMNS", None)
     pid, master = pty.fork()
     if pid == 0:
         try:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
             os.chdir(launch.folder)
             os.execvpe(command[0], command, variables)
         finally:

@@ -9,11 +9,13 @@ import sys
 
 import pytest
 
-from launchers.cli.jobs.follow import Screen
-from launchers.cli.show.output import answer, colours, say, say_problems, table, tell
+from launchers.cli.show.output import answer, colours, say, say_problems, tell
+from launchers.cli.show.screen import Screen
+from launchers.cli.show.table import table
 from launchers.core.model.jobs import LogLine
 from launchers.core.model.problems import Problem
 from launchers.core.output.lines import JobWatch, parse_tagged
+from tests.cli.emulator import TerminalStream, lines_on
 
 LINES = [
     "[host-1/0] hello",
@@ -21,13 +23,6 @@ LINES = [
     "[host-2/1] world",
     "[host-1/0] progress: epoch 2/2, step 10/10, 5,200 images/s, loss 0.2",
 ]
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def printed(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -48,45 +43,38 @@ def test_a_pipe_gets_every_line_plain(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_terminal_gets_a_bar_instead_of_progress_lines(monkeypatch: pytest.MonkeyPatch):
-    text = printed(Terminal(), monkeypatch)
+    text = printed(TerminalStream(), monkeypatch)
     assert "progress:" not in text
     assert "epoch 1/2  step 5/10  5,120 images/s  loss 0.4123" in text
-    assert text.endswith("\r\x1b[K")
+    assert lines_on(text) == ["[host-1/0] hello", "[host-2/1] world"], "the bar is gone"
     assert "\x1b[36m[host-1/0]\x1b[0m hello" in text
 
 
 def test_a_line_for_a_person_takes_the_bars_place(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    terminal = Terminal()
+    terminal = TerminalStream()
     monkeypatch.setattr(sys, "stdout", terminal)
     line, watch = parse_tagged(LINES[1]), JobWatch()
     watch.see(line)
     Screen().show(line, watch)
     say("SageMaker: uploading the model")
-    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert lines_on(terminal.getvalue()) == []
     assert capsys.readouterr().err == "SageMaker: uploading the model\n"
 
 
 def test_a_bar_is_never_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("launchers.cli.show.output.shutil.get_terminal_size", _narrow)
-    text = printed(Terminal(), monkeypatch)
-    bars = [part for part in text.split("\r") if "█" in part]
-    assert bars
-    assert all(len(_without_escapes(bar.splitlines()[-1])) < 40 for bar in bars)
-
-
-def _narrow(fallback: tuple[int, int] = (80, 24)) -> object:
-    # The test runner asks for it too, with its own fallback.
-    import os
-
-    return os.terminal_size((40, 20))
-
-
-def _without_escapes(text: str) -> str:
-    import re
-
-    return re.sub(r"\x1b\[[0-9;]*[mK]", "", text)
+    stream = TerminalStream()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    line, watch = parse_tagged(LINES[1]), JobWatch()
+    watch.see(line)
+    screen = Screen()
+    screen.show(line, watch)
+    (bar,) = lines_on(stream.getvalue())
+    assert 40 < len(bar) <= 60
+    screen.end()
 
 
 @pytest.mark.parametrize(
@@ -99,11 +87,11 @@ def test_colours_are_for_terminals_that_want_them(
     monkeypatch.setenv("TERM", "xterm")
     for name, value in changes.items():
         monkeypatch.setenv(name, value)
-    assert colours(Terminal()) is expected
+    assert colours(TerminalStream()) is expected
     assert colours(io.StringIO()) is False
 
 
-@pytest.mark.parametrize("stream", [io.StringIO, Terminal], ids=["pipe", "terminal"])
+@pytest.mark.parametrize("stream", [io.StringIO, TerminalStream], ids=["pipe", "terminal"])
 def test_a_line_is_shown_without_what_a_terminal_would_obey(
     stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
 ):

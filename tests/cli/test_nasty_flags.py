@@ -16,7 +16,8 @@ from typing import Any
 import click
 import pytest
 
-from launchers.cli.main import VERBS, cli, report, run
+from launchers.cli.failures import report
+from launchers.cli.main import VERBS, cli, run
 
 CODES = {0, 1, 2, 3, 4, 5}
 DRAWN = 1 if not os.environ.get("LAUNCH_ALL_FLAGS") else None

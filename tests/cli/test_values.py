@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 import pytest
 
-from launchers.cli.values import FlagType, Verb
+from launchers.cli.values import FlagType
+from launchers.cli.verb import Verb
 from launchers.core.model.problems import LaunchError
 from launchers.core.spec.value_types import Count, Duration
 

@@ -71,6 +71,34 @@ class Following:
         assert "the end of rank 5" in answer.err
         assert "--rank 5" in answer.err
 
+    def test_of_many_tracebacks_one_is_shown_and_the_reason_is_told_once(self, tried: AnyBench):
+        trace = ["Traceback (most recent call last):", '  File "train.py", line 3, in <module>']
+        lost = "UnknownError: Horovod has been shut down. This was caused by an exception"
+        lines = {
+            0: [PROOF, *trace, lost],
+            5: ["the end of rank 5", self.failure(tried), *trace, "KeyError"],
+            7: [*trace, lost],
+        }
+        tried.print_lines(lines, failed="AlgorithmError: ExitCode 1, KeyError")
+        answer = tried.submit()
+        shown = answer.out + answer.err
+        assert answer.code == 1
+        assert shown.count("Traceback (most recent call last)") == 1
+        assert shown.count("KeyError") == 2, "the traceback's last line, and the verdict"
+        (job,) = tried.jobs
+        waited = tried.ask("wait", job.name)
+        assert (waited.code, waited.err.count("Traceback (most")) == (1, 1)
+        assert f"launch logs {job.name} --rank 5" in waited.err
+        read = tried.ask("logs", job.name).out
+        assert read.count("Traceback (most recent call last)") == 1
+        assert read.count("the job ends because of rank 5") == 1
+        for text in (shown, waited.err, read):
+            assert "launch: failure" not in text
+            assert "shut down" not in text
+        raw = tried.ask("logs", job.name, "--raw").out
+        assert raw.count("Traceback (most recent call last)") == 3
+        assert "launch: failure: {" in raw
+
     @pytest.mark.parametrize("cancels", [False, True])
     def test_an_interrupt_leaves_the_job_unless_it_was_asked_to_end_it(
         self, running: AnyBench, cancels: bool

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from launchers.core.records.ledger import INTENT, Ledger
+from tests.cli import answers
 from tests.fakes.faults import HANDLED, READ, Call, ConnectionLostError
 from tests.submitting import AnyBench
 
@@ -23,9 +24,11 @@ def interrupted(tried: AnyBench, operation: str, *flags: str, point: str = HANDL
         raise ConnectionLostError("reset")
 
     tried.service.faults.add(Call(interrupt), operation, times=1, point=point)
-    processes.append(tried.launch.start(*tried.words(*flags), **tried.environment()))
-    _, err = processes[0].communicate(timeout=60)
+    words = tried.words("--json", *flags)
+    processes.append(tried.launch.start(*words, **tried.environment()))
+    out, err = processes[0].communicate(timeout=60)
     assert processes[0].returncode == 130, err
+    answers.check(words, 130, out)
     assert "Traceback" not in err
     return err
 
@@ -98,9 +101,10 @@ class Interrupts:
         processes: list[subprocess.Popen[str]] = []
         interrupt = Call(lambda _: os.kill(processes[0].pid, signal.SIGINT))
         tried.service.faults.add(interrupt, tried.CREATE, times=1, point=READ)
-        words = tried.words("-f", "sweep.yaml", "--max-parallel", "1")
+        words = tried.words("-f", "sweep.yaml", "--max-parallel", "1", "--json")
         processes.append(tried.launch.start(*words, **tried.environment()))
-        _, err = processes[0].communicate(timeout=60)
+        out, err = processes[0].communicate(timeout=60)
         assert processes[0].returncode == 130
+        answers.check(words, 130, out)
         (job,) = tried.jobs
         assert f"1 job goes on: {job.name}" in err

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.cli import answers
 from tests.fakes.faults import Call, Refuse
 from tests.submitting import AnyBench
 
@@ -75,9 +76,12 @@ class Waiting:
         processes: list[subprocess.Popen[str]] = []
         interrupt = Call(lambda _: processes[0].send_signal(signal.SIGINT))
         running.service.faults.add(interrupt, running.GET, after=2, times=1)
-        processes.append(running.launch.start(*words, job.name, **running.environment()))
-        _, err = processes[0].communicate(timeout=60)
+        words = (*words, job.name, "--json")
+        processes.append(running.launch.start(*words, **running.environment()))
+        out, err = processes[0].communicate(timeout=60)
         assert processes[0].returncode == 130
+        answers.check(words, 130, out)
+        assert f"launch cancel {job.name}" in out
         assert f"{job.name} goes on" in err
         assert f"launch cancel {job.name}" in err
         assert not running.service.received(running.CANCEL)
@@ -86,9 +90,11 @@ class Waiting:
         (job,) = running.jobs
         deny = Call(lambda _: running.deny_get())
         running.service.faults.add(deny, running.READ_LOG, times=1)
-        process = running.launch.start(*running.words(), **running.environment())
-        _, err = process.communicate(timeout=60)
+        words = running.words("--json")
+        process = running.launch.start(*words, **running.environment())
+        out, err = process.communicate(timeout=60)
         assert process.returncode == 5
+        answers.check(words, 5, out)
         assert running.DENIED in err
         assert f"launch cancel {job.name}" in err
 

@@ -122,6 +122,8 @@ def outcome_of(done: subprocess.CompletedProcess[str], seconds: float) -> Outcom
     try:
         answer = json.loads(done.stdout)
     except ValueError:
+        answer = {}
+    if "state" not in answer:
         return Outcome(f"exit {done.returncode}", _last(done.stderr), seconds, done.stderr)
     failure = answer.get("failure") or {}
     words = answer.get("proof") or ""

@@ -65,7 +65,7 @@ TABLE: dict[str, tuple[Any, ...]] = {
     ),
     "strict without evidence": (
         *(DONE, PROOF, None, None, "strict"),
-        *(NOT_PROVEN, "completed, but no evidence of the training from ranks 0, 1", PROOF),
+        *(NOT_PROVEN, "completed, but no evidence of the training from ranks 0 and 1", PROOF),
     ),
     "trained apart": (
         *(DONE, PROOF, APART, None, "exchange"),

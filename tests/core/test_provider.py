@@ -11,7 +11,8 @@ import pytest
 from launchers.core.model.jobs import JobHandle, Listener
 from launchers.core.model.problems import LaunchError
 from launchers.core.registry import PROVIDERS, provider, providers_with
-from launchers.core.spec.job import JobSpec, option_fields
+from launchers.core.spec.job import JobSpec
+from launchers.core.spec.option import option_fields
 
 
 @pytest.mark.parametrize("name", PROVIDERS)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from launchers.cli.main import run
+from launchers.cli.show.as_json import problem_as_json
 from launchers.core.model.problems import LaunchError
 
 CORPUS = Path(__file__).parent
@@ -57,7 +58,7 @@ def checked(
     try:
         code = run(["check", document.path.name, "--json", *document.verdict.get("arguments", [])])
     except LaunchError as error:
-        problems = [problem.as_dict() for problem in error.problems]
+        problems = [problem_as_json(problem) for problem in error.problems]
         return error.exit_code, {"world_size": None, "problems": problems}
     return code, dict(json.loads(capsys.readouterr().out))
 

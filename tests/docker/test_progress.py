@@ -10,11 +10,7 @@ import pytest
 from launchers.cli.show import progress
 from launchers.cli.show.progress import LiveProgress
 from launchers.docker.progress import clock, size_text
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tests.cli.emulator import TerminalStream, lines_on
 
 
 def fail(stream: io.StringIO, error: type[BaseException]) -> None:
@@ -62,15 +58,19 @@ def test_a_step_that_takes_long_shows_its_newest_line(monkeypatch: pytest.Monkey
     assert "  Compile  T  file.cc" in without_times(stream.getvalue())
 
 
-def test_a_terminal_shows_the_step_at_once_and_keeps_one_line_of_it() -> None:
-    stream = Terminal()
+def test_a_terminal_shows_the_step_at_once_and_keeps_one_line_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    stream = TerminalStream()
 
     with LiveProgress(stream) as told:
-        told.step("Compile")
-        assert "Compile" in stream.getvalue()
+        told.step("2/4 Compile")
+        (live,) = lines_on(stream.getvalue())
+        assert "2/4 Compile" in live
 
-    (line,) = stream.getvalue().split("\n")[:-1]
-    assert without_times(line.split("\r\x1b[K")[-1]) == ["  Compile: T"]
+    assert without_times("\n".join(lines_on(stream.getvalue()))) == ["  2/4 Compile: T"]
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _write(self, answer: Answer, half: bool = False) -> None:
         head = f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('',))[0]}\r\n"
-        headers = {**cast(_Server, self.server).headers, **answer.headers}
+        common = {"Date": self.date_time_string(), **cast(_Server, self.server).headers}
+        headers = {**common, **answer.headers}
         # A HEAD's answer says how long the body would be.
         headers["Content-Length"] = str(answer.length)
         head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())

@@ -144,6 +144,9 @@ class _Nobody:
     def note(self, text: str) -> None:
         """See :class:`launchers.rehearsal.course.course.Audience`."""
 
+    def progress(self, label: str, done: int, total: int) -> None:
+        """See :class:`launchers.rehearsal.course.course.Audience`."""
+
     def line(self, line: LogLine, watch: JobWatch) -> None:
         """See :class:`launchers.rehearsal.course.course.Audience`."""
 
@@ -166,7 +169,7 @@ def play(
     workplace = Workplace(labels)
     try:
         workplace.make()
-        prepared = stage(contract, definition, None, options, client, workplace)
+        prepared = stage(contract, definition, None, options, client, workplace, _Nobody())
         assert not [text for text in prepared.deviations if "another than the bundle" in text]
         assert prepared.expected.world_size == prepared.expected.document_world_size
         play = _OverheardCourse(

@@ -8,9 +8,11 @@ import pytest
 
 from tests.cli.command import Launch
 from tests.clouds.again import Refusals, TheSameCommandAgain
+from tests.clouds.answers import Answers
 from tests.clouds.doubts import Doubts
 from tests.clouds.following import Following
 from tests.clouds.interrupts import Interrupts
+from tests.clouds.notices import Notices
 from tests.clouds.sweeps import Sweeps
 from tests.clouds.waiting import Waiting
 from tests.fakes.faults import INTERNAL, THROTTLED
@@ -21,6 +23,10 @@ from tests.sagemaker.service.submitting import Bench, bench
 @pytest.fixture
 def tried(launch: Launch) -> Iterator[Bench]:
     yield from bench(launch)
+
+
+class TestAnswers(Answers):
+    """See there."""
 
 
 class TestInterrupts(Interrupts):
@@ -54,4 +60,8 @@ class TestSweeps(Sweeps):
 
 
 class TestFollowing(Following):
+    """See there."""
+
+
+class TestNotices(Notices):
     """See there."""

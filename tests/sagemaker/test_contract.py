@@ -251,12 +251,13 @@ REHEARSED = (
     "groups with the key",
     "nothing, four GPUs",
     "a program of the image's own",
+    "MultiWorkerMirrored",
     "torchrun",
     "torchrun in an image of one's own",
 )
 NOT_REHEARSED = {
     "smdistributed": "the rehearsal does not watch ranks that are started so",
-    "MultiWorkerMirrored": "TF_CONFIG",
+    "parameter servers": "TF_CONFIG",
 }
 
 
@@ -272,6 +273,12 @@ def test_torchruns_ranks_are_placed_only_where_the_image_is_known_to_start_them(
     for document in (known, own):
         assert SAGEMAKER.reader.examine(document).definition.strategy == "torch"
     assert SAGEMAKER.reader.examine(STARTS["MPI"][0]).definition.strategy == ""
+
+
+def test_tensorflows_hosts_are_watched_by_the_strategy_that_their_flag_is_for() -> None:
+    document = STARTS["MultiWorkerMirrored"][0]
+    assert [host.ranks for host in contract(document)] == [(0,), (1,)]
+    assert SAGEMAKER.reader.examine(document).definition.strategy == "tensorflow"
 
 
 @pytest.mark.parametrize("name", NOT_REHEARSED)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from launchers.core.reading.job_file import schema
-from launchers.core.spec.job import default_of, key_of, option_fields
+from launchers.core.spec.option import default_of, key_of, option_fields
 from launchers.vertex.options import VertexOptions
 from tests.cli.command import Launch
 from tests.vertex.documents import IMAGE, captured, through_the_client
@@ -151,11 +151,7 @@ def test_a_dry_run_of_a_sweep_prints_every_job(here: Launch):
     )
     answer = here("vertex", "train.py", "--dry-run")
     assert answer.code == 0, answer.err
-    decoder, text, jobs = json.JSONDecoder(), answer.out.strip(), []
-    while text:
-        job, end = decoder.raw_decode(text)
-        jobs.append(job)
-        text = text[end:].strip()
+    jobs = answer.json
     found = {
         (
             json.loads(pool["containerSpec"]["args"][2])[-1],
@@ -168,6 +164,11 @@ def test_a_dry_run_of_a_sweep_prints_every_job(here: Launch):
         (rate, disk) for rate in ("1.10", "1e-3") for disk in ("pd-ssd", "pd-standard")
     }
     assert len({job["displayName"] for job in jobs}) == 4
+    as_yaml = here("vertex", "train.py", "--dry-run", "--format", "yaml").out
+    assert [*yaml.safe_load_all(as_yaml)] == jobs
+    with_plans = here("vertex", "train.py", "--dry-run", "--json").json
+    assert [one["document"] for one in with_plans] == jobs
+    assert [one["plan"]["name"] for one in with_plans] == [job["displayName"] for job in jobs]
 
 
 # --- documents of other tools

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from launchers.core.model.problems import Problem
 
@@ -29,15 +28,6 @@ class Finding:
     def place(self) -> str:
         """``job.json:12:5``, or the file alone."""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-
-    def as_dict(self) -> dict[str, Any]:
-        """The problem's fields, its line and column; the reason where it is ignored."""
-        found: dict[str, Any] = {
-            **self.problem.as_dict(),
-            "line": self.line or None,
-            "column": self.column or None,
-        }
-        return {**found, "reason": self.ignored} if self.ignored else found
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from launchers.cli.catalogue import RULES
-from launchers.core.model.jobs import PENDING, JobStatus
+from launchers.cli.completion import values
+from launchers.core.model.jobs import PENDING, JobHandle, JobStatus
 from launchers.core.model.problems import LaunchError
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.registry import PROVIDERS, provider
@@ -27,7 +28,9 @@ _MOST_AT_ONCE = 64
 def region_flag(function: Any) -> Any:
     """The ``--region`` of a job from elsewhere."""
     text = "Where a job from elsewhere runs (sagemaker:NAME, vertex:ID)."
-    return click.option("--region", "--location", metavar="REGION", help=text)(function)
+    return click.option(
+        "--region", "--location", metavar="REGION", help=text, shell_complete=values.regions
+    )(function)
 
 
 def found_job(word: str, region: str | None = None) -> tuple[Provider, Entry]:
@@ -63,6 +66,14 @@ def _speaking(chosen: Provider) -> Provider:
 
         chosen = chosen.heard_by(Narrator())
     return chosen
+
+
+def word_for(handle: JobHandle) -> str:
+    """How a command names the job."""
+    if Ledger().get(handle.provider, handle.name) is not None:
+        return handle.name
+    region = handle.details.get("region")
+    return f"{handle.provider}:{handle.name}" + (f" --region {region}" if region else "")
 
 
 def statuses_of(entries: list[Entry]) -> list[JobStatus]:

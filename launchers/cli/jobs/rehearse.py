@@ -9,7 +9,8 @@ import click
 
 from launchers.cli.catalogue import RULES
 from launchers.cli.values import FlagType
-from launchers.core.model.jobs import SUCCEEDED, JobDefinition, LogLine
+from launchers.cli.verb import Flag
+from launchers.core.model.jobs import SUCCEEDED, JobDefinition
 from launchers.core.model.problems import (
     EXIT_INTERRUPTED,
     EXIT_JOB_DID_NOT_SUCCEED,
@@ -17,50 +18,77 @@ from launchers.core.model.problems import (
     LaunchError,
     Problem,
 )
-from launchers.core.output.lines import JobWatch
 from launchers.core.provider import Provider
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.value_types import Count, Duration, Size
+from launchers.core.system import require_linux
+
+_CLEAN = "launch rehearsals --clean"
 
 
-def rehearsal_flags() -> list[click.Option]:
-    """The flags that shape a rehearsal and never the document."""
+def rehearsal_flags(rare: bool = True) -> list[click.Option]:
+    """The flags that shape a rehearsal and never the document.
+
+    Args:
+        rare: Whether most of them are rare: beside the flags of a job.
+    """
     return [
-        click.Option(
+        Flag(
             ["--rehearsal-image", "rehearsal_image"],
+            group="rehearsal",
+            rare=rare,
             metavar="IMAGE",
             help="Rehearse in this image instead of the document's.",
         ),
-        click.Option(
+        Flag(
             ["--ranks-per-host", "ranks_per_host"],
+            group="rehearsal",
+            rare=rare,
             type=FlagType(Count(1, 512)),
             metavar="N",
             help="Rehearse with fewer ranks on each host.",
         ),
-        click.Option(
+        Flag(
             ["--local-channel", "local_channels"],
+            group="rehearsal",
             multiple=True,
             metavar="NAME=DIR",
             help="A channel's data from a folder of this machine (repeatable).",
         ),
-        click.Option(
+        Flag(
             ["--with-credentials"],
+            group="rehearsal",
+            rare=rare,
             is_flag=True,
             help="Let the containers use this machine's AWS or Google Cloud credentials.",
         ),
-        click.Option(
+        Flag(
             ["--interrupt-after", "interrupt_after"],
+            group="rehearsal",
+            rare=rare,
             type=FlagType(Duration(1, 86400)),
             metavar="30s",
             help="Take spot capacity back this long after the proof line, start again.",
         ),
-        click.Option(
+        Flag(
             ["--memory-per-host", "memory"],
+            group="rehearsal",
+            rare=rare,
             type=FlagType(Size(1, 4096)),
             metavar="8GB",
             help="Memory of each container. Default: an equal part.",
         ),
     ]
+
+
+def verbose_flag() -> click.Option:
+    """For whatever shows a job's lines."""
+    return Flag(
+        ["--verbose"],
+        group="output",
+        is_flag=True,
+        help="Leave none of the job's lines out.",
+    )
 
 
 def given_options(values: Mapping[str, Any]) -> Any:
@@ -77,6 +105,7 @@ def given_options(values: Mapping[str, Any]) -> Any:
         interrupt_after=values.get("interrupt_after"),
         memory=memory * 1024**3 if memory else None,
         world_size=values.get("world_size"),
+        despite_problems=bool(values.get("despite_problems")),
     )
 
 
@@ -98,31 +127,44 @@ def rehearse_and_say(
     bundle: SourceBundle | None,
     options: Any,
     as_json: bool,
+    facts: Any = None,
+    verbose: bool = False,
 ) -> int:
     """Rehearse, show it while it runs, and give the exit code.
+
+    Args:
+        facts: About the job's script, a :class:`launchers.core.analysis.facts.SourceFacts`.
+        verbose: Show what toolkits and frameworks print around a job, too.
 
     Raises:
         LaunchError: It could not start, or the provider has no containers.
     """
     if provider.contract is None:
         raise LaunchError(_without_containers(provider))
+    require_linux("a rehearsal")
+    from launchers.cli.show.rehearsal_screen import RehearsalScreen
     from launchers.rehearsal.run import rehearse
 
-    screen = RehearsalScreen(as_json)
+    screen = RehearsalScreen(provider.contract, as_json, verbose)
     try:
-        result = rehearse(provider.contract, definition, bundle, options, screen)
+        result = rehearse(provider.contract, definition, bundle, options, screen, facts)
     except (KeyboardInterrupt, BrokenPipeError) as error:
-        from launchers.cli.show.output import say, silence_stdout
+        from launchers.cli.show.output import note_interrupted, say, say_interrupted
+        from launchers.cli.show.streams import silence_stdout
 
         if isinstance(error, BrokenPipeError):  # the terminal, or whoever read the lines
             silence_stdout()
-        screen.end()
-        say("interrupted: nothing of the rehearsal is left")
+        screen.close()
+        if screen.left_behind:
+            say("interrupted")
+            note_interrupted(definition.name, "something of the rehearsal is left", _CLEAN)
+        else:
+            say_interrupted(definition.name, "nothing of the rehearsal is left")
         return EXIT_INTERRUPTED
-    screen.end()
+    screen.close()
     from launchers.cli.show.rehearsal_result import say_result, summary
 
-    say_result(result)
+    say_result(result, screen)
     if as_json:
         from launchers.cli.show.output import answer
 
@@ -136,42 +178,3 @@ def _without_containers(provider: Provider) -> Problem:
         f"launch {provider.name}",
         fix=f"leave it out: `launch {provider.name}` already runs on {provider.title}",
     )
-
-
-class RehearsalScreen:
-    """Shows a rehearsal: what deviates first, then the job's lines.
-
-    Args:
-        as_json: Lines go to stderr, because stdout carries the answer.
-    """
-
-    def __init__(self, as_json: bool):
-        from launchers.cli.jobs.follow import Screen
-
-        self._screen = Screen(to_stderr=as_json)
-
-    def plan(self, prepared: Any, labels: Any) -> None:
-        """The deviations, before anything starts."""
-        from launchers.cli.show.output import say, styled
-
-        hosts = ", ".join(container.name for container in prepared.containers)
-        say(f"{styled('rehearsal', 'bold')}  {labels.job} in containers on this machine: {hosts}")
-        for text in prepared.deviations:
-            say(f"  {styled('deviation', 'yellow')}  {text}")
-        if prepared.limits.memory:
-            say(f"  memory     {prepared.limits.memory / 1024**3:.1f} GiB a host")
-        say(f"  id         {labels.id}")
-
-    def note(self, text: str) -> None:
-        """A line for a person."""
-        from launchers.cli.show.output import say
-
-        say(text)
-
-    def line(self, line: LogLine, watch: JobWatch) -> None:
-        """A line of the job."""
-        self._screen.show(line, watch)
-
-    def end(self) -> None:
-        """Leave the last line clean."""
-        self._screen.end()

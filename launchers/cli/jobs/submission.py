@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from launchers.cli.interrupts import held_back
-from launchers.cli.show.output import answer, say, say_answers, say_problems
+from launchers.cli.show.as_json import job_as_json
+from launchers.cli.show.output import answer, say, say_answers, say_interrupted, say_problems
 from launchers.cli.values import FlagType
+from launchers.cli.verb import Flag
 from launchers.core import pipeline
 from launchers.core.analysis import standard_input
-from launchers.core.model.jobs import JobDefinition, JobHandle
+from launchers.core.model.jobs import RUNNING, JobDefinition, JobHandle, JobStatus
 from launchers.core.model.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError, errors
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import INTENT, Entry, Ledger
@@ -27,24 +29,31 @@ def submission_flags(chosen: Provider) -> list[click.Option]:
     if not chosen.charges_money:
         return []
     return [
-        click.Option(
+        Flag(
             ["--ignore-sdk"],
+            group="safety",
+            rare=True,
             metavar="NAME",
             multiple=True,
             help="Go on although this SDK is too old or too new (repeatable).",
         ),
-        click.Option(
+        Flag(
             ["--again"],
+            group="money",
             is_flag=True,
             help="Run once more although the same job is in progress or has succeeded.",
         ),
-        click.Option(
+        Flag(
             ["--cancel-on-interrupt"],
+            group="money",
+            rare=True,
             is_flag=True,
             help="End the job when this command is interrupted. Default: it goes on.",
         ),
-        click.Option(
+        Flag(
             ["--max-parallel"],
+            group="money",
+            rare=True,
             type=FlagType(Count(1, MOST_AT_ONCE)),
             metavar="N",
             help="Of the jobs of a sweep, so many at once. Default: all.",
@@ -97,7 +106,13 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
     # A job on a cloud outlives the command that follows it.
     owner = not chosen.charges_money or bool(values.get("cancel_on_interrupt"))
     return follow_to_end(
-        chosen, handle, as_json=values["as_json"], owner=owner, interrupted=bool(interrupts)
+        chosen,
+        handle,
+        as_json=values["as_json"],
+        owner=owner,
+        interrupted=bool(interrupts),
+        notify=prepared.job.notify,
+        verbose=values["verbose"],
     )
 
 
@@ -118,7 +133,7 @@ def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> i
     name = definition.name
     entry = Ledger().get(chosen.name, name)
     if entry is None or "sent" not in entry.details:
-        say(f"interrupted: nothing was sent; {name} costs nothing")
+        say_interrupted(name, f"nothing was sent; {name} costs nothing")
         return EXIT_INTERRUPTED
     try:
         there = chosen.service.describe(entry.handle).state != INTENT
@@ -130,14 +145,17 @@ def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> i
             say_problems(error.problems)
         there = cancel = False
     if there and cancel:
-        say(f"interrupted: {name} was sent already, and has been asked to stop")
+        say_interrupted(name, f"{name} was sent already, and has been asked to stop")
         return EXIT_INTERRUPTED
+    found = f"{name} may have been sent; `launch status {name}` asks for it"
     if there:
-        say(f"interrupted: {name} was sent and goes on, and is paid for until it ends")
-    else:
-        say(f"interrupted: {name} may have been sent; `launch status {name}` asks for it")
-    say("  to follow it, or to send it where it was not: the same command again")
-    say(f"  to stop it: launch cancel {name}")
+        found = f"{name} was sent and goes on, and is paid for until it ends"
+    say_interrupted(
+        name,
+        found,
+        "to follow it, or to send it where it was not: the same command again",
+        f"to stop it: launch cancel {name}",
+    )
     return EXIT_INTERRUPTED
 
 
@@ -148,26 +166,20 @@ def _leave(
     chosen.service.detach(handle)
     what = f"started {handle.name}; " if started else ""
     say(f"{what}follow it with: launch logs {handle.name} --follow")
+    if prepared.job.notify:
+        say(f"nobody here sees its end: launch notify {handle.name} waits for it, and tells of it")
     if as_json:
-        answer(
-            {
-                "name": handle.name,
-                "provider": chosen.name,
-                "state": "running",
-                "world_size": prepared.definition.world_size,
-                **handle.details,
-            }
-        )
+        answer(job_as_json(handle, JobStatus(RUNNING, details=handle.details)))
     return EXIT_OK
 
 
 def _show(chosen: Provider, entry: Entry, as_json: bool) -> int:
     """The job has succeeded before: shows that, and sends nothing."""
-    from launchers.cli.jobs.follow import say_end, summary
+    from launchers.cli.jobs.follow import say_end
 
     status = chosen.service.describe(entry.handle)
     say(f"{entry.name} has run already: nothing is sent; --again runs it once more")
     say_end(chosen, entry.handle, status)
     if as_json:
-        answer(summary(entry.handle, status))
+        answer(job_as_json(entry.handle, status))
     return EXIT_OK

@@ -9,22 +9,17 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from launchers.cli.catalogue import RULES
 from launchers.cli.jobs.follow import wait_for_end
+from launchers.cli.jobs.notify import tell_of_end
 from launchers.cli.jobs.submission import MOST_AT_ONCE
 from launchers.cli.options import Given
-from launchers.cli.show.output import (
-    answer,
-    reading_shown,
-    say,
-    say_plan,
-    say_problems,
-    table,
-)
+from launchers.cli.show.as_json import dry_run_as_json, problem_as_json
+from launchers.cli.show.output import answer, print_documents, say, say_plan, say_problems
+from launchers.cli.show.progress import reading_shown
+from launchers.cli.show.table import fitted, table
 from launchers.core import pipeline
 from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
 from launchers.core.model.problems import (
@@ -38,15 +33,18 @@ from launchers.core.model.problems import (
     errors,
 )
 from launchers.core.planning.plan import counted
-from launchers.core.printable import printable
 from launchers.core.provider import Provider
 from launchers.core.source.script import JobSource
+
+if TYPE_CHECKING:
+    from launchers.cli.answers.jobs import SweepJob
 
 # A row whose job needs nobody to end it.
 _ENDS = FINAL_STATES | {"waiting", "not started"}
 # What an interrupt waits for requests that are on their way.
 _SENDING_SECONDS = 10.0
 _COLUMNS = ("JOB", "STATE", "RANKS", "ARGUMENTS", "PROOF OR REASON")
+_MAY_GO = ("RANKS", "ARGUMENTS", "PROOF OR REASON")
 
 
 @dataclass
@@ -57,6 +55,22 @@ class _Row:
     state: str = "waiting"
     text: str = ""
     handle: JobHandle | None = None
+    problems: tuple[Problem, ...] = ()
+
+    def as_json(self) -> SweepJob:
+        """The same for a program."""
+        from launchers.core.credentials.elsewhere import masked_arguments
+
+        definition = self.prepared.definition
+        return {
+            "name": definition.name,
+            "provider": definition.provider,
+            "state": self.state,
+            "text": self.text,
+            "world_size": definition.world_size,
+            "arguments": masked_arguments(self.prepared.job.arguments),
+            "problems": [problem_as_json(one) for one in self.problems],
+        }
 
     def cells(self) -> tuple[str, ...]:
         """The table's line."""
@@ -92,11 +106,23 @@ def run_sweep(chosen: Provider, given: Given, values: Mapping[str, Any], mode: s
     if errors(problems):
         return EXIT_BAD_REQUEST
     if mode == "print":
-        for row in rows:
-            click.echo(row.prepared.definition.text, nl=False)
+        _print(chosen, given, rows, values)
         return EXIT_OK
     say(f"{counted(len(rows), 'job')}, at most {at_once} at once")
     return _run_all(chosen, rows, at_once, values)
+
+
+def _print(chosen: Provider, given: Given, rows: list[_Row], values: Mapping[str, Any]) -> None:
+    """The dry run's answer: one value, with all jobs."""
+    if not values["as_json"]:
+        print_documents([row.prepared.definition for row in rows], values["form"])
+        return
+    answer(
+        [
+            dry_run_as_json(chosen, one, given.read_from, [*given.warnings, *one.problems])
+            for one in (row.prepared for row in rows)
+        ]
+    )
 
 
 def _run_all(chosen: Provider, rows: list[_Row], at_once: int, values: Mapping[str, Any]) -> int:
@@ -124,12 +150,15 @@ def _run_all(chosen: Provider, rows: list[_Row], at_once: int, values: Mapping[s
     except KeyboardInterrupt:
         stopped.set()
         screen.end()
-        return _interrupted(chosen, rows, bool(values.get("cancel_on_interrupt")))
+        code = _interrupted(chosen, rows, bool(values.get("cancel_on_interrupt")))
+        if values["as_json"]:
+            answer([row.as_json() for row in rows])
+        return code
     screen.end()
     if values["as_json"]:
-        answer([dict(zip(("name", "state", "text"), _summary(row), strict=True)) for row in rows])
+        answer([row.as_json() for row in rows])
     else:
-        table(_COLUMNS, [row.cells() for row in rows])
+        table(_COLUMNS, [row.cells() for row in rows], _MAY_GO, prose=_COLUMNS[-1])
     if values["detach"]:
         return EXIT_OK if all(row.handle for row in rows) else EXIT_JOB_DID_NOT_SUCCEED
     succeeded = all(row.state == SUCCEEDED for row in rows)
@@ -159,13 +188,21 @@ def _run_one(
             return
         status = wait_for_end(chosen, row.handle, known=True, tell=tell)
         row.state, row.text = status.state, status.proof or status.reason
+        if row.prepared.job.notify:
+            tell_of_end(chosen, row.handle, status, row.prepared.job.notify)
     except InDoubtError as error:
-        row.state, row.text = "in doubt", str(error).splitlines()[0]
+        row.state, row.text, row.problems = "in doubt", _first_line(error), error.problems
     except LaunchError as error:
-        row.state, row.text = "not started", str(error).splitlines()[0]
+        row.state, row.text, row.problems = "not started", _first_line(error), error.problems
         if row.handle is not None:
             row.state = "unknown"
     screen.changed(row)
+
+
+def _first_line(error: LaunchError) -> str:
+    from launchers.core.credentials.elsewhere import without_credentials
+
+    return without_credentials(str(error).splitlines()[0])
 
 
 class _Screen:
@@ -189,13 +226,12 @@ class _Screen:
         """Show the table as it is now."""
         if self._live is None:
             return
-        from rich.table import Table
         from rich.text import Text
 
-        drawn = Table(*_COLUMNS, header_style="bold")
-        for row in self._rows:
-            drawn.add_row(*(Text(printable(cell)) for cell in row.cells()))
-        self._live.update(drawn)
+        width = self._live.console.width
+        cells = [row.cells() for row in self._rows]
+        drawn = fitted(_COLUMNS, cells, width, _MAY_GO, prose=_COLUMNS[-1])
+        self._live.update(Text("\n".join((*drawn.heading, *drawn.lines))))
 
     def end(self) -> None:
         """Leave the terminal clean."""
@@ -237,10 +273,6 @@ def _ask_to_stop(chosen: Provider, handle: JobHandle) -> bool:
     except KeyboardInterrupt:
         return False
     return True
-
-
-def _summary(row: _Row) -> tuple[str, str, str]:
-    return row.prepared.definition.name, row.state, row.text
 
 
 def _same_name(rows: list[_Row], problems: list[Problem]) -> None:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
-from launchers.cli.checking.findings import Check, Checked
+from launchers.cli.checking.findings import Check, Checked, Finding
+from launchers.cli.show.as_json import problem_as_json
 from launchers.core.printable import printable_json
+
+if TYPE_CHECKING:
+    from launchers.cli.answers.checks import (
+        CheckAnswer,
+        CheckedDocument,
+        ManyChecked,
+        PlacedProblem,
+    )
 
 
 def report(check: Check) -> str:
+    """The answer as text, ending with a newline."""
+    return printable_json(answer_of(check), indent=2) + "\n"
+
+
+def answer_of(check: Check) -> CheckAnswer:
     """An object with ``documents``, one a job or an unreadable file. Where that is one, its keys
     stand at the top as well."""
     documents = [_of(part, check) for part in check.parts]
-    answer: dict[str, Any] = {
+    answer: ManyChecked = {
         "ok": not check.failed,
         "strict": check.strict,
         "counts": {
@@ -23,12 +37,10 @@ def report(check: Check) -> str:
         },
         "documents": documents,
     }
-    if len(documents) == 1:
-        answer = {**documents[0], **answer}
-    return printable_json(answer, indent=2) + "\n"
+    return {**documents[0], **answer} if len(documents) == 1 else answer
 
 
-def _of(part: Checked, check: Check) -> dict[str, Any]:
+def _of(part: Checked, check: Check) -> CheckedDocument:
     return {
         "file": part.file,
         "place": part.place,
@@ -37,6 +49,12 @@ def _of(part: Checked, check: Check) -> dict[str, Any]:
         "world_size": part.started,
         "because": part.because,
         "ok": not check.part_fails(part),
-        "problems": [one.as_dict() for one in part.counted],
-        "suppressed": [one.as_dict() for one in part.suppressed],
+        "problems": [_problem(one) for one in part.counted],
+        "suppressed": [_problem(one) for one in part.suppressed],
     }
+
+
+def _problem(found: Finding) -> PlacedProblem:
+    place = {"line": found.line or None, "column": found.column or None}
+    reason = {"reason": found.ignored} if found.ignored else {}
+    return cast("PlacedProblem", {**problem_as_json(found.problem), **place, **reason})

@@ -6,16 +6,17 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from launchers import DISTRIBUTION
 from launchers.cli.checking.files import project_root
 from launchers.cli.checking.findings import Check, Checked, Finding
 from launchers.core.catalogue import catalogues
 from launchers.core.model.rules import Rule
 from launchers.core.printable import printable, printable_json
+from launchers.core.sdk.installed import installed_version
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning"}
@@ -111,11 +112,8 @@ class _Results:
 
 
 def _version() -> str:
-    try:
-        return metadata.version("launch")
-    except metadata.PackageNotFoundError:
-        # Run from a clone that is not installed.
-        return "0.0.0"
+    # Run from a clone that is not installed, there is none.
+    return installed_version(DISTRIBUTION) or "0.0.0"
 
 
 def _rules(named: Iterable[str]) -> list[Rule]:

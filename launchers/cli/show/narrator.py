@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 
-from launchers.cli.show.output import bar, say, show_bar, styled
+from launchers.cli.show.output import say, styled
+from launchers.cli.show.progress import ByteProgress
 from launchers.core.model.jobs import Listener
-from launchers.core.printable import printable
 
 
 class Narrator(Listener):
@@ -20,6 +19,7 @@ class Narrator(Listener):
     def __init__(self, label: str = ""):
         self._label = f"{label}: " if label else ""
         self._lock = threading.Lock()
+        self._bytes = ByteProgress(self._label)
 
     def say(self, text: str) -> None:
         """One line."""
@@ -27,10 +27,6 @@ class Narrator(Listener):
             say(styled(f"{self._label}{text}", "dim"))
 
     def progress(self, label: str, done: int, total: int) -> None:
-        """A bar on a terminal, and one line at the end."""
-        whole = printable(f"{self._label}{label}: {total / 1e6:.1f} MB")
+        """A bar on a terminal, a line now and then in a pipe, and one line at the end."""
         with self._lock:
-            if done >= total:
-                say(whole)
-            elif sys.stderr.isatty() and not self._label:
-                show_bar(f"{bar(done / total)}  {whole}", sys.stderr)
+            self._bytes.show(label, done, total)

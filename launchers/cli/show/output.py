@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import threading
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
-from launchers.core.model.problems import Problem
+from launchers.cli.catalogue import RULES
+from launchers.cli.show.last_line import give_way
+from launchers.cli.show.streams import silence_stdout
+from launchers.cli.show.wrapping import wrapped
+from launchers.core.model.jobs import JobDefinition
+from launchers.core.model.problems import EXIT_INTERRUPTED, Problem
 from launchers.core.planning.plan import Plan
-from launchers.core.printable import printable, printable_json, printable_message
+from launchers.core.printable import printable_json, printable_message
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_BAR_WIDTH = 24
+_USUAL_WIDTH = 80
 _RANK_COLOURS = ("36", "35", "33", "32", "34", "31")
 
 
@@ -35,69 +38,97 @@ def rank_style(rank: int | None) -> str:
     return "2" if rank is None else _RANK_COLOURS[rank % len(_RANK_COLOURS)]
 
 
-def bar(fraction: float) -> str:
-    """How much is done, as a picture."""
-    done = int(fraction * _BAR_WIDTH)
-    return "█" * done + "░" * (_BAR_WIDTH - done)
-
-
-def show_bar(text: str, stream: IO[str], style: str = "") -> None:
-    """Text on a terminal's last line, which gives way to the next whole line."""
-    text = text[: shutil.get_terminal_size().columns - 1]  # a line that wraps is never cleared
-    with _drawing:
-        clear_bar()
-        stream.write(styled(text, style, stream) if style else text)
-        stream.flush()
-        _bar.append(stream)
-
-
-def reading_shown(done: int, total: int) -> None:
-    """How much of a large source is read: a bar on a terminal, and nothing anywhere else."""
-    if done >= total:
-        clear_bar()
-    elif sys.stderr.isatty():
-        show_bar(f"{bar(done / total)}  reading the source: {total / 1e6:.0f} MB", sys.stderr)
-
-
-def clear_bar() -> None:
-    """Take the bar away, if there is one."""
-    with _drawing:
-        while _bar:
-            stream = _bar.pop()
-            try:
-                stream.write("\r\x1b[K")
-                stream.flush()
-            except BrokenPipeError:
-                # The terminal is gone; whoever has to know hears it at the next line.
-                silence_stdout()
-
-
-# The stream whose last line is a bar.
-_bar: list[IO[str]] = []
-# Uploads tell from several threads how far they are.
-_drawing = threading.RLock()
-
-
 def say(text: str = "") -> None:
     """One line for a person, on stderr. Of foreign text in it, only what is printable."""
-    clear_bar()
-    print(printable_message(text), file=sys.stderr, flush=True)
+    give_way()
+    print(_for(sys.stderr, text), file=sys.stderr, flush=True)
 
 
 def tell(text: str) -> None:
     """One line of what was asked for, on stdout; as :func:`say` in all else."""
-    clear_bar()
-    print(printable_message(text), flush=True)
+    give_way()
+    print(_for(sys.stdout, text), flush=True)
 
 
-def answer(value: Any) -> None:
+def _for(stream: IO[str], text: str) -> str:
+    """What a reader of ``stream`` gets of a message: in a pipe its lines stay whole."""
+    text = printable_message(text)
+    width = terminal_width(stream)
+    return wrapped(text, width) if width else text
+
+
+def terminal_width(stream: IO[str]) -> int | None:
+    """How wide the terminal is that ``stream`` is, COLUMNS first; None where it is none."""
+    if not stream.isatty():
+        return None
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL_WIDTH
+    except (OSError, ValueError):
+        return _USUAL_WIDTH
+
+
+def answer(value: Any, one_line: bool = False) -> None:
     """The ``--json`` answer, on stdout."""
-    print(printable_json(value, indent=2), flush=True)
+    said.answered = True
+    print(printable_json(value, indent=None if one_line else 2), flush=True)
 
 
-def silence_stdout() -> None:
-    """Nobody reads it any more: what is still written there is not to fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def print_documents(definitions: Sequence[JobDefinition], form: str) -> None:
+    """The documents alone on stdout; those of a sweep are one JSON list, or YAML with a ``---``
+    before each."""
+    if form == "yaml":
+        import yaml
+
+        documents = [dict(one.document) for one in definitions]
+        many = len(documents) > 1
+        text = yaml.safe_dump_all(
+            documents, explicit_start=many, sort_keys=False, allow_unicode=True
+        )
+    elif len(definitions) == 1:
+        text = definitions[0].text
+    else:
+        text = "[\n" + ",\n".join(one.text.rstrip("\n") for one in definitions) + "\n]\n"
+    print(text, end="")
+
+
+class Said:
+    """What the running command has said so far, for the answer that it gives in the end.
+
+    Attributes:
+        answered: Its ``--json`` answer is out.
+        problems: Each that it told of, in that order.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """A command begins."""
+        self.answered = False
+        self.problems: list[Problem] = []
+
+
+said = Said()
+
+
+def answer_failure(exit_code: int, one_line: bool = False) -> None:
+    """The ``--json`` answer of a command that ends without one."""
+    if said.answered:
+        return
+    from launchers.cli.show.as_json import error_answer
+
+    problems = said.problems
+    if exit_code == EXIT_INTERRUPTED and not any(one.rule == "interrupted" for one in problems):
+        problems = [*problems, RULES["interrupted"].at("launch", "interrupted")]
+    try:
+        answer(error_answer(exit_code, problems), one_line)
+    except BrokenPipeError:
+        raise
+    except OSError:  # the full disk is what it has just told of
+        silence_stdout()
 
 
 def say_problems(problems: Iterable[Problem]) -> None:
@@ -105,6 +136,7 @@ def say_problems(problems: Iterable[Problem]) -> None:
     from launchers.core.credentials.elsewhere import without_credentials
 
     for problem in problems:
+        said.problems.append(problem)
         word, style = {
             "error": ("error", "red"),
             "warning": ("warning", "yellow"),
@@ -112,6 +144,23 @@ def say_problems(problems: Iterable[Problem]) -> None:
             "ok": ("ok", "green"),
         }[problem.severity]
         say(f"{styled(word, style)}: {without_credentials(str(problem))}")
+
+
+def say_interrupted(where: str, text: str, *ways_on: str, why: str = "interrupted") -> None:
+    """This command ends before what it started: what becomes of that, and what to do about it.
+
+    Args:
+        where: The job, or the verb.
+    """
+    say(f"{why}: {text}")
+    for way in ways_on:
+        say(f"  {way}")
+    note_interrupted(where, text, *ways_on)
+
+
+def note_interrupted(where: str, text: str, *ways_on: str) -> None:
+    """The same for the ``--json`` answer alone."""
+    said.problems.append(RULES["interrupted"].at(where, text, fix="; ".join(ways_on)))
 
 
 def say_plan(plan: Plan, title: str, read_from: str, sends: bool = False) -> None:
@@ -144,23 +193,3 @@ def say_answers(answers: Sequence[Problem]) -> None:
         state = styled(word[one.severity].ljust(7), style)
         found = one.found if one.severity == "ok" else str(one).partition(": ")[2]
         say(f"  {one.path.ljust(names)}  {state}  {found}")
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on stdout: drawn by rich on a terminal, aligned text in a pipe."""
-    rows = [[printable(cell) for cell in row] for row in rows]
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        drawn = Table(*columns, header_style="bold")
-        for row in rows:
-            drawn.add_row(*map(Text, row))  # rich reads "[x]" in a str as its own markup
-        Console(no_color=not colours(sys.stdout)).print(drawn)
-        return
-    lines = [list(columns), *[list(row) for row in rows]]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    for line in lines:
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
-        print("  ".join(cells).rstrip())

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from launchers.cli.show.as_json import failure_as_json
 from launchers.cli.show.output import say, styled
+from launchers.cli.show.screen import Screen, say_last_words
 from launchers.core.model.jobs import SUCCEEDED
+from launchers.core.planning.plan import counted
 from launchers.rehearsal.course.outcome import RehearsalResult
+
+if TYPE_CHECKING:
+    from launchers.cli.answers.rehearsals import RehearsalAnswer
 
 _WORDS = {"containers": "to start containers", "collecting": "to collect"}
 
 
-def say_result(result: RehearsalResult) -> None:
-    """The verdict, where the time went, where things lie."""
+def say_result(result: RehearsalResult, screen: Screen) -> None:
+    """The verdict, where the time went, where things lie.
+
+    Args:
+        screen: Where the job's lines were shown.
+    """
     for text in result.restarts:
         say(f"  {text}")
     if result.state == SUCCEEDED:
@@ -21,7 +31,7 @@ def say_result(result: RehearsalResult) -> None:
         say(f"{styled(result.state, 'red')}  {_ranks(result)}: {result.reason}")
         if result.fix:
             say(f"  fix  {result.fix}")
-        _say_tail(result)
+        _say_last_words(result, screen)
     for text in result.warnings:
         say(f"{styled('warning', 'yellow')}: {text}")
     say(f"  {_time(result)}")
@@ -32,10 +42,10 @@ def say_result(result: RehearsalResult) -> None:
     for text in result.refused:
         say(f"  left inside  {text}")
     if result.folder is not None:
-        say(f"  log  {result.folder / 'rehearsal.log'}")
+        say(f"  log  {result.folder / 'rehearsal.log'}{_more(screen)}")
 
 
-def summary(result: RehearsalResult, provider: str) -> dict[str, Any]:
+def summary(result: RehearsalResult, provider: str) -> RehearsalAnswer:
     """What ``--json`` says."""
     return {
         "name": result.name,
@@ -48,20 +58,22 @@ def summary(result: RehearsalResult, provider: str) -> dict[str, Any]:
         "world_size": result.expected.world_size,
         "document_world_size": result.expected.document_world_size,
         "hosts": result.expected.hosts,
-        "deviations": result.deviations,
-        "warnings": result.warnings,
+        "deviations": list(result.deviations),
+        "warnings": list(result.warnings),
         "seconds": {name: round(value, 1) for name, value in result.seconds.items()},
-        "restarts": result.restarts,
-        "failure": result.failure,
-        "folder": result.folder,
-        "collected": result.collected,
-        "differences": result.differences,
-        "refused": result.refused,
+        "restarts": list(result.restarts),
+        "failure": failure_as_json(result.failure),
+        "folder": str(result.folder) if result.folder else None,
+        "collected": {name: str(folder) for name, folder in result.collected.items()},
+        "differences": list(result.differences),
+        "refused": list(result.refused),
     }
 
 
 def _ranks(result: RehearsalResult) -> str:
     here, whole = result.expected.world_size, result.expected.document_world_size
+    if result.copies:
+        return f"rehearsed as {result.copies} copies of one job, each of world size 1"
     if here == whole:
         return f"rehearsed with {whole} of {whole} ranks"
     return f"rehearsed with {here} of {whole} ranks"
@@ -81,10 +93,15 @@ def _time(result: RehearsalResult) -> str:
     return f"took {total:.0f} s: {', '.join(parts)}"
 
 
-def _say_tail(result: RehearsalResult) -> None:
-    if not result.tail:
-        return
+def _say_last_words(result: RehearsalResult, screen: Screen) -> None:
+    """Of the rank that failed first, unless its traceback has just been shown."""
     rank = (result.failure or {}).get("rank")
-    say(f"  the last lines of {'its container' if rank is None else f'rank {rank}'}:")
-    for text in result.tail:
-        say(f"    {text}")
+    if not screen.has_shown_traceback(rank):
+        say_last_words(rank, result.tail)
+
+
+def _more(screen: Screen) -> str:
+    if not screen.left_out:
+        return ""
+    lines = counted(screen.left_out, "line")
+    return f"  (with {lines} of {screen.whose} that were left out; --verbose shows them)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 from typing import Any, TextIO
 
@@ -48,12 +49,16 @@ def make_steady() -> None:
 
     What a stream's encoding cannot show is written as an escape: a rank may print anything.
     """
+    if sys.platform == "win32":  # its console has streams of its own, and no such errors
+        return
     sys.stdout = _steady(sys.stdout, _Answer)
     sys.stderr = _steady(sys.stderr, _ForPeople)
 
 
-def _steady(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
-    if not isinstance(stream, io.TextIOWrapper):  # closed, or somebody's own
+def _steady(stream: TextIO | None, kind: type[io.FileIO]) -> TextIO:
+    if stream is None:  # closed by whoever started us: no file of ours is to get its number
+        return open(os.devnull, "w", encoding="utf-8")
+    if not isinstance(stream, io.TextIOWrapper):  # somebody's own
         return stream
     stream.flush()
     raw = kind(stream.fileno(), "w", closefd=False)
@@ -63,3 +68,8 @@ def _steady(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
         errors="backslashreplace",
         line_buffering=stream.line_buffering,
     )
+
+
+def silence_stdout() -> None:
+    """Nobody reads it any more: what is still written there is not to fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

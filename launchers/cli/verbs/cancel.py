@@ -6,16 +6,24 @@ import time
 
 import click
 
-from launchers.cli.jobs.follow import summary, wait_for_end
+from launchers.cli.completion import values
+from launchers.cli.jobs.follow import wait_for_end
 from launchers.cli.jobs.lookup import found_job, region_flag
+from launchers.cli.show.as_json import job_as_json
 from launchers.cli.show.output import answer, say
+from launchers.cli.verb import Verb
 from launchers.core.records.ledger import INTENT
 
 _WAIT_SECONDS = 15.0
 
 
-@click.command("cancel", help="End a job and all its processes.")
-@click.argument("job", metavar="JOB")
+@click.command(
+    "cancel",
+    cls=Verb,
+    examples=("launch cancel train-5c1f9e02",),
+    help="End a job and all its processes.",
+)
+@click.argument("job", metavar="JOB", shell_complete=values.jobs)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 @region_flag
 def command(job: str, region: str | None, as_json: bool) -> int:
@@ -32,5 +40,5 @@ def command(job: str, region: str | None, as_json: bool) -> int:
         status = wait_for_end(chosen, entry.handle, time.monotonic() + _WAIT_SECONDS)
         say(f"{entry.name}: {status.state}")
     if as_json:
-        answer(summary(entry.handle, status))
+        answer(job_as_json(entry.handle, status))
     return 0

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from launchers.cli.completion.values import of_metavar
 from launchers.cli.document_file import job_option, strategy_option
 from launchers.cli.reports import REPORTS
-from launchers.cli.values import FlagType, Verb
+from launchers.cli.show.output import answer
+from launchers.cli.values import FlagType
+from launchers.cli.verb import Flag, Verb
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK
 from launchers.core.spec.value_types import Count
 
@@ -14,40 +17,69 @@ from launchers.core.spec.value_types import Count
 @click.command(
     "check",
     cls=Verb,
+    examples=(
+        "launch check job.json",
+        "launch check 'jobs/**/*.yaml' --world-size 8 --strict",
+    ),
     params=[job_option(), strategy_option()],
     help="Run every rule on documents (JSON or YAML) that something else made: a SageMaker "
     "CreateTrainingJob request, a Vertex AI CustomJob, or another tool's file with one in it. "
     "Exit 2 when one fails.\n\nFILE is a name, a pattern ('jobs/**/*.json'), or - for standard "
     "input. Problems that .launch-check.yaml ignores are shown as suppressed.",
 )
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, shell_complete=of_metavar("FILE")
+)
 @click.option(
     "--world-size",
+    cls=Flag,
+    group="what",
     type=FlagType(Count(1, 100_000)),
     metavar="N",
     help="The world size that each should start.",
 )
-@click.option("--source", metavar="DIR|TAR", help="Read the document's code there as well.")
+@click.option(
+    "--source",
+    cls=Flag,
+    group="what",
+    metavar="DIR|TAR",
+    help="Read the document's code there as well.",
+)
 @click.option(
     "--strict",
+    cls=Flag,
+    group="safety",
     is_flag=True,
     help="Exit 2 as well where it cannot be told what a document starts or whether a rule holds.",
 )
 @click.option(
     "--report",
     "form",
+    cls=Flag,
+    group="output",
     type=click.Choice(list(REPORTS)),
     help="The form of the answer: text on stderr (the default), the others on stdout.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --report json.")
+@click.option(
+    "--json",
+    "as_json",
+    cls=Flag,
+    group="output",
+    is_flag=True,
+    help="The same as --report json.",
+)
 @click.option(
     "-o",
     "--output",
+    cls=Flag,
+    group="output",
     metavar="FILE",
-    help="Write the report there; the text is shown besides.",
+    help="Write the report there, show the text (and with --json the report) besides.",
 )
 @click.option(
     "--ignore-file",
+    cls=Flag,
+    group="safety",
     metavar="FILE",
     help="What is accepted, and why. Default: .launch-check.yaml, here or above in the repository.",
 )
@@ -65,7 +97,8 @@ def command(
 ) -> int:
     """Check the files; nothing is sent anywhere."""
     from launchers.cli.checking.run import check, write
-    from launchers.cli.reports import report
+    from launchers.cli.reports import report, without_credentials
+    from launchers.cli.reports.as_json import answer_of
     from launchers.cli.reports.text import say_report
 
     if as_json and form not in (None, "json"):
@@ -73,10 +106,11 @@ def command(
     form = "json" if as_json else form or "text"
     found = check(files, job, world_size, source, strategy, strict, ignore_file)
     if output is not None:
-        say_report(found)
         write(output, report(form, found))
-    elif form == "text":
+    if output is not None or form == "text":
         say_report(found)
-    else:
+    if form == "json":
+        answer(answer_of(without_credentials(found)))
+    elif output is None and form != "text":
         click.echo(report(form, found), nl=False)
     return EXIT_BAD_REQUEST if found.failed else EXIT_OK

@@ -7,13 +7,21 @@ from dataclasses import asdict
 import click
 
 from launchers.cli.catalogue import RULES
-from launchers.cli.show.output import answer, table, tell
+from launchers.cli.completion import values
+from launchers.cli.show.output import answer, tell
+from launchers.cli.show.table import table
+from launchers.cli.verb import Verb
 from launchers.core.catalogue import catalogues
 from launchers.core.model.problems import LaunchError, did_you_mean
 
 
-@click.command("explain", help="Explain a RULE: the word in brackets in a problem.")
-@click.argument("rule", required=False)
+@click.command(
+    "explain",
+    cls=Verb,
+    examples=("launch explain spot-wait",),
+    help="Explain a RULE: the word in brackets in a problem.",
+)
+@click.argument("rule", required=False, shell_complete=values.rules)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(rule: str | None, as_json: bool) -> int:
     """Print one rule, or the table of all."""
@@ -23,7 +31,8 @@ def command(rule: str | None, as_json: bool) -> int:
             answer([asdict(one) for one, _ in known.values()])
         else:
             rows = [(one.id, about, one.title) for one, about in known.values()]
-            table(["RULE", "ABOUT", "WHAT MUST HOLD"], rows)
+            columns = ("RULE", "ABOUT", "WHAT MUST HOLD")
+            table(columns, rows, may_go=["ABOUT"], prose="WHAT MUST HOLD")
         return 0
     name = rule.strip("[]")
     if name not in known:

@@ -1,33 +1,47 @@
-"""`launch image build|check`: the image that the ranks run in, in the clouds and here."""
+"""`launch image build|check|diff`: the image that the ranks run in, in the clouds and here."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from launchers.cli.show.output import answer, say, say_problems, styled, table
+from launchers.cli.show.as_json import problem_as_json
+from launchers.cli.show.output import answer, say, say_problems, styled
 from launchers.cli.show.progress import LiveProgress
-from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK
+from launchers.cli.show.table import table
+from launchers.cli.verb import Verb
+from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
 from launchers.core.strategies import NAMES
 from launchers.image.check import CheckedImage
 from launchers.image.needs import PROVIDERS, TITLES
 from launchers.image.recipes import HOROVOD, RECIPES
 
+if TYPE_CHECKING:
+    from launchers.cli.answers.images import BuiltImageAnswer
+    from launchers.image.build import BuiltImage
 
-@click.group("image", help="Build, push and check the image that ranks run in.")
+
+@click.group("image", help="Build, push, check and compare images that ranks run in.")
 def command() -> None:
     """The group of the verbs below."""
 
 
-@command.command("build", help="Build the image for SageMaker, Vertex AI and --dry-run=docker.")
+@command.command(
+    "build",
+    cls=Verb,
+    examples=("launch image build", "launch image build --with torch --push HOST/PATH:TAG"),
+    help="Build the image for SageMaker, Vertex AI and --dry-run=docker.",
+)
 @click.option(
     "--with",
     "recipe",
     type=click.Choice(tuple(RECIPES)),
     default=HOROVOD,
-    show_default=True,
-    help="What the ranks train by. torch and tensorflow come without Horovod, MPI and sshd.",
+    help="What the ranks train by. All others come without Horovod, MPI and sshd.",
 )
 @click.option("--gpu", is_flag=True, help="With CUDA and NCCL; not yet built by us, see docs.")
 @click.option(
@@ -42,6 +56,15 @@ def command() -> None:
 )
 @click.option("--tag", metavar="TAG", help="The image's name. Default: launch-horovod:VERSION")
 @click.option("--push", "repository", metavar="REPO", help="Push it there: HOST/PATH[:TAG].")
+@click.option("--sbom", metavar="FILE", help="Write its bill of materials (CycloneDX) there, too.")
+@click.option("--no-cache", "is_anew", is_flag=True, help="Build every layer anew.")
+@click.option(
+    "--keep-stage",
+    "keeps_stage",
+    is_flag=True,
+    help="Keep the build stage (3 GB), for a quick next build of a changed recipe.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def build_command(
     recipe: str,
     gpu: bool,
@@ -49,6 +72,10 @@ def build_command(
     requirements: str | None,
     tag: str | None,
     repository: str | None,
+    sbom: str | None,
+    is_anew: bool,
+    keeps_stage: bool,
+    as_json: bool,
 ) -> int:
     """Build, then print size and versions; push where asked."""
     from launchers.docker.engine import engine
@@ -56,10 +83,11 @@ def build_command(
     from launchers.image import push as image_push
     from launchers.image.host_settings import host_settings
     from launchers.image.own_requirements import own_requirements
+    from launchers.image.sbom import save_sbom
 
     own = own_requirements(Path(requirements), recipe) if requirements else b""
-    request = image_build.BuildRequest(gpu, base, tag, recipe, own)
-    client = engine()
+    request = image_build.BuildRequest(gpu, base, tag, recipe, own, is_anew, keeps_stage)
+    client, reference = engine(), None
     try:
         say(
             f"{styled('image', 'bold')}  {request.name} from {' and '.join(set(request.bases))}, "
@@ -75,6 +103,8 @@ def build_command(
         with LiveProgress() as progress:
             built = image_build.build(client, request, host, progress)
         _say_built(built)
+        if sbom:
+            say(f"bill of materials: {sbom}, {save_sbom(client, built.id, Path(sbom))} components")
         if repository:
             client.api.timeout = image_push.PUSH_SECONDS
             with LiveProgress() as progress:
@@ -83,10 +113,17 @@ def build_command(
             say(f"use it with: --image {reference}")
     finally:
         client.close()
+    if as_json:
+        answer(_built_as_json(built, reference))
     return EXIT_OK
 
 
-@command.command("check", help="Look into an image: has it what a provider needs?")
+@command.command(
+    "check",
+    cls=Verb,
+    examples=("launch image check IMAGE --for sagemaker",),
+    help="Look into an image: has it what a provider needs?",
+)
 @click.argument("image", metavar="IMAGE")
 @click.option(
     "--for",
@@ -118,19 +155,68 @@ def check_command(
     finally:
         client.close()
     if as_json:
-        answer(checked.as_dict())
+        problems = [problem_as_json(one) for one in checked.problems(providers)]
+        answer({**checked.as_dict(), "remarks": list(checked.remarks), "problems": problems})
     else:
         _print_checked(checked, providers)
     say_problems(checked.problems(providers))
     return EXIT_BAD_REQUEST if checked.missing(providers) else EXIT_OK
 
 
-def _say_built(built: object) -> None:
+def _built_as_json(built: BuiltImage, pushed: str | None) -> BuiltImageAnswer:
+    return {
+        "image": built.tag,
+        "id": built.id,
+        "size": built.size,
+        "architecture": built.architecture,
+        "versions": dict(built.versions),
+        "cached": built.cached,
+        "seconds": round(built.seconds, 1),
+        "freed": built.freed,
+        "pushed": pushed,
+    }
+
+
+@command.command(
+    "diff",
+    cls=Verb,
+    examples=("launch image diff launch-horovod:1 launch-horovod:2",),
+    help="What differs between the files of two images.",
+)
+@click.argument("first", metavar="IMAGE")
+@click.argument("second", metavar="IMAGE")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def diff_command(first: str, second: str, as_json: bool) -> int:
+    """Exit 0 where nothing differs but what two builds of one recipe do, else 1."""
+    from launchers.docker.engine import engine
+    from launchers.image.compare import compare
+
+    client = engine()
+    try:
+        with LiveProgress() as progress:
+            progress.step(f"Compare {first} with {second}")
+            paths, found = compare(client, first, second)
+    finally:
+        client.close()
+    others = [one for one in found if not one.why]
+    if as_json:
+        answer({"images": [first, second], "paths": paths, "differences": list(map(asdict, found))})
+    else:
+        if others:
+            table(("PATH", "DIFFERS"), [(one.path, one.what) for one in others])
+        for why, count in Counter(one.why for one in found if one.why).items():
+            say(f"{count} as between any two builds: {why}")
+        say(f"{paths} paths, {len(found)} differ, {len(others)} of them without a known reason")
+    return EXIT_JOB_DID_NOT_SUCCEED if others else EXIT_OK
+
+
+def _say_built(built: BuiltImage) -> None:
     from launchers.docker.progress import clock, size_text
     from launchers.image import build as image_build
 
-    assert isinstance(built, image_build.BuiltImage)
     took = "all layers were there" if built.cached else f"built in {clock(built.seconds)}"
+    if built.freed:
+        took += f"; {size_text(built.freed)} of build stage and earlier image removed"
     say(f"{styled(built.tag, 'bold')}: {size_text(built.size)}, {took}")
     say("  " + ", ".join(f"{name} {version}" for name, version in built.versions.items()))
     if built.architecture != image_build.ARCHITECTURE:
@@ -153,7 +239,8 @@ def _print_checked(checked: CheckedImage, providers: tuple[str, ...]) -> None:
         for row in checked.rows
         if set(row.need.providers) & set(providers)
     ]
-    table(("NEEDED", "FOUND", *(TITLES[name].upper() for name in providers)), rows)
+    columns = ("NEEDED", "FOUND", *(TITLES[name].upper() for name in providers))
+    table(columns, rows, prose="FOUND")
     say(f"{checked.image}: {size_text(checked.size)}, {checked.id[:19]}")
     for text in checked.remarks:
         say(text)

@@ -10,7 +10,9 @@ from typing import Any
 import click
 
 from launchers.cli.catalogue import RULES
+from launchers.cli.show.as_json import problem_as_json, value_as_json
 from launchers.cli.show.output import answer, say, say_problems
+from launchers.cli.verb import Verb
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
     EXIT_OK,
@@ -21,14 +23,19 @@ from launchers.core.model.problems import (
 )
 from launchers.core.paths import writing
 from launchers.core.provider import Importer
-from launchers.core.reading.job_file import DEFAULT_FILE
 from launchers.core.reading.text_file import read_verbatim_mapping
 from launchers.core.registry import providers_with
 from launchers.core.source.python_module import module_file
+from launchers.core.spec.layers import DEFAULT_FILE
 
 
 @click.command(
     "import",
+    cls=Verb,
+    examples=(
+        "launch import config.yaml",
+        "launch import -- gcloud ml-engine jobs submit training job7 --config FILE",
+    ),
     help="Write a launch.yaml from a job of AI Platform Training: FILE is its configuration, if it "
     "had one. What `gcloud ml-engine jobs submit training` had is taken with it: the flags, JOB "
     "and, behind `--`, the script's arguments; gcloud's whole line may stand there as it was "
@@ -78,8 +85,8 @@ def command(
                 "file": file,
                 "output": None if failed else output,
                 "ok": not failed,
-                "values": values,
-                "problems": [problem.as_dict() for problem in problems],
+                "values": value_as_json(values),
+                "problems": [problem_as_json(problem) for problem in problems],
             }
         )
     else:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
 from launchers.cli.catalogue import RULES
-from launchers.cli.show.output import say
+from launchers.cli.completion.values import of_metavar
+from launchers.cli.show.output import answer, say
+from launchers.cli.verb import Verb
 from launchers.core.model.problems import LaunchError
 from launchers.core.paths import templates_folder, writing
 from launchers.core.strategies import FIRST, NAMES
@@ -23,8 +26,16 @@ def _examples() -> list[str]:
     return [name for name in NAMES if name == FIRST or (folder / name).is_dir()]
 
 
-@click.command("init", help="Write a commented launch.yaml and a small train.py.")
-@click.argument("folder", default=".", metavar="[FOLDER]")
+@click.command(
+    "init",
+    cls=Verb,
+    examples=(
+        "launch init",
+        "launch init --strategy torch my-job",
+    ),
+    help="Write a commented launch.yaml and a small train.py.",
+)
+@click.argument("folder", default=".", metavar="[FOLDER]", shell_complete=of_metavar("FOLDER"))
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 @click.option(
     "--strategy",
@@ -32,7 +43,8 @@ def _examples() -> list[str]:
     default=FIRST,
     help=f"By what the script's ranks train. Default: {FIRST}.",
 )
-def command(folder: str, force: bool, strategy: str) -> int:
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+def command(folder: str, force: bool, strategy: str, as_json: bool) -> int:
     """Write the two files; none where one of them is already there."""
     target = Path(folder)
     there = [name for name in _FILES if (target / name).exists()]
@@ -45,8 +57,13 @@ def command(folder: str, force: bool, strategy: str) -> int:
         target.mkdir(parents=True, exist_ok=True)
         for name in _FILES:
             (target / name).write_text(_text(strategy, name), encoding="utf-8")
-    say(f"wrote {' and '.join(str(target / name) for name in _FILES)}")
-    say("next: launch local --instances 2")
+    written, following = [str(target / name) for name in _FILES], "launch local --instances 2"
+    if target.resolve() != Path.cwd():
+        following = f"cd {shlex.quote(folder)} && {following}"
+    say(f"wrote {' and '.join(written)}")
+    say(f"next: {following}")
+    if as_json:
+        answer({"written": written, "next": following})
     return 0
 
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from launchers.cli.catalogue import RULES
 from launchers.cli.jobs.lookup import statuses_of
-from launchers.cli.show.output import answer, say, table
-from launchers.cli.values import FlagType, Verb
+from launchers.cli.show.output import answer, say
+from launchers.cli.show.table import table
+from launchers.cli.values import FlagType
+from launchers.cli.verb import Verb
 from launchers.core.model.jobs import FINAL_STATES, PENDING, RUNNING, STOPPING, JobStatus
 from launchers.core.model.problems import LaunchError
 from launchers.core.records.ledger import INTENT, Entry, Ledger
 from launchers.core.records.wanted import Wanted
 from launchers.core.registry import PROVIDERS
 from launchers.core.spec.value_types import Count, Duration, format_duration
+from launchers.core.times import iso_time
+
+if TYPE_CHECKING:
+    from launchers.cli.answers.jobs import ListedJob
 
 _NEWEST = 20
 _STATES = (INTENT, PENDING, RUNNING, STOPPING, *sorted(FINAL_STATES))
@@ -26,6 +32,10 @@ _STATES = (INTENT, PENDING, RUNNING, STOPPING, *sorted(FINAL_STATES))
 @click.command(
     "list",
     cls=Verb,
+    examples=(
+        "launch list",
+        "launch list --state failed --since 2d",
+    ),
     help="Show every job that has not ended and the newest others, the newest first.",
 )
 @click.option(
@@ -62,6 +72,8 @@ def command(
         table(
             ("JOB", "WHERE", "STATE", "RANKS", "STARTED", "RAN", "PROOF OR REASON"),
             [_row(entry, status) for entry, status in jobs],
+            may_go=("RAN", "RANKS", "WHERE", "STARTED", "PROOF OR REASON"),
+            prose="PROOF OR REASON",
         )
     elif not more:
         none = "no such jobs" if wanted != Wanted() else "no jobs yet"
@@ -105,7 +117,7 @@ def _day(seconds: float) -> str:
         return "unknown"
 
 
-def _as_json(entry: Entry, status: JobStatus) -> dict[str, Any]:
+def _as_json(entry: Entry, status: JobStatus) -> ListedJob:
     return {
         "name": entry.name,
         "provider": entry.provider,
@@ -113,6 +125,6 @@ def _as_json(entry: Entry, status: JobStatus) -> dict[str, Any]:
         "reason": status.reason,
         "proof": status.proof,
         "world_size": entry.world_size,
-        "created": entry.created,
-        "ended": status.details.get("ended") or entry.ended,
+        "created": iso_time(status.details.get("created") or entry.created),
+        "ended": iso_time(status.details.get("ended") or entry.ended),
     }

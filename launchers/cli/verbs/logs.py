@@ -5,22 +5,38 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from launchers.cli.catalogue import RULES
-from launchers.cli.jobs.follow import Screen, goes_on
+from launchers.cli.completion import values
+from launchers.cli.jobs.follow import goes_on
 from launchers.cli.jobs.lookup import found_job, region_flag
 from launchers.cli.show.output import say
+from launchers.cli.show.screen import Screen
+from launchers.cli.verb import Verb
 from launchers.core.model.jobs import LogLine
 from launchers.core.model.problems import LaunchError
 from launchers.core.output.lines import JobWatch, shown, tag
+from launchers.core.planning.plan import counted
 from launchers.core.printable import printable_json
+from launchers.core.times import iso_time
+
+if TYPE_CHECKING:
+    from launchers.cli.answers.jobs import LineAnswer
 
 
-@click.command("logs", help="Print a job's lines, of all ranks or of one.")
-@click.argument("job", metavar="JOB")
+@click.command(
+    "logs",
+    cls=Verb,
+    examples=(
+        "launch logs train-5c1f9e02 --follow",
+        "launch logs train-5c1f9e02 --rank 3",
+    ),
+    help="Print a job's lines, of all ranks or of one.",
+)
+@click.argument("job", metavar="JOB", shell_complete=values.jobs)
 @click.option("--rank", metavar="R", help="The lines that this rank printed.")
 @click.option("--follow", "-f", is_flag=True, help="Go on until the job ends.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
@@ -47,7 +63,8 @@ def command(
         if raw:
             count = _print_raw(lines, as_json, bare, follow)
         else:
-            count = _print(lines, watch, as_json, bare, follow)
+            screen = Screen(contract=chosen.contract, verdict_follows=False)
+            count = _print(lines, watch, screen, as_json, bare, follow)
     except KeyboardInterrupt:
         if not follow or not chosen.charges_money or entry.final:
             raise
@@ -60,19 +77,26 @@ def command(
 
 
 def _print(
-    lines: Iterator[LogLine], watch: JobWatch, as_json: bool, bare: bool, flush: bool
+    lines: Iterator[LogLine],
+    watch: JobWatch,
+    screen: Screen,
+    as_json: bool,
+    bare: bool,
+    flush: bool,
 ) -> int:
     """Gives how many there were."""
-    screen, count = Screen(), 0
+    count = 0
     try:
         for count, line in enumerate(lines, 1):  # noqa: B007 - asked for at the end
             if not as_json and not bare:
                 screen.show(line, watch)
             elif (visible := shown(line, watch.without_gpus)) is not None:
-                text = printable_json(asdict(visible)) if as_json else visible.text
+                text = printable_json(_as_json(visible)) if as_json else visible.text
                 print(text, flush=flush)
     finally:
-        screen.end()
+        screen.end(watch)
+    if screen.left_out:
+        say(f"{counted(screen.left_out, 'line')} of {screen.whose} left out; --raw has them")
     return count
 
 
@@ -81,7 +105,7 @@ def _print_raw(lines: Iterator[LogLine], as_json: bool, bare: bool, flush: bool)
     count = 0
     for count, line in enumerate(lines, 1):  # noqa: B007 - asked for at the end
         if as_json:
-            text = json.dumps(asdict(line))
+            text = json.dumps(_as_json(line))
         else:
             label = "" if bare else tag(line)
             text = f"{label} {line.text}" if label else line.text
@@ -89,6 +113,11 @@ def _print_raw(lines: Iterator[LogLine], as_json: bool, bare: bool, flush: bool)
         if flush:
             sys.stdout.buffer.flush()
     return count
+
+
+def _as_json(line: LogLine) -> LineAnswer:
+    moment = iso_time(line.time or None)
+    return {"time": moment, "host": line.host, "rank": line.rank, "text": line.text}
 
 
 def _bytes(text: str) -> bytes:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from launchers.cli.show.output import answer, say, table
+from launchers.cli.show.output import answer, say
+from launchers.cli.show.table import table
+from launchers.cli.verb import Verb
 from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
+from launchers.core.times import iso_time
+
+if TYPE_CHECKING:
+    from launchers.cli.answers.rehearsals import Leftover
 
 
 @click.command(
     "rehearsals",
+    cls=Verb,
+    examples=(
+        "launch rehearsals",
+        "launch rehearsals --clean",
+    ),
     help="List the containers, networks and folders of rehearsals. What is left over is of a "
     "launcher that was killed; the next rehearsal removes it, and so does --clean.",
 )
@@ -65,15 +76,16 @@ def _say(found: list[Any]) -> None:
         ]
         for item in found
     ]
-    table(["ID", "STATE", "JOB", "STARTED", "HAS"], rows)
+    columns = ("ID", "STATE", "JOB", "STARTED", "HAS")
+    table(columns, rows, may_go=("STARTED", "HAS"), prose="HAS")
 
 
-def _fields(item: Any) -> dict[str, object]:
+def _fields(item: Any) -> Leftover:
     return {
         "id": item.labels.id,
         "state": item.state,
         "job": item.labels.job,
-        "started": item.labels.started,
+        "started": iso_time(item.labels.started),
         "containers": sorted(item.containers.values()),
         "networks": sorted(item.networks.values()),
         "folders": [str(folder) for folder in item.folders],

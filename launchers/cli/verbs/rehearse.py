@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from launchers.cli.catalogue import RULES
+from launchers.cli.completion.values import of_metavar
 from launchers.cli.document_file import (
     job_option,
     read_document,
@@ -15,9 +16,15 @@ from launchers.cli.document_file import (
     strategy_option,
     told_by_source,
 )
-from launchers.cli.jobs.rehearse import given_options, rehearsal_flags, rehearse_and_say
+from launchers.cli.jobs.rehearse import (
+    given_options,
+    rehearsal_flags,
+    rehearse_and_say,
+    verbose_flag,
+)
 from launchers.cli.show.output import say, say_problems
-from launchers.cli.values import FlagType, Verb
+from launchers.cli.values import FlagType
+from launchers.cli.verb import Flag, Verb
 from launchers.core.analysis.strategy_reader import AUTO
 from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, Problem, errors
 from launchers.core.model.unknown import as_text, unknowns_in
@@ -25,12 +32,16 @@ from launchers.core.reading.documents import examine, open_size
 from launchers.core.spec.value_types import Count
 from launchers.core.strategies import FIRST
 
+if TYPE_CHECKING:
+    from launchers.core.analysis.document_source import DocumentSource
+
 
 def _command(**values: Any) -> int:
     chosen, spec = read_document(values["file"], values["job"])
     options = given_options(values)
     examined = examine(spec, options.world_size)
-    found = told_by_source(examined, options.source, values["strategy"], {})
+    sources: dict[str, DocumentSource] = {}
+    found = told_by_source(examined, options.source, values["strategy"], sources)
     if open_size(spec):
         raise LaunchError(_open_size(values["file"], open_size(spec)))
     unlike = chosen.contract.unlike(found.definition) if chosen.contract is not None else ""
@@ -52,29 +63,50 @@ def _command(**values: Any) -> int:
         document=as_text(found.definition.document),
         strategy=found.definition.strategy or _foreign(values["strategy"]),
     )
-    return rehearse_and_say(chosen, definition, None, options, values["as_json"])
+    # The one that was read says what the ranks run, where the document names it.
+    read = sources.values() if found.program else ()
+    facts = next((source.facts(found.program) for source in read), None)
+    return rehearse_and_say(
+        chosen, definition, None, options, values["as_json"], facts, values["verbose"]
+    )
 
 
 command = Verb(
     "rehearse",
     callback=_command,
     params=[
-        click.Argument(["file"], metavar="FILE"),
-        click.Option(
-            ["--source"], metavar="DIR|TAR", help="Where the document's code is on this machine."
+        click.Argument(["file"], metavar="FILE", shell_complete=of_metavar("FILE")),
+        Flag(
+            ["--source"],
+            group="what",
+            metavar="DIR|TAR",
+            help="Where the document's code is on this machine.",
         ),
-        click.Option(
+        Flag(
             ["--world-size", "world_size"],
+            group="what",
             type=FlagType(Count(1, 100_000)),
             metavar="N",
             help="The world size that it should start, where the document does not say.",
         ),
         job_option(),
         strategy_option(),
-        click.Option(["--despite-problems"], is_flag=True, help="Rehearse although rules fail."),
-        *rehearsal_flags(),
-        click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
+        Flag(
+            ["--despite-problems"],
+            group="safety",
+            is_flag=True,
+            help="Rehearse although rules fail.",
+        ),
+        *rehearsal_flags(rare=False),
+        verbose_flag(),
+        Flag(
+            ["--json", "as_json"],
+            group="output",
+            is_flag=True,
+            help="The answer as JSON on stdout.",
+        ),
     ],
+    examples=("launch rehearse job.json --source src --world-size 8",),
     help="Run a document (JSON or YAML) that something else made, a SageMaker CreateTrainingJob "
     "request or a Vertex AI CustomJob, in containers on this machine as the service would, and "
     "prove its world size. FILE may be - for standard input.",

@@ -7,43 +7,92 @@ from typing import Any
 import click
 
 from launchers.cli.catalogue import RULES
+from launchers.cli.completion.values import of_metavar, one_of, profiles
 from launchers.cli.jobs.rehearse import (
     given_options,
     refuse_without_docker,
     rehearsal_flags,
     rehearse_and_say,
+    verbose_flag,
 )
 from launchers.cli.jobs.submission import start, submission_flags
 from launchers.cli.options import given_job, job_flags
-from launchers.cli.show.output import reading_shown, say, say_plan, say_problems
-from launchers.cli.values import Verb
+from launchers.cli.show.as_json import dry_run_as_json
+from launchers.cli.show.output import (
+    answer,
+    print_documents,
+    say,
+    say_plan,
+    say_problems,
+)
+from launchers.cli.show.progress import reading_shown
+from launchers.cli.verb import Flag, Verb
 from launchers.core import pipeline
-from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, errors
+from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError, Problem, errors
 from launchers.core.provider import Provider
 from launchers.core.registry import provider
 
-_EPILOG = "What follows `--` reaches the script verbatim and in order."
+_BEHIND = "[-- SCRIPT'S ARGUMENTS]"
 
 
 def provider_command(name: str) -> click.Command:
     """The click command that starts jobs on the provider ``name``."""
     chosen = provider(name)
     parameters: list[click.Parameter] = [
-        click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT]"),
+        click.Argument(
+            ["words"],
+            nargs=-1,
+            type=click.UNPROCESSED,
+            metavar="[SCRIPT]",
+            shell_complete=of_metavar("SCRIPT"),
+        ),
         *job_flags(chosen),
-        click.Option(["-f", "--file", "file"], metavar="FILE", help="Read this launch.yaml."),
-        click.Option(["--no-file"], is_flag=True, help="Read no launch.yaml."),
-        click.Option(["--dry-run"], metavar="[=docker]", help=_dry_run_help(chosen)),
-        click.Option(
+        Flag(
+            ["-f", "--file", "file"],
+            group="what",
+            metavar="FILE",
+            help="The job's file. Default: ./launch.yaml, if it is there.",
+        ),
+        Flag(["--no-file"], group="what", rare=True, is_flag=True, help="Read no launch.yaml."),
+        Flag(
+            ["-p", "--profile"],
+            group="what",
+            metavar="NAME",
+            help="A profile of launch.yaml.",
+            shell_complete=profiles,
+        ),
+        Flag(
+            ["--no-defaults"],
+            group="what",
+            rare=True,
+            is_flag=True,
+            help="Read no defaults.yaml of yours.",
+        ),
+        Flag(
+            ["--dry-run"],
+            group="rehearsal",
+            metavar="[=docker]" if chosen.contract else "",
+            shell_complete=one_of(("docker",) if chosen.contract else ()),
+            help=_dry_run_help(chosen),
+        ),
+        Flag(
             ["--format", "form"],
+            group="output",
+            rare=True,
             type=click.Choice(["json", "yaml"]),
             default="json",
             help="The document's form in a dry run.",
         ),
-        click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON on stdout."),
+        Flag(
+            ["--json", "as_json"],
+            group="output",
+            is_flag=True,
+            help="The answer as JSON on stdout.",
+        ),
         *submission_flags(chosen),
         *(rehearsal_flags() if chosen.contract is not None else []),
-        click.Option(["--detach"], is_flag=True, help="Start the job and return."),
+        verbose_flag(),
+        Flag(["--detach"], group="output", is_flag=True, help="Start the job and return."),
     ]
 
     def callback(**values: Any) -> int:
@@ -55,8 +104,8 @@ def provider_command(name: str) -> click.Command:
         callback=callback,
         params=parameters,
         help=chosen.about,
-        epilog=_EPILOG,
-        options_metavar="[OPTIONS]",
+        examples=chosen.examples,
+        behind=_BEHIND,
         context_settings={"ignore_unknown_options": True, "max_content_width": 100},
     )
 
@@ -70,6 +119,7 @@ def _dry_run_help(chosen: Provider) -> str:
 
 def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | None) -> int:
     given = given_job(chosen, values, arguments, _own_flags())
+    say_problems(given.warnings)
     mode = _mode(values["dry_run"])
     if mode != "docker":
         refuse_without_docker(values)
@@ -77,6 +127,8 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         raise LaunchError(
             RULES["flag-detach"].at("--detach", "together with --cancel-on-interrupt")
         )
+    if values["as_json"] and values["form"] != "json":
+        raise LaunchError(RULES["flag-form"].at("--format", f"{values['form']} beside --json"))
     again, ignored = bool(values.get("again")), tuple(values.get("ignore_sdk") or ())
     if given.sweep:
         from launchers.cli.jobs.sweep import run_sweep
@@ -97,13 +149,26 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         if chosen.definer.sends_source:
             size = f"{len(prepared.bundle.files)} files, {prepared.bundle.size / 1e6:.1f} MB"
             say(f"  not uploaded  the bundle ({size}): a dry run uploads nothing")
-        _say_gate(prepared.plan.features, ignored)
-        _print_document(prepared, values["form"])
+        notes = _gate_notes(prepared.plan.features, ignored)
+        say_problems(notes)
+        if values["as_json"]:
+            told = [*given.warnings, *prepared.problems, *notes]
+            answer(dry_run_as_json(chosen, prepared, given.read_from, told))
+        else:
+            print_documents([prepared.definition], values["form"])
         return EXIT_OK
     if mode == "docker":
-        options = given_options(values)
+        from launchers.core.analysis.facts import facts_of
+
+        options, facts = given_options(values), facts_of(prepared.plan.source)
         return rehearse_and_say(
-            chosen, prepared.definition, prepared.bundle, options, values["as_json"]
+            chosen,
+            prepared.definition,
+            prepared.bundle,
+            options,
+            values["as_json"],
+            facts,
+            values["verbose"],
         )
     return start(chosen, prepared, values)
 
@@ -113,13 +178,14 @@ def _own_flags() -> list[str]:
     return [flag for item in click.get_current_context().command.params for flag in item.opts]
 
 
-def _say_gate(features: frozenset[str], ignored: tuple[str, ...]) -> None:
+def _gate_notes(features: frozenset[str], ignored: tuple[str, ...]) -> list[Problem]:
     """What a submission would say of the installed SDKs; nothing stops a dry run."""
-    if features:
-        from launchers.core.sdk.gate import check
+    if not features:
+        return []
+    from launchers.core.sdk.gate import check
 
-        findings = check(features, ignore=ignored, for_submission=False)
-        say_problems(finding.as_problem() for finding in findings)
+    findings = check(features, ignore=ignored, for_submission=False)
+    return [finding.as_problem() for finding in findings]
 
 
 def _mode(dry_run: str | None) -> str:
@@ -128,15 +194,3 @@ def _mode(dry_run: str | None) -> str:
     if dry_run in ("print", "docker"):
         return dry_run
     raise LaunchError(RULES["flag-value"].at("--dry-run", dry_run, "--dry-run or --dry-run=docker"))
-
-
-def _print_document(prepared: pipeline.Prepared, form: str) -> None:
-    if form == "json":
-        click.echo(prepared.definition.text, nl=False)
-        return
-    import yaml
-
-    click.echo(
-        yaml.safe_dump(dict(prepared.definition.document), sort_keys=False, allow_unicode=True),
-        nl=False,
-    )

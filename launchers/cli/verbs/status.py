@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import click
 
-from launchers.cli.jobs.follow import say_end, summary
+from launchers.cli.completion import values
+from launchers.cli.jobs.follow import say_end
 from launchers.cli.jobs.lookup import found_job, region_flag
+from launchers.cli.show.as_json import job_as_json
 from launchers.cli.show.output import answer, tell
+from launchers.cli.verb import Verb
 from launchers.core.planning.plan import counted
+from launchers.core.strategies import named
 
 
-@click.command("status", help="Show a job's state.")
-@click.argument("job", metavar="JOB")
+@click.command(
+    "status",
+    cls=Verb,
+    examples=(
+        "launch status train-5c1f9e02",
+        "launch status sagemaker:my-job --region eu-west-1",
+    ),
+    help="Show a job's state.",
+)
+@click.argument("job", metavar="JOB", shell_complete=values.jobs)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 @region_flag
 def command(job: str, region: str | None, as_json: bool) -> int:
@@ -19,15 +31,18 @@ def command(job: str, region: str | None, as_json: bool) -> int:
     chosen, entry = found_job(job, region)
     status = chosen.service.describe(entry.handle)
     if as_json:
-        answer(summary(entry.handle, status))
+        answer(job_as_json(entry.handle, status))
         return 0
     if status.final:
         tell(f"{status.state}  {entry.name}")
         say_end(chosen, entry.handle, status)
     else:
         proof = status.proof or "not proven yet"
-        ranks = counted(status.details.get("world_size") or entry.world_size, "rank")
+        word = named(status.details.get("strategy", "")).counts
+        ranks = counted(status.details.get("world_size") or entry.world_size, word)
         tell(f"{status.state}  {entry.name}  {ranks}, {proof}")
         for text in filter(None, (status.reason, status.details.get("doing"))):
             tell(f"  {text}")
+        if status.details.get("console"):
+            tell(f"  console  {status.details['console']}")
     return 0

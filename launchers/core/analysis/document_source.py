@@ -167,7 +167,7 @@ def _texts_in(source: Path) -> tuple[SourceTexts, frozenset[str]]:
         tree = read_tree(root)
         names = {left.path.partition("/")[0].partition(".")[0] for left in tree.left_out}
         return SourceTexts({file.path: root / file.path for file in tree.files}), frozenset(names)
-    if not source.is_file() or not tarfile.is_tarfile(source):
+    if not _is_tar(source):
         found = "no such file or folder" if not source.exists() else "neither a folder nor a tar"
         raise LaunchError(
             RULES["rehearsal-source"].at(f"--source {source}", found, "a folder, or a .tar.gz")
@@ -188,6 +188,13 @@ def _texts_in(source: Path) -> tuple[SourceTexts, frozenset[str]]:
             if path.startswith(_OURS)
         }
     return SourceTexts(contents=contents), frozenset()
+
+
+def _is_tar(path: Path) -> bool:
+    try:
+        return path.is_file() and tarfile.is_tarfile(path)
+    except OSError:  # a device, or a file of /proc, that cannot be read
+        return False
 
 
 def _script(program: Sequence[str], texts: SourceTexts) -> str:

@@ -11,11 +11,14 @@ from launchers.core.model.problems import Problem
 _SYNTAX_BYTES = 64_000
 
 
-def faults_in(facts: SourceFacts, shown: str, given: bool) -> list[Problem]:
+def faults_in(
+    facts: SourceFacts, shown: str, given: bool, at_most: int = _SYNTAX_BYTES
+) -> list[Problem]:
     """What keeps the script, or a file that it is sure to import, from running at all.
 
     Args:
         given: The user has said which strategy it is: what Python says is then a warning.
+        at_most: So many bytes of the files that it imports are parsed.
     """
     script = facts.script
     content, tree = facts.texts.read(script), facts.tree(script)
@@ -23,7 +26,7 @@ def faults_in(facts: SourceFacts, shown: str, given: bool) -> list[Problem]:
     if fault:
         return [_fault_problem(fault, shown, script, given)]
     problems = []
-    for path in facts.surely_imported(_SYNTAX_BYTES):
+    for path in facts.surely_imported(at_most):
         error = facts.syntax_error(path)
         if error is not None:
             fault = fault_of_error(facts.texts.read(path), error)

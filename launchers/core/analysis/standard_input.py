@@ -12,12 +12,10 @@ script's own text reads standard input and data lies ready. Nothing here reads i
 from __future__ import annotations
 
 import ast
-import fcntl
 import os
 import stat
 import struct
 import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,8 +45,12 @@ def has_data() -> bool:
         status = os.fstat(0)
         if stat.S_ISREG(status.st_mode):
             return status.st_size > os.lseek(0, 0, os.SEEK_CUR)
+        # Not on Windows, where a pipe does not say.
+        import fcntl
+        import termios
+
         answer = fcntl.ioctl(0, termios.FIONREAD, struct.pack("i", 0))
-    except OSError:
+    except (OSError, ImportError):
         return False
     return bool(struct.unpack("i", answer)[0] > 0)
 

@@ -32,11 +32,13 @@ class Cloud(ABC):
         title: ``AWS``, ``Google Cloud``.
         errors: Everything that a call may raise: an answer that is an error, or no answer.
         sign_in: How to get credentials where there are none.
+        attempts: How often a call that only reads is made at the most.
     """
 
     title: ClassVar[str]
     sign_in: ClassVar[str]
     errors: ClassVar[tuple[type[Exception], ...]]
+    attempts = _ATTEMPTS
 
     @abstractmethod
     def message_of(self, error: Exception) -> str:
@@ -148,7 +150,7 @@ def with_retries(cloud: Cloud, ask: Callable[[], Answer], wait: float = _FIRST_W
     Raises:
         Exception: One of the cloud's errors.
     """
-    for attempt in range(1, _ATTEMPTS):
+    for attempt in range(1, cloud.attempts):
         try:
             return ask()
         except cloud.errors as error:

@@ -52,7 +52,7 @@ def decide(job: CloudJob, entry: Entry | None, observed: Observation) -> JobStat
     """
     expected = expected_of_job(job, observed, entry)
     details: dict[str, Any] = {**job.handle.details, **observed.details}
-    details["world_size"] = expected.world_size
+    details.update(world_size=expected.world_size, strategy=expected.strategy)
     known = entry.proof if entry is not None else ""
     if not observed.ended:
         return JobStatus(observed.state, "", known, {**details, "doing": observed.summary})

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from launchers.core.open_flags import flags
 from launchers.core.source.bundle import REQUIREMENTS, SOURCE_FOLDER, SourceBundle
 from launchers.core.source.bundle_files import CHUNK, BundleFile
 
@@ -110,8 +111,8 @@ def _digest(file: BundleFile) -> str:
     digest = hashlib.sha256(f"{file.executable}\0{file.link}\0".encode())
     if not file.link:
         try:
-            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-            with os.fdopen(os.open(file.origin, flags), "rb", buffering=0) as stream:
+            handle = os.open(file.origin, flags(os.O_RDONLY, "O_NONBLOCK"))
+            with os.fdopen(handle, "rb", buffering=0) as stream:
                 left = file.size
                 while chunk := stream.read(min(left, CHUNK)):
                     left -= len(chunk)

@@ -32,6 +32,23 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class Hardware:
+    """What a host of the job has, in the service.
+
+    Attributes:
+        name: The machine's.
+        vcpus: Virtual CPUs.
+        memory_gib: Main memory in GiB.
+        disk_gb: The job's disk in GB; 0 where the document does not say.
+    """
+
+    name: str
+    vcpus: int
+    memory_gib: float
+    disk_gb: int = 0
+
+
+@dataclass(frozen=True)
 class Container:
     """What one host of a job would see.
 
@@ -57,6 +74,7 @@ class Container:
         shared: Folders that all hosts read and write as one, as a bucket's mount; they outlive an
             interruption, too.
         names: Name -> address that it knows beyond those of its network.
+        hardware: What it runs on; None for a machine that nobody knows.
     """
 
     name: str
@@ -79,6 +97,7 @@ class Container:
     shared: tuple[str, ...] = ()
     code_digest: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
+    hardware: Hardware | None = None
 
 
 @dataclass(frozen=True)
@@ -168,6 +187,20 @@ class Access:
 
 
 @dataclass(frozen=True)
+class MachineAccount:
+    """Where a machine of a cloud hands its own credentials to whoever runs on it. A container of a
+    rehearsal has no part in them, unless the user lets it.
+
+    Attributes:
+        addresses: Closed to the job's containers.
+        environment: What tells libraries not to look there.
+    """
+
+    addresses: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class DataSource:
     """Where the data of channels can be copied from.
 
@@ -184,6 +217,30 @@ class DataSource:
 
 
 @dataclass(frozen=True)
+class Chatter:
+    """Lines of a host, of no rank, that say nothing about the job.
+
+    Attributes:
+        title: Whose lines they are, for a person; empty where there are none.
+        stages: A pattern that is searched for -> what is told of it, once a job; groups of the
+            pattern are ``{0}``, ``{1}``.
+        blocks: First and last line of a passage, both known to their last character.
+        lines: Patterns of whole lines.
+    """
+
+    title: str = ""
+    stages: Mapping[str, str] | None = None
+    blocks: Mapping[str, str] | None = None
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, file: Path) -> Chatter:
+        """From ``chatter.json`` of a provider."""
+        table: dict[str, Any] = json.loads(file.read_bytes())
+        return cls(table["title"], table["stages"], table["blocks"], tuple(table["lines"]))
+
+
+@dataclass(frozen=True)
 class Conduct:
     """How a provider treats a job's containers while it runs and when it ends.
 
@@ -196,6 +253,7 @@ class Conduct:
         pauses: Known waits.
         unheard: What is said where no rank saw an interruption's SIGTERM.
         left_out: What of the document no container stands for, one line each.
+        unlike: How network and shared folders are on the service, and are not here; a line each.
         start_apart: Seconds between the starts of two containers, the leader last; 0 for all at
             once.
         leader_decides: Seconds in which the leader's own end is waited for after another
@@ -206,6 +264,10 @@ class Conduct:
         retries: How often it does.
         access: How credentials reach the containers; None where they use none.
         store: Serves code that the document leaves at an address; None where no code lies so.
+        machine_account: What is closed to the containers unless the user lets credentials be used;
+            None for nothing.
+        image_needs: Rows of `launch image check`, beside the package of the ranks, without which it
+            cannot start; None where nobody can tell.
         data: Where channels' data comes from, by whether the user lets this machine's credentials
             be used; None where nothing is to be copied.
     """
@@ -218,6 +280,7 @@ class Conduct:
     pauses: tuple[Pause, ...] = ()
     unheard: str = ""
     left_out: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
     start_apart: float = 0.0
     leader_decides: float = 0.0
     restarts: str = ""
@@ -225,6 +288,8 @@ class Conduct:
     retries: int = 0
     access: Access | None = None
     store: Sidecar | None = None
+    machine_account: MachineAccount | None = None
+    image_needs: tuple[str, ...] | None = None
     data: Callable[[bool], DataSource | None] = lambda with_credentials: None
 
     @classmethod

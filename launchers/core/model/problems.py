@@ -7,7 +7,7 @@ can be shown at once; whoever cannot go on raises :class:`LaunchError` with the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["error", "warning", "unknown", "ok"]
@@ -49,10 +49,6 @@ class Problem:
         named = f" [{self.rule}]" if self.rule else ""
         text = f"{self.path}: {self.found}; expected {self.expected}{named}"
         return f"{text}. {self.fix}" if self.fix else text
-
-    def as_dict(self) -> dict[str, str]:
-        """The fields as they appear in ``--json``."""
-        return asdict(self)
 
 
 class LaunchError(Exception):

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.tensorflow_noise import is_noise
+from launchers.core.output.tracebacks import traceback_in
 from launchers.core.printable import printable, printable_value
 
 TAIL_LINES = 20
+_KEPT_LINES = 100  # of each rank, in which a traceback is looked for
 
 _AGENT_TAG = re.compile(r"\[([A-Za-z0-9._-]+)/(\d+|agent)\] ?(.*)", re.DOTALL)
 MPI_TAG = re.compile(r"\[(?:\d+,(?:mpirank:)?)?(\d+)(?:,([A-Za-z0-9._-]+))?\]<std(?:out|err)>:?")
@@ -30,7 +32,10 @@ _PROOF = re.compile(
 _FAILURE = re.compile(r"launch: failure: (\{.*\})\s*")
 _EVIDENCE = "launch: evidence: "
 _STAMP_BEHIND = re.compile(r" \[[0-9a-f]{16}\](?=\s*$)")
-_STAMP_INSIDE = re.compile(r', "stamp": "[0-9a-f]{16}"|"stamp": "[0-9a-f]{16}", ')
+# By which agents tell each other's failure to a person.
+_SENTENCES = ("launch: the job ends because of ", "launch: the job has failed: ")
+# What a guard says of the world that it refuses, and which is its failure's reason too.
+_REFUSALS = ("launch: expected ", "launch: likely cause: ")
 _PROGRESS = re.compile(
     r"progress: epoch (\d+)/(\d+), step (\d+)/(\d+), ([\d.,]+) images/s, loss ([^\s,]+)"
 )
@@ -105,8 +110,8 @@ def proof_of(line: LogLine, stamp: str = "") -> str:
 
 
 def shown(line: LogLine, without_gpus: bool = False) -> LogLine | None:
-    """A line as a person sees it: printable, without the job's stamp; None for one that is for the
-    launcher alone, or that TensorFlow prints at every start.
+    """A line as a person sees it: printable, a failure in words, a proof without the job's stamp;
+    None for one that is for the launcher alone, or that TensorFlow prints at every start.
 
     Args:
         without_gpus: The job's ranks have no GPU, so that TensorFlow's finding none is no news.
@@ -114,13 +119,39 @@ def shown(line: LogLine, without_gpus: bool = False) -> LogLine | None:
     text = line.text
     if text.startswith(_EVIDENCE) or is_noise(text, without_gpus):
         return None
+    if match := _FAILURE.fullmatch(text):
+        text = _in_words(match[1]) or text
     text, host = printable(text), printable(line.host)
     if text.startswith("launch: proof: "):
         text = _STAMP_BEHIND.sub("", text)
-    elif text.startswith("launch: failure: "):
-        text = _STAMP_INSIDE.sub("", text)
     unchanged = text == line.text and host == line.host
     return line if unchanged else replace(line, host=host, text=text)
+
+
+def _in_words(failure: str) -> str:
+    """A failure's JSON as agents say it to a person; empty where it is none."""
+    try:
+        told = json.loads(failure)
+    except ValueError:
+        return ""
+    rank, host = told.get("rank"), told.get("host")
+    names = [*([] if rank is None else [f"rank {rank}"]), *([host] if host else [])]
+    return f"{_SENTENCES[0]}{' on '.join(names) or 'a host'}: {told.get('reason', '')}"
+
+
+def is_evidence(text: str) -> bool:
+    """Whether a line is one of the ranks' evidence, which only a program reads."""
+    return text.startswith(_EVIDENCE)
+
+
+def tells_failure(text: str) -> bool:
+    """Whether a line says why the job fails, as the verdict does once more at the end."""
+    return text.startswith("launch: failure: {") or text.startswith(_SENTENCES)
+
+
+def explains_failure(text: str) -> bool:
+    """Whether a guard says in this line, for a person, what its failure's reason says too."""
+    return text.startswith(_REFUSALS)
 
 
 @dataclass
@@ -135,7 +166,7 @@ class JobWatch:
         foreign: Proof lines that did not carry the stamp.
         failure: The first ``launch: failure`` object, or None.
         result: The training script's last ``result:`` line, or "".
-        tails: The last 20 lines of each (host, rank), as they are shown.
+        tails: The last lines of each (host, rank), as they are shown, without empty ones.
         without_gpus: The ranks have no GPU; see :func:`shown`.
     """
 
@@ -153,9 +184,9 @@ class JobWatch:
     def see(self, line: LogLine) -> None:
         """Take one line into account."""
         visible = shown(line, self.without_gpus)
-        if visible is not None:
+        if visible is not None and is_last_word(line.text):
             key = (line.host, line.rank)
-            self.tails.setdefault(key, deque(maxlen=TAIL_LINES)).append(visible.text)
+            self.tails.setdefault(key, deque(maxlen=_KEPT_LINES)).append(visible.text)
         if line.text.startswith("launch: "):
             self._see_ours(line)
         elif match := _PROGRESS.match(line.text):
@@ -166,10 +197,10 @@ class JobWatch:
             self.result = printable(match[1])
 
     def tail(self, rank: int | None) -> list[str]:
-        """The last lines of one rank."""
+        """The last words of one rank; see :func:`last_words`."""
         for (_, other), lines in self.tails.items():
             if other == rank:
-                return list(lines)
+                return last_words(lines)
         return []
 
     def evidence(self) -> dict[int, list[Any]]:
@@ -207,60 +238,17 @@ class JobWatch:
         self._gathering.feed(text)
 
 
+def is_last_word(text: str) -> bool:
+    """Whether a line is more than what the verdict says, and not empty."""
+    return bool(text.strip()) and not tells_failure(text) and not explains_failure(text)
+
+
+def last_words(texts: Iterable[str]) -> list[str]:
+    """What a rank's end is told by: its last traceback, else its last lines."""
+    kept = list(deque(texts, _KEPT_LINES))
+    return traceback_in(kept) or kept[-TAIL_LINES:]
+
+
 def is_progress(text: str) -> bool:
     """Whether a line is one that a terminal shows as a bar."""
     return text.startswith("progress: ") and _PROGRESS.match(text) is not None
-
-
-class TracebackFolder:
-    """Shows a traceback once, not once a rank.
-
-    Ranks that run the same script fail alike. The first rank's traceback passes; an equal one of
-    another rank (numbers aside) becomes one line that points at the first.
-    """
-
-    _LONGEST = 400
-
-    def __init__(self) -> None:
-        self._open: dict[tuple[str, int | None], list[LogLine]] = {}
-        self._seen: dict[str, LogLine] = {}
-        self._folded: set[tuple[str, int | None]] = set()
-
-    def feed(self, line: LogLine) -> Iterator[LogLine]:
-        """The lines to show now; those of an unfinished traceback come when it is whole."""
-        key = (line.host, line.rank)
-        block = self._open.get(key)
-        if block is not None:
-            block.append(line)
-            ended = not line.text.startswith((" ", "\t")) and bool(line.text)
-            if ended or len(block) >= self._LONGEST:
-                yield from self._close(key)
-        elif line.rank is not None and line.text.startswith("Traceback (most recent call last)"):
-            self._open[key] = [line]
-        elif key in self._folded and _between_tracebacks(line.text):
-            return
-        else:
-            self._folded.discard(key)
-            yield line
-
-    def flush(self) -> Iterator[LogLine]:
-        """What is still held back, at the job's end."""
-        for key in list(self._open):
-            yield from self._close(key)
-
-    def _close(self, key: tuple[str, int | None]) -> Iterable[LogLine]:
-        block = self._open.pop(key)
-        text = re.sub(r"\d+", "#", "\n".join(line.text for line in block))
-        first = self._seen.setdefault(text, block[0])
-        if first is block[0] or (first.host, first.rank) == key:
-            return block
-        self._folded.add(key)
-        last = block[-1]
-        note = f"(the same traceback as rank {first.rank}: {last.text[:200]})"
-        return [LogLine(last.time, last.host, last.rank, note)]
-
-
-def _between_tracebacks(text: str) -> bool:
-    return not text.strip() or text.startswith(
-        ("During handling of the above exception", "The above exception was the direct cause")
-    )

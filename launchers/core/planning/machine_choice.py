@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
+from launchers.core.spec.job import JobSpec
 
 Row = TypeVar("Row")
 
@@ -32,9 +33,10 @@ class MachineChoice(Generic[Row]):
     problems: tuple[Problem, ...] = ()
 
 
-def default_origin(gpus: int, reason: str) -> str:
-    """What the plan says of a machine that nobody named."""
-    return f"default for {counted(gpus, 'GPU')}: {reason}"
+def default_origin(job: JobSpec, reason: str) -> str:
+    """What the plan says of a machine that nobody named, for the GPUs that somebody asked for."""
+    by = ", ".join(filter(None, (job.origin("gpus", ""), "default for ")))
+    return f"{by}{counted(job.gpus or 0, 'GPU')}: {reason}"
 
 
 def nothing_asked() -> Problem:

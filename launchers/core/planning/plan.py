@@ -9,16 +9,21 @@ from dataclasses import dataclass, replace
 from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem
 from launchers.core.planning.gpu_pinning import Pinning
+from launchers.core.planning.origins import told
 from launchers.core.records.naming import Run, shortened_name
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec, base_name
+from launchers.core.spec.targets import targets_of
 from launchers.core.strategies import FIRST, named
 from launchers.core.strategies.strategy import Strategy
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the plan as it is shown: what, its value, and where the value came from."""
+    """One line of the plan as it is shown: what, its value, and where the value came from.
+
+    Flags in ``origin`` stand for whatever gave their values (:func:`origins.told`).
+    """
 
     label: str
     text: str
@@ -133,10 +138,19 @@ class Plan(ABC):
         run = [Row("run", str(self.run.number), self.run.why)] if self.run.why else []
         whole, short = base_name(self.job), shortened_name(self.job)
         cut = f"cut from {whole}: digest and number need the room" if whole != short else ""
-        named = [Row("name", self.name, cut)] if cut else []
+        elsewhere = self.job.origin("name", "")
+        named = [Row("name", self.name, cut or elsewhere)] if cut or elsewhere else []
         unlike = [Row("" if at else "differs", text) for at, text in enumerate(self.run.unlike)]
-        rows = (*named, *self._rows(), *run, *unlike)
-        return tuple(replace(row, text=without_credentials(row.text)) for row in rows)
+        rows = (*named, *self._rows(), *self._notify_rows(), *run, *unlike)
+        return tuple(
+            replace(row, text=without_credentials(row.text), origin=told(self.job, row.origin))
+            for row in rows
+        )
+
+    def _notify_rows(self) -> list[Row]:
+        """Who is told of the end; no row where nobody is."""
+        shown = ", ".join(target.shown for target in targets_of(self.job.notify))
+        return [Row("notify", shown or "nobody", "--notify")] if self.job.notify else []
 
     @abstractmethod
     def _rows(self) -> Sequence[Row]:

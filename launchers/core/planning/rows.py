@@ -20,17 +20,25 @@ def source_rows(plan: Plan, no_variable: str = "none") -> list[Row]:
 
     job, source = plan.job, plan.source
     folder = str(source.folder)
-    script = Row("script", source.script, "the shared script" if source.shared else folder)
-    module = Row("module", source.module, f"{source.script} in {folder}")
+    where = "the shared script" if source.shared else folder
+    script = Row("script", source.script, _joined(where, job.origin("script", "")))
+    where = f"{source.script} in {folder}"
+    module = Row("module", source.module, _joined(where, job.origin("module", "")))
+    arguments = " ".join(map(_quoted, masked_arguments(job.arguments)))
+    environment = "--env" if job.environment else ""
     return [
         module if source.module else script,
-        Row("arguments", " ".join(map(_quoted, masked_arguments(job.arguments))) or "none"),
-        Row("environment", ", ".join(job.environment) or no_variable),
+        Row("arguments", arguments or "none", job.origin("arguments", "")),
+        Row("environment", ", ".join(job.environment) or no_variable, environment),
     ]
 
 
 def _quoted(word: str) -> str:
     return word if word.startswith("***") or "=***" in word else shlex.quote(word)
+
+
+def _joined(*origins: str) -> str:
+    return ", ".join(filter(None, origins))
 
 
 def tags_text(tags: Mapping[str, str]) -> str:
@@ -77,7 +85,8 @@ def pinning_rows(plan: Plan) -> list[Row]:
 def checkpoints_row(plan: Plan, place: str) -> Row:
     """Where the checkpoints lie, and whether an earlier run left some there."""
     inherited = plan.run.inherited
-    return Row("checkpoints", place, f"kept from {inherited.name}" if inherited else "")
+    given = "--checkpoint" if plan.job.checkpoint else ""
+    return Row("checkpoints", place, f"kept from {inherited.name}" if inherited else given)
 
 
 def limits_rows(limits: Mapping[str, str]) -> list[Row]:
@@ -89,7 +98,7 @@ def limits_rows(limits: Mapping[str, str]) -> list[Row]:
 def secrets_rows(plan: Plan) -> list[Row]:
     """The variables that come by reference; no row where there are none."""
     names = ", ".join(plan.job.secrets)
-    return [Row("secrets", names, "by reference")] if names else []
+    return [Row("secrets", names, "by reference, --secret")] if names else []
 
 
 def requirements_rows(plan: Plan, where: str) -> list[Row]:
@@ -99,7 +108,8 @@ def requirements_rows(plan: Plan, where: str) -> list[Row]:
         where: How often, and where to, what was asked for is installed.
     """
     if plan.job.requirements:
-        return [Row("requirements", plan.job.requirements, where)]
+        given = plan.job.origin("requirements", "")
+        return [Row("requirements", plan.job.requirements, _joined(where, given))]
     if not plan.source.has_requirements:
         return []
     return [

@@ -10,7 +10,8 @@ from typing import Any
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
-from launchers.core.spec.job import JobSpec, default_of, key_of, option_fields
+from launchers.core.spec.job import JobSpec
+from launchers.core.spec.option import default_of, key_of, option_fields
 from launchers.core.spec.value_types import ValueType
 
 # Keys whose values reach the script as they were written.
@@ -27,7 +28,7 @@ def fields_of(
     """The fields that ``values`` give, by field name; None only where a field can be None.
 
     Args:
-        items: The fields that may be given, of :func:`launchers.core.spec.job.option_fields`.
+        items: The fields that may be given, of :func:`launchers.core.spec.option.option_fields`.
         problem_at: What is wrong at a key: its value is not of that type, or, with None, nobody
             knows the key.
         problems: Each mistake is added here.
@@ -65,7 +66,8 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
         LaunchError: With every unknown key and every value that is not of its key's type.
     """
     own = option_fields(provider.definer.options)
-    items = [*option_fields(JobSpec, provider.definer.unused), *own]
+    # Nobody here waits for the job's end.
+    items = [*option_fields(JobSpec, provider.definer.unused | {"notify"}), *own]
     keys = sorted(key_of(item) for item, _ in items)
 
     def problem_at(key: str, value_type: ValueType | None) -> Problem:

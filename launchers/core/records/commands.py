@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.records.ledger_file import connected
-from launchers.core.spec.job import JobSpec, default_of, option_fields
+from launchers.core.spec.job import JobSpec, is_flag
+from launchers.core.spec.option import default_of, option_fields
 
 # Where a job goes and what it is called makes it no other; what runs is told by its place.
-_NOT_ASKED = frozenset({"name", "region", "bucket", "allow_values", "script", "module", "source"})
+_NOT_ASKED = frozenset(
+    {"name", "region", "bucket", "allow_values", "notify", "script", "module", "source"}
+)
 # Rows of which the ledger keeps no more; three a job.
 _KEPT = 1500
 
@@ -54,10 +57,9 @@ def commands_of(job: JobSpec, folder: str, program: Sequence[str]) -> tuple[str,
             # A flag that only a newer launcher has must not make an old command another.
             if item.name not in _NOT_ASKED and value != default_of(item):
                 asked[item.name] = value
-    words = {name: value for name, value in asked.items() if name not in job.origins}
-    files = sorted(set(job.origins.values()))
+    words = {name: value for name, value in asked.items() if is_flag(job.origins.get(name, ""))}
     place = [job.provider, folder, list(program)]
-    return tuple(_digest(value) for value in ([place, asked, 0], [place, words, files], place))
+    return tuple(_digest(value) for value in ([place, asked, 0], [place, words, job.files], place))
 
 
 def last_of(ledger: Ledger, commands: Sequence[str]) -> Last | None:

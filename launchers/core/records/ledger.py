@@ -67,19 +67,23 @@ class Entry:
         return JobHandle(self.provider, self.name, self.details)
 
 
+def data_place() -> Path:
+    """Where the data folder is, or would be."""
+    named = os.environ.get("LAUNCH_HOME")
+    if named:
+        return Path(named).expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("launch", appauthor=False)
+
+
 def data_folder() -> Path:
     """Where ledger and local jobs lie: ``LAUNCH_HOME``, else the user's data folder.
 
     Raises:
         LaunchError: It cannot be made.
     """
-    named = os.environ.get("LAUNCH_HOME")
-    if named:
-        folder = Path(named).expanduser().absolute()
-    else:
-        from platformdirs import user_data_path
-
-        folder = user_data_path("launch", appauthor=False)
+    folder = data_place()
     with writing(folder, "set LAUNCH_HOME to another folder"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

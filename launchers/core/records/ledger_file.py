@@ -15,6 +15,7 @@ from pathlib import Path
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError
+from launchers.core.open_flags import flags
 
 _WAIT_SECONDS = 30
 
@@ -94,9 +95,10 @@ def _is_locked(error: Exception) -> bool:
 def _make_private(path: Path) -> None:
     """The file is its owner's alone from its first byte on, and so is one that was copied
     with other rights."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, flags(os.O_RDONLY | os.O_CREAT), 0o600)
     try:
-        if os.fstat(descriptor).st_mode & 0o077:
+        # Windows has no such rights: a user's own folder is the user's alone there.
+        if hasattr(os, "fchmod") and os.fstat(descriptor).st_mode & 0o077:
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)

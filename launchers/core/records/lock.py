@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,19 +35,21 @@ def process_lock(name: str, waits: Callable[[], None] = lambda: None) -> Iterato
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(file)
+        if sys.platform == "win32":
+            # No file that is open goes there; one that the next in line has open stays.
+            os.close(file)
+            with contextlib.suppress(PermissionError):
+                path.unlink(missing_ok=True)
+        else:
+            path.unlink(missing_ok=True)
+            os.close(file)
 
 
 def _locked(path: Path, waits: Callable[[], None]) -> int:
     """An open file that is locked, and is the one that ``path`` names."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waits()
-            fcntl.flock(file, fcntl.LOCK_EX)
+        _take(file, waits)
         # The process before may have taken the file away: then this is a lock on nothing.
         try:
             if os.path.samestat(os.fstat(file), path.stat()):
@@ -54,3 +57,31 @@ def _locked(path: Path, waits: Callable[[], None]) -> int:
         except FileNotFoundError:
             pass
         os.close(file)
+
+
+if sys.platform == "win32":
+
+    def _take(file: int, waits: Callable[[], None]) -> None:
+        """Locks the file's first byte; LK_LOCK gives up after ten seconds."""
+        import msvcrt
+
+        attempt = msvcrt.LK_NBLCK
+        while True:
+            try:
+                msvcrt.locking(file, attempt, 1)
+                return
+            except OSError:
+                if attempt == msvcrt.LK_NBLCK:
+                    waits()
+                attempt = msvcrt.LK_LOCK
+
+else:
+
+    def _take(file: int, waits: Callable[[], None]) -> None:
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waits()
+            fcntl.flock(file, fcntl.LOCK_EX)

@@ -7,17 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from launchers.core.catalogue import RULES
+from launchers.core.model.document import whole_number
 from launchers.core.model.problems import Problem
 from launchers.core.records import nonce
 from launchers.core.shipped import runtime
 from launchers.core.spec import limits
 from launchers.core.spec.job import PROOF_MODES
-from launchers.core.strategies import FIRST, NAMES, VARIABLE
+from launchers.core.strategies import FIRST, NAMES, VARIABLE, named
 from launchers.core.strategies.strategy import Strategy
 
 # What the launcher, the agent, the containers' toolkits or mpirun set; a user's value would
 # change how many ranks start or which GPU they get.
 _RESERVED_PREFIXES = ("LAUNCH_", "SM_", "OMPI_", "PMIX_")
+_PROCESSES, _WORLD_SIZE = "LAUNCH_PROCESSES", "LAUNCH_WORLD_SIZE"
 _RESERVED_NAMES = ("CUDA_VISIBLE_DEVICES", "HOROVOD_ELASTIC")
 
 
@@ -64,8 +66,8 @@ def problems_in_names(
 
 
 def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem]:
-    """What a document says of its proof, LAUNCH_PROOF, LAUNCH_STRATEGY and LAUNCH_NONCE, where it
-    says it wrongly.
+    """What a document says of its proof, LAUNCH_PROOF, LAUNCH_STRATEGY with its LAUNCH_PROCESSES,
+    and LAUNCH_NONCE, where it says it wrongly.
 
     No message carries the nonce.
 
@@ -85,6 +87,14 @@ def problems_in_proof(environment: Mapping[str, Any], path: str) -> list[Problem
         problems.append(
             RULES["strategy-name"].at(
                 f"{path}.{VARIABLE}", repr(strategy)[:60], "one of " + ", ".join(NAMES)
+            )
+        )
+    elif named(strategy).one_a_host and (whole_number(environment.get(_PROCESSES)) or 1) > 1:
+        problems.append(
+            RULES["strategy-processes"].at(
+                f"{path}.{_PROCESSES}",
+                f"{environment[_PROCESSES]}, and {named(strategy).title} has one process a host",
+                fix=f'set it to "1" or leave it out, and {_WORLD_SIZE} to hosts x GPUs',
             )
         )
     given = str(environment.get(nonce.VARIABLE, nonce.PLACEHOLDER))

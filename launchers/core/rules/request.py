@@ -21,7 +21,8 @@ from launchers.core.model.problems import Problem, errors
 from launchers.core.planning.plan import Row
 from launchers.core.rules.model_check import place, shortened, shown, wrong_type
 from launchers.core.rules.service_model import ServiceModel
-from launchers.core.spec.job import JobSpec, key_of, option_fields
+from launchers.core.spec.job import JobSpec
+from launchers.core.spec.option import key_of, option_fields
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,18 @@ class Request:
     Attributes:
         fields: The fields that may be said, as the document has them.
         problems: What is wrong with the others.
+        origin: The files that say it.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    origin: str = ""
 
     @property
     def rows(self) -> list[Row]:
         """A row of the plan for each field that is sent."""
         return [
-            Row("request", f"{path} = {shortened(_shown(path, value))}")
+            Row("request", f"{path} = {shortened(_shown(path, value))}", self.origin)
             for path, value in leaves(self.fields)
         ]
 
@@ -88,7 +91,7 @@ class Block:
             key = path.rpartition(".")[2].partition("[")[0]
             found = problems_in_environment({key: text}, where, allowed)
             problems += [replace(one, path=f"{where}.{path}") for one in found]
-        return Request(fields, tuple(problems))
+        return Request(fields, tuple(problems), origin)
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of what may be said, for editors."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 from launchers.core.catalogue import RULES
+from launchers.core.extras import installer
 from launchers.core.model.problems import EXIT_SDK, LaunchError, Problem, Severity, did_you_mean
-from launchers.core.registry import data_files
+from launchers.core.registry import PROVIDERS, data_files, provider
 from launchers.core.sdk.installed import installed_version
 
 _INSTALLED = "installed"
@@ -116,7 +116,7 @@ def check(
         if not found:
             broken = [row for row in rows if row.feature != _INSTALLED] if for_submission else []
         else:
-            broken = [row for row in rows if not _serves(found, row)]
+            broken = [row for row in rows if not serves(found, row)]
         if broken:
             stops = for_submission and package not in ignore
             findings.append(_finding(package, found, rows, broken, stops, package in ignore))
@@ -182,7 +182,7 @@ def _refuse_unknown(ignore: Collection[str]) -> None:
         raise LaunchError(problems)
 
 
-def _serves(found: str, row: SdkMinimum) -> bool:
+def serves(found: str, row: SdkMinimum) -> bool:
     """Whether the version ``found`` will do for ``row``; one that cannot be read will not."""
     if not row.specifier:
         return True
@@ -209,20 +209,20 @@ def _finding(
     stops: bool,
     ignored: bool,
 ) -> GateFinding:
-    needed = _needed(rows)
+    needed = specifier_of(rows)
     return GateFinding(
         package=package,
         found=found,
         needed=needed,
         why=tuple(dict.fromkeys(row.why for row in broken)),
         sources=tuple(dict.fromkeys(row.source for row in broken)),
-        fix=_pip_line(package, needed),
+        fix=fix_of(package, found, needed),
         stops=stops,
         ignored=ignored,
     )
 
 
-def _needed(rows: list[SdkMinimum]) -> str:
+def specifier_of(rows: Sequence[SdkMinimum]) -> str:
     """One specifier for all of ``rows``."""
     from packaging.version import Version
 
@@ -240,6 +240,16 @@ def _needed(rows: list[SdkMinimum]) -> str:
     return strictest.specifier
 
 
+def fix_of(package: str, found: str, needed: str) -> str:
+    """The command that installs a package in versions that will do, with its provider's extra
+    where it is not installed yet."""
+    if not found:
+        for extra in (provider(name).extra for name in PROVIDERS):
+            if extra and package in extra.modules:
+                return extra.install_line
+    return _pip_line(package, needed)
+
+
 def _pip_line(package: str, needed: str) -> str:
     lines = [table["pip"] for table in _tables() if "pip" in table]
     if "<" not in needed:
@@ -247,4 +257,4 @@ def _pip_line(package: str, needed: str) -> str:
         needed = ",".join(filter(None, (needed, *bounds)))
     words = [word for pip in lines for word in pip["with"].get(package, ())]
     words.append(f"{package}{needed}")
-    return shlex.join([sys.executable, "-m", "pip", "install", "--upgrade", *words])
+    return shlex.join([*installer(), "--upgrade", *words])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
+from launchers.core.open_flags import flags
 from launchers.core.source import exclusions, tar_stream
 from launchers.core.source.tree import changed_while_read
 
@@ -79,9 +80,9 @@ def tar(
 
 def _content(file: BundleFile) -> Iterator[bytes]:
     """The content in chunks; raises LaunchError where it is not of the size that was seen."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | (0 if file.ours else os.O_NOFOLLOW)
+    access = flags(os.O_RDONLY, *(() if file.ours else ("O_NOFOLLOW",)))
     try:
-        with os.fdopen(os.open(file.origin, flags), "rb", buffering=0) as stream:
+        with os.fdopen(os.open(file.origin, access), "rb", buffering=0) as stream:
             left = file.size
             while left:
                 chunk = stream.read(min(left, CHUNK))

@@ -52,8 +52,8 @@ def redirected_files() -> Collection[tuple[int, int]]:
     """
     found = set(_written_by("self"))
     try:
-        group = os.getpgrp()
         others = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+        group = os.getpgrp()
     except OSError:
         return found
     for process in others:

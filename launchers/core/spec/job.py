@@ -8,9 +8,11 @@ evaluating strings.
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Generic, cast
 
+from launchers.core.spec.option import option
+from launchers.core.spec.targets import Targets
 from launchers.core.spec.value_types import (
     Arguments,
     Choice,
@@ -19,7 +21,6 @@ from launchers.core.spec.value_types import (
     Pairs,
     Switch,
     Text,
-    ValueType,
     Words,
 )
 from launchers.core.strategies import NAMES
@@ -46,28 +47,6 @@ STRATEGIES = ("auto", *NAMES)
 NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 
 
-def option(
-    *flags: str,
-    help: str,  # noqa: A002 - the word of click and argparse
-    metavar: str = "",
-    default: Any = None,
-    key: str = "",
-) -> Any:
-    """A dataclass field that is also a flag and a key of launch.yaml.
-
-    Args:
-        flags: The flag and its aliases; none for a key that only a file can give.
-        help: One line, for ``--help``, the JSON schema and the documentation.
-        metavar: What stands for the value in the help.
-        default: The value when neither flag nor file gives one; a mutable one is copied.
-        key: The key in launch.yaml where it differs from the field's name.
-    """
-    metadata = {"flags": flags, "help": help, "metavar": metavar, "key": key}
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ProviderOptions:
     """The fields that only one provider has; a provider's package subclasses it."""
@@ -78,54 +57,71 @@ class JobSpec(Generic[Options]):
     """A job as its user describes it. Nothing here was looked up; nothing here is a default of
     the provider.
 
-    ``options`` are those of ``provider`` alone. ``origins`` says which file gave a value that no
-    flag gave, by the field's name.
+    ``options`` are those of ``provider`` alone. ``origins`` says where each given value came from,
+    by the field's name: ``--role``, ``LAUNCH_SAGEMAKER_ROLE``, ``launch.yaml, profile prod``.
 
     ``world_size = instances x processes`` is not a field: the plan computes it once, from what
     the machine has.
     """
 
     script: Annotated[str | None, Text()] = option(
-        help="The training script, a path below --source.", metavar="SCRIPT"
+        group="what", help="The training script, a path below --source.", metavar="SCRIPT"
     )
     module: Annotated[str | None, Text()] = option(
         "-m",
         "--module",
-        help="A module to run instead, as `python -m` does in --source.",
+        group="what",
+        help="Run this module instead, as `python -m` does.",
         metavar="MODULE",
     )
     arguments: Annotated[tuple[str, ...], Arguments()] = option(
-        help="The script's own arguments, verbatim and in order.", key="args", default=()
+        group="what",
+        help="The script's own arguments, verbatim and in order.",
+        key="args",
+        default=(),
     )
     source: Annotated[str | None, Text()] = option(
         "--source",
-        help="The folder that travels. Default: the script's; for -m this one.",
+        group="what",
+        help="The folder that travels. Default: the script's.",
         metavar="DIR",
     )
     requirements: Annotated[str | None, Text()] = option(
-        "--requirements", help="A requirements file to install for the ranks.", metavar="FILE"
+        "--requirements",
+        group="what",
+        help="Install this requirements file for the ranks.",
+        metavar="FILE",
     )
     name: Annotated[
         str | None,
         Text(NAME_PATTERN, "letters, digits and inner hyphens"),
-    ] = option("--name", help="First part of the job's name. Default: the script's.")
+    ] = option(
+        "--name",
+        group="what",
+        help="The job's name begins so. Default: the script's.",
+        metavar="NAME",
+    )
     instances: Annotated[int, Count(1, 1000)] = option(
-        "--instances", help="Hosts.", metavar="N", default=1
+        "--instances", group="where", help="Hosts.", metavar="N", default=1
     )
     processes: Annotated[int | None, Count(1, 512)] = option(
-        "--processes", help="Ranks on each host. Default: one a GPU.", metavar="M"
+        "--processes", group="where", help="Ranks on each host. Default: one a GPU.", metavar="M"
     )
     gpus: Annotated[int | None, Count(0, 64)] = option(
-        "--gpus", help="GPUs on each host.", metavar="G"
+        "--gpus", group="where", help="GPUs on each host. Default: the machine's.", metavar="G"
     )
     machine: Annotated[str | None, Text()] = option(
-        "--machine", help="The provider's machine type.", metavar="TYPE"
+        "--machine",
+        group="where",
+        help="The machine type. Default: one with --gpus.",
+        metavar="TYPE",
     )
     image: Annotated[str | None, Text()] = option(
-        "--image", help="The container image of the ranks.", metavar="IMAGE"
+        "--image", group="what", help="The container image of the ranks.", metavar="IMAGE"
     )
     environment: Annotated[dict[str, str], Pairs()] = option(
         "--env",
+        group="what",
         help="A variable for every rank (repeatable).",
         metavar="K=V",
         key="env",
@@ -133,80 +129,120 @@ class JobSpec(Generic[Options]):
     )
     secrets: Annotated[dict[str, str], Pairs(what="NAME=REFERENCE")] = option(
         "--secret",
-        help="A variable from a secret store, by reference (repeatable).",
+        group="safety",
+        help="A variable from a secret store (repeatable).",
         metavar="NAME=REF",
         default={},
     )
     pin_gpu: Annotated[str | None, Choice(PIN_MODES)] = option(
         "--pin-gpu",
+        group="what",
+        rare=True,
         help="Who gives each rank its GPU. Default: read from the source.",
         metavar="|".join(PIN_MODES),
     )
     proof: Annotated[str, Choice(PROOF_MODES)] = option(
         "--proof",
-        help="What a success must show: that the ranks exchanged what they trained, hvd.init() "
-        "alone, or every rank's evidence.",
-        metavar="exchange|init|strict",
+        group="safety",
+        help="What a success must show: exchange (the ranks exchanged what they trained), init "
+        "(the world alone) or strict (every rank's evidence).",
+        metavar="LEVEL",
         default=EXCHANGE,
     )
     strategy: Annotated[str | None, Choice(STRATEGIES)] = option(
         "--strategy",
-        help="What makes the ranks train together. Default: read from the source.",
-        metavar="|".join(STRATEGIES),
+        group="what",
+        rare=True,
+        help=f"What makes the ranks train together: {', '.join(STRATEGIES)}. "
+        "Default: read from the source.",
+        metavar="NAME",
     )
     keras: Annotated[str, Choice(("auto", "2", "3"))] = option(
         "--keras",
+        group="what",
+        rare=True,
         help="The Keras of the script and of Horovod. Default: read from the source.",
         metavar="auto|2|3",
         default="auto",
     )
     max_runtime: Annotated[int | None, Duration()] = option(
-        "--max-runtime", "--timeout", help="End the job after this time.", metavar="2h"
+        "--max-runtime",
+        "--timeout",
+        group="money",
+        help="The job's time limit. Default: 1 day in a cloud.",
+        metavar="2h",
     )
     hang_after: Annotated[int | None, Duration(1, 7 * 86400)] = option(
         "--hang-after",
-        help="Name the rank that hangs, with every rank's stack in the log, once no rank has made "
-        "visible progress for this time.",
+        group="safety",
+        help="Once no rank has made progress for this time, say which one hangs, with every "
+        "rank's stack.",
         metavar="10m",
     )
     hang_action: Annotated[str, Choice(HANG_ACTIONS)] = option(
         "--hang-action",
+        group="safety",
+        rare=True,
         help="What is done with a job that hangs: a warning alone, or its end.",
         metavar="wait|end",
         default=WAIT,
     )
     spot: Annotated[bool, Switch()] = option(
-        "--spot", help="Use spare capacity that may be taken back.", default=False
+        "--spot", group="money", help="Use spare capacity that may be taken back.", default=False
     )
     max_wait: Annotated[int | None, Duration()] = option(
         "--max-wait",
+        group="money",
+        rare=True,
         help="Give up waiting for machines after this time.",
         metavar="2h",
     )
     checkpoint: Annotated[str | None, Text()] = option(
-        "--checkpoint", help="Where checkpoints go, used as given.", metavar="PLACE"
+        "--checkpoint",
+        group="data",
+        rare=True,
+        help="Where checkpoints go, used as given.",
+        metavar="PLACE",
     )
     output_path: Annotated[str | None, Text()] = option(
-        "--output-path", help="Where model and logs go.", metavar="PLACE"
+        "--output-path", group="data", help="Where model and logs go.", metavar="PLACE"
     )
     region: Annotated[str | None, Text(r"[a-z]{2}[a-z0-9-]{1,40}", "a region's name")] = option(
-        "--region", "--location", help="Where the job runs.", metavar="REGION"
+        "--region",
+        "--location",
+        group="where",
+        help="Where it runs. Default: this machine's settings.",
+        metavar="REGION",
     )
     bucket: Annotated[str | None, Text()] = option(
         "--bucket",
-        help="The bucket for code, checkpoints and models.",
+        group="data",
+        help="For code and results. Default: the account's.",
         metavar="BUCKET",
     )
     tags: Annotated[dict[str, str], Pairs(name_pattern=r"[^=]{1,128}", what="KEY=VALUE")] = option(
         "--tag",
+        group="money",
+        rare=True,
         help="A tag or label of the job (repeatable).",
         metavar="K=V",
         default={},
     )
     allow_values: Annotated[tuple[str, ...], Words()] = option(
         "--allow-value",
+        group="safety",
+        rare=True,
         help="Let this named value pass although it looks like a credential.",
         metavar="NAME",
+        default=(),
+    )
+
+    notify: Annotated[tuple[str, ...], Targets()] = option(
+        "--notify",
+        group="output",
+        rare=True,
+        help="Tell of the job's end: desktop, webhook:VARIABLE, command:LINE, none.",
+        metavar="TARGET",
         default=(),
     )
 
@@ -214,32 +250,22 @@ class JobSpec(Generic[Options]):
     options: Options = field(default=cast(Any, None), metadata={})
     origins: Mapping[str, str] = field(default_factory=dict, metadata={})
 
+    def origin(self, name: str, otherwise: str) -> str:
+        """The file or variable that gave the field ``name``; ``otherwise`` where a flag did, or
+        nothing."""
+        found = self.origins.get(name, "")
+        return otherwise if is_flag(found) else found
 
-def option_fields(
-    cls: type, unused: frozenset[str] = frozenset()
-) -> list[tuple[Field[Any], ValueType]]:
-    """The fields of ``cls`` that a user may give, each with its type of value, in order.
-
-    Args:
-        unused: Names of those to leave out (see :class:`launchers.core.provider.Definer`).
-    """
-    return [
-        (item, item.type.__metadata__[0])  # type: ignore[union-attr]
-        for item in fields(cls)
-        if "help" in item.metadata and item.name not in unused
-    ]
+    @property
+    def files(self) -> list[str]:
+        """The files that gave a value, in the plan's words."""
+        given = {part for origin in self.origins.values() for part in origin.split(" and ")}
+        return sorted(one for one in given if not is_flag(one) and not one.startswith("LAUNCH_"))
 
 
-def key_of(item: Field[Any]) -> str:
-    """The field's key in launch.yaml."""
-    return item.metadata["key"] or item.name
-
-
-def default_of(item: Field[Any]) -> Any:
-    """The field's default, made anew where it is mutable."""
-    if item.default_factory is not MISSING:
-        return item.default_factory()
-    return item.default
+def is_flag(origin: str) -> bool:
+    """Whether a flag said it, or said a part of it; nobody who says nothing else is a flag too."""
+    return not origin or origin.rpartition(" and ")[2].startswith("--")
 
 
 def base_name(job: JobSpec) -> str:
@@ -252,14 +278,3 @@ def base_name(job: JobSpec) -> str:
         # With its packages: many a package has a `train`, and Google's are all `trainer.task`.
         stem = job.module.removesuffix(".__main__")
     return re.sub(r"[^a-zA-Z0-9]+", "-", stem).strip("-") or "job"
-
-
-def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with ``over`` on top; mappings (env, tags) are merged name by name."""
-    result = dict(base)
-    for name, value in over.items():
-        if isinstance(value, dict) and isinstance(result.get(name), dict):
-            result[name] = {**result[name], **value}
-        else:
-            result[name] = value
-    return result

@@ -124,6 +124,11 @@ class Strategy:
         """Ranks of a job, or replicas where a process has one on each of its GPUs."""
         return instances * processes * (max(gpus, 1) if self.one_a_host else 1)
 
+    @property
+    def counts(self) -> str:
+        """What its world size counts."""
+        return "replica" if self.one_a_host else "rank"
+
     def reserves(self, name: str) -> bool:
         """Whether a variable says a rank's place."""
         return name in self.reserved or (bool(self.names) and name in runtime(self.names).ALL)

@@ -51,11 +51,11 @@ def account_of(job: SageMakerJob) -> Account:
     bucket = bucket.removeprefix("s3://").rstrip("/")
     return Account(
         role=role or PLACEHOLDER_ROLE,
-        role_origin=job.origins.get("role", role_origin),
+        role_origin=job.origin("role", role_origin),
         bucket=bucket or PLACEHOLDER_BUCKET,
-        bucket_origin=job.origins.get("bucket", bucket_origin),
+        bucket_origin=job.origin("bucket", bucket_origin),
         region=region,
-        region_origin=job.origins.get("region", region_origin),
+        region_origin=job.origin("region", region_origin),
     )
 
 

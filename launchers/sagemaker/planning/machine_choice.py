@@ -36,7 +36,7 @@ def choose_machine(job: SageMakerJob) -> MachineChoice:
     found = machines.default_for(job.gpus)
     if found is None:
         return MachineChoice("", job.gpus, "", problems=(_no_default(job.gpus),))
-    origin = core.default_origin(job.gpus, machines.default_reason(job.gpus))
+    origin = core.default_origin(job, machines.default_reason(job.gpus))
     return MachineChoice(found.name, found.gpus, origin, found)
 
 

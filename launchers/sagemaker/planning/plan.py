@@ -207,7 +207,7 @@ class SageMakerPlan(Plan):
         gpu_model = machine.found.gpu_model if machine.found and machine.gpus else ""
         hardware = f"{counted(machine.gpus, 'GPU')} {gpu_model}".strip()
         found = [
-            Row("ranks", self.ranks_text),
+            Row("ranks", self.ranks_text, "--instances, --processes"),
             proof_row(self),
             Row("machine", f"{machine.name}, {hardware}", machine.origin),
             Row("image", self.image.uri, self.image.origin),
@@ -220,17 +220,17 @@ class SageMakerPlan(Plan):
             Row("bucket", account.bucket, account.bucket_origin),
             Row("code", self.code),
             checkpoints_row(self, self.checkpoints),
-            Row("output", self.output),
+            Row("output", self.output, "--output-path" if job.output_path else ""),
             *secrets_rows(self),
             *hang_rows(self),
             *self.request.rows,
         ]
         found += access_rows(job)
         if job.max_runtime:
-            found.append(Row("time limit", format_duration(job.max_runtime)))
+            found.append(Row("time limit", format_duration(job.max_runtime), "--max-runtime"))
         if job.spot:
             wait = format_duration(job.max_wait) if job.max_wait else "missing"
-            found.append(Row("spot", f"waits and runs for at most {wait}"))
+            found.append(Row("spot", f"waits and runs for at most {wait}", "--spot, --max-wait"))
         return [*found, *requirements_rows(self, "installed once a host")]
 
 

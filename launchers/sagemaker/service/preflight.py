@@ -31,16 +31,16 @@ def preflight(session: Session, document: Mapping[str, Any]) -> list[Problem]:
     """All answers, those that are well included. Blocks for the slowest of the calls.
 
     Args:
-        document: A CreateTrainingJob request without placeholders.
+        document: A CreateTrainingJob request without placeholders. Nothing is asked of a role
+            where it names none.
     """
     asks = _Checks(session, document)
-    checks: list[Check] = [
-        asks.identity,
-        _about(role_checks.role, session, document),
-        _about(role_checks.permissions, session, document),
-        asks.bucket,
-        asks.quota,
-    ]
+    checks: list[Check] = [asks.identity, asks.bucket, asks.quota]
+    if asks.role_arn:
+        checks[1:1] = [
+            _about(role_checks.role, session, document),
+            _about(role_checks.permissions, session, document),
+        ]
     if session.region not in load()["registries"]:
         checks.append(asks.region)
     if at(document, "VpcConfig"):

@@ -16,10 +16,13 @@ from launchers.sagemaker.service.session import AWS_ERRORS, Session, session_for
 _ASSUMED_ROLE = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
 
 
-def resolve(known: Account) -> Account:
+def resolve(known: Account, session: Session | None = None) -> Account:
     """``known`` with role and bucket, and with where each came from.
 
     The account is asked who calls only where role or bucket are not given.
+
+    Args:
+        session: That of the region, where it is to be another than a submission's.
 
     Raises:
         LaunchError: There is no region or no role, or the caller has no credentials.
@@ -28,7 +31,7 @@ def resolve(known: Account) -> Account:
         raise LaunchError(_no_region())
     if not known.role_is_placeholder and not known.bucket_is_placeholder:
         return known
-    session = session_for(known.region)
+    session = session or session_for(known.region)
     caller = caller_of(session)
     if known.role_is_placeholder:
         role = _role_of(session, caller)

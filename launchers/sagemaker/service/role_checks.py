@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from launchers.core.cloud.preflight import answer, good, wrong
@@ -40,18 +40,29 @@ def role(session: Session, document: Mapping[str, Any]) -> list[Problem]:
 
 def permissions(session: Session, document: Mapping[str, Any]) -> list[Problem]:
     """role's rights: iam SimulatePrincipalPolicy"""
+    refused = refused_rights(session, str(document.get("RoleArn", "")), _needed(document))
+    return [_refused_right(*one) for one in refused] or [
+        good("role's rights", "read the code, write model and logs")
+    ]
+
+
+def refused_rights(
+    session: Session, arn: str, needed: Iterable[tuple[str, str]]
+) -> list[tuple[str, str, str]]:
+    """Action, resource and IAM's decision for each of ``needed`` that an identity may not do.
+
+    Raises:
+        Exception: One of :data:`AWS_ERRORS`.
+    """
     client, refused = session.client("iam"), []
-    arn = str(document.get("RoleArn", ""))
-    for action, resource in _needed(document):
+    for action, resource in needed:
         answer = client.simulate_principal_policy(
             PolicySourceArn=arn, ActionNames=[action], ResourceArns=[resource]
         )
         for result in answer["EvaluationResults"]:
             if result["EvalDecision"] != "allowed":
                 refused.append((action, resource, result["EvalDecision"]))
-    return [_refused_right(*one) for one in refused] or [
-        good("role's rights", "read the code, write model and logs")
-    ]
+    return refused
 
 
 def _needed(document: Mapping[str, Any]) -> list[tuple[str, str]]:

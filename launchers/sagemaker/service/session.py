@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import threading
+import time
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
 import botocore.session
-from botocore import exceptions
+from botocore import UNSIGNED, exceptions
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
@@ -123,41 +125,72 @@ _MAP = re.compile(r"Value '\{.*\}' at '", re.DOTALL)
 
 
 class Session(Cloud):
-    """Clients of one region, each made once. Safe to use from several threads."""
+    """Clients of one region, each made once. Safe to use from several threads.
+
+    Args:
+        seconds: That an answer may take.
+        attempts: How often one request is sent at the most, where nothing else is asked for.
+    """
 
     title = "AWS"
     sign_in = "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`"
     errors = AWS_ERRORS
 
-    def __init__(self, region: str):
-        self.region = region
+    def __init__(self, region: str, seconds: float = _READ_SECONDS, attempts: int = ATTEMPTS):
+        self.region, self.attempts = region, attempts
+        self._seconds = seconds
         self._lock = threading.Lock()
         self._session = botocore.session.get_session()
         self._clients: dict[tuple[str, int], Any] = {}
 
-    def client(self, service: str, attempts: int = ATTEMPTS) -> Any:
+    def client(self, service: str, attempts: int | None = None) -> Any:
         """A client of ``service``.
 
         Args:
             attempts: How often it sends one request at the most. 1 where a second send is a
                 decision of ours (CreateTrainingJob), never one of the client.
         """
+        attempts = attempts or self.attempts
         with self._lock:
             known = self._clients.get((service, attempts))
             if known is None:
-                known = self._session.create_client(
-                    service,
-                    region_name=self.region,
-                    config=Config(
-                        connect_timeout=_CONNECT_SECONDS,
-                        read_timeout=_READ_SECONDS,
-                        retries={"mode": "standard", "total_max_attempts": attempts},
-                        max_pool_connections=16,
-                    ),
-                )
+                known = self._made(service, attempts)
                 known.meta.events.register("after-call", _whole, unique_id="launch-whole")
                 self._clients[service, attempts] = known
             return known
+
+    def clock_skew(self) -> float | None:
+        """Seconds that this machine's clock is ahead of AWS's, asked without credentials; None
+        where the answer has no date.
+
+        Raises:
+            Exception: One of :data:`AWS_ERRORS`: there is no answer.
+        """
+        with self._lock:
+            client = self._made("sts", 1, signature_version=UNSIGNED)
+        try:
+            answer: Any = client.get_caller_identity()
+        except ClientError as error:  # as is to be expected, and it has a date
+            answer = error.response
+        told = answer["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
+        return time.time() - parsedate_to_datetime(told).timestamp() if told else None
+
+    def source_of_credentials(self, offline: bool = False) -> str:
+        """Where they come from, as botocore calls it; empty where there are none.
+
+        Args:
+            offline: Ask no machine of the cloud, that this may be, for its own.
+
+        Raises:
+            Exception: One of :data:`AWS_ERRORS`.
+        """
+        with self._lock:
+            if offline:
+                chain = self._session.get_component("credential_provider")
+                for name in ("container-role", "iam-role"):
+                    chain.remove(name)
+            found = self._session.get_credentials()
+        return str(found.method or "") if found else ""
 
     def message_of(self, error: Exception) -> str:
         """See :func:`message_of`."""
@@ -187,6 +220,19 @@ class Session(Cloud):
         with self._lock:
             self._session = botocore.session.get_session()
             self._clients = {}
+
+    def _made(self, service: str, attempts: int, **settings: Any) -> Any:
+        return self._session.create_client(
+            service,
+            region_name=self.region,
+            config=Config(
+                connect_timeout=min(_CONNECT_SECONDS, self._seconds),
+                read_timeout=self._seconds,
+                retries={"mode": "standard", "total_max_attempts": attempts},
+                max_pool_connections=16,
+                **settings,
+            ),
+        )
 
     def how_to_renew(self) -> str:
         """What to do about credentials that have expired, by where they came from."""

@@ -21,6 +21,7 @@ from launchers.core.proof import expected_of
 from launchers.core.provider import SILENT
 from launchers.core.records.ledger import Ledger
 from launchers.sagemaker.catalogue import RULES
+from launchers.sagemaker.service.console import job_link
 from launchers.sagemaker.service.log_streams import GROUP, LogStreams, RawLine
 from launchers.sagemaker.service.session import (
     ATTEMPTS,
@@ -69,7 +70,8 @@ class TrainingJob(CloudJob):
         )
         _sending.body = request.definition.text.encode()
         client.create_training_job(**request.definition.document)
-        return {}
+        link = job_link(self._session.region, self.handle.name)
+        return {"console": link} if link else {}
 
     def is_name_taken(self, error: Exception) -> bool:
         """ResourceInUse."""
@@ -109,7 +111,7 @@ class TrainingJob(CloudJob):
             ended_at=ended.timestamp() if ended else None,
             reason=reason_of(found),
             expected=expected_of(mapping(found, "Environment")),
-            details=_details(self._session, found),
+            details=_details(self._session, self.handle.name, found),
         )
 
     def stop(self) -> bool:
@@ -259,8 +261,10 @@ def _size(found: Mapping[str, Any]) -> tuple[int, int]:
     return processes, whole_number(environment.get("LAUNCH_INSTANCES")) or 0
 
 
-def _details(session: Session, found: Mapping[str, Any]) -> dict[str, Any]:
+def _details(session: Session, name: str, found: Mapping[str, Any]) -> dict[str, Any]:
     details: dict[str, Any] = {"region": session.region}
+    if link := job_link(session.region, name):
+        details["console"] = link
     if has_ended(found):
         details["billable_seconds"] = found.get("BillableTimeInSeconds")
         if state_of(found) == SUCCEEDED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from launchers.core.model.containers import Access, DataSource, Sidecar
+from launchers.core.model.containers import Access, DataSource, MachineAccount, Sidecar
 
 STORE = Sidecar(
     "launch-object-store", Path(__file__).with_name("object_store.py"), "/launch/objects"
@@ -23,6 +23,9 @@ def data_source(with_credentials: bool) -> DataSource | None:
         return None
 
     def fetch(uri: str, folder: Path, what: str) -> None:
+        from launchers.sagemaker.extra import SDK
+
+        SDK.require()
         from launchers.sagemaker.service.s3_objects import fetch as fetch_objects
 
         fetch_objects(uri, folder, what, endpoint)
@@ -31,10 +34,16 @@ def data_source(with_credentials: bool) -> DataSource | None:
 
 
 def _borrow(folder: Path) -> Path:
+    from launchers.sagemaker.extra import SDK
+
+    SDK.require()
     from launchers.sagemaker.service.host_credentials import write_credentials
 
     return write_credentials(folder)
 
+
+# Where EC2 gives a machine the keys of its role; boto3 and AWS's own tools heed the variable.
+MACHINE_ACCOUNT = MachineAccount(("169.254.169.254",), {"AWS_EC2_METADATA_DISABLED": "true"})
 
 # The engine keeps a container's environment on disk and AWS's toolkit writes it to
 # /etc/environment, so credentials never go there; only the name of their file does.

@@ -21,6 +21,7 @@ BUCKET_VARIABLE = "LAUNCH_VERTEX_BUCKET"
 # In this order; the second of each is what gcloud itself reads.
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")
 LOCATION_VARIABLES = ("CLOUDSDK_AI_REGION", "GOOGLE_CLOUD_REGION", "GOOGLE_CLOUD_LOCATION")
+KEY_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
 _CONFIGURATION = "gcloud's configuration"
 
 
@@ -58,11 +59,11 @@ def account_of(job: VertexJob) -> Account:
     bucket, bucket_origin = _bucket(job)
     return Account(
         project=project,
-        project_origin=job.origins.get("project", project_origin),
+        project_origin=job.origin("project", project_origin),
         location=location,
-        location_origin=job.origins.get("region", location_origin),
+        location_origin=job.origin("region", location_origin),
         bucket=bucket.removeprefix("gs://").rstrip("/"),
-        bucket_origin=job.origins.get("bucket", bucket_origin),
+        bucket_origin=job.origin("bucket", bucket_origin),
     )
 
 
@@ -72,6 +73,17 @@ def default_bucket(project: str, location: str) -> str:
     first that it is the project's."""
     # A project of a domain is named example.com:project; no bucket may hold a colon.
     return f"{project.replace('.', '-').replace(':', '-')}-vertex-staging-{location}"
+
+
+def credentials_file() -> Path:
+    """Where `gcloud auth application-default login` puts them (google-auth: _cloud_sdk.py)."""
+    return _folder() / "application_default_credentials.json"
+
+
+def own_account() -> str:
+    """Whom gcloud calls, which a user's own credentials are usually of; empty where it does not
+    say."""
+    return _configured("core", "account")
 
 
 def _project(job: VertexJob) -> tuple[str, str]:
@@ -115,8 +127,7 @@ def _from_environment(variables: tuple[str, ...]) -> tuple[str, str]:
 
 def _configured(section: str, key: str) -> str:
     """A property of gcloud's active configuration, as gcloud itself finds it."""
-    named = os.environ.get("CLOUDSDK_CONFIG", "")
-    folder = Path(named or "~/.config/gcloud").expanduser()
+    folder = _folder()
     parser = configparser.RawConfigParser()
     try:
         active = os.environ.get("CLOUDSDK_ACTIVE_CONFIG_NAME") or _active(folder)
@@ -124,6 +135,10 @@ def _configured(section: str, key: str) -> str:
     except (configparser.Error, OSError, UnicodeDecodeError):
         return ""
     return parser.get(section, key, fallback="").strip()
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("CLOUDSDK_CONFIG") or "~/.config/gcloud").expanduser()
 
 
 def _active(folder: Path) -> str:

@@ -43,7 +43,7 @@ def choose_image(job: VertexJob, strategy: Strategy) -> ImageChoice:
     """``--image`` as it is, else what was pushed last for ``strategy`` to a registry that Vertex AI
     can read; one rank alone gets the image of the first strategy."""
     if job.image is not None:
-        origin = job.origins.get("image", "--image")
+        origin = job.origin("image", "--image")
         return ImageChoice(job.image, origin, tuple(_problems(job.image)))
     name = strategy.name if strategy.library else FIRST
     pushed = last_pushed(name)

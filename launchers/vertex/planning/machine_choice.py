@@ -73,7 +73,7 @@ def choose_machine(job: VertexJob) -> MachineChoice:
     found = machines.default_for(job.gpus)
     if found is None:
         return MachineChoice("", job.gpus, "", problems=(_no_default(job.gpus),))
-    origin = core.default_origin(job.gpus, machines.default_reason(job.gpus))
+    origin = core.default_origin(job, machines.default_reason(job.gpus))
     return MachineChoice(found.name, found.gpus, origin, found, accelerator=found.accelerator)
 
 
@@ -158,7 +158,7 @@ def _by_accelerator(asked: _Asked) -> MachineChoice:
             expected = "a count that a machine has or takes"
             problems += (_problem(f"{asked.name}:{asked.count}", expected, have),)
         return MachineChoice("", asked.count, "", None, problems, asked.name)
-    origin = f"default for {asked.name}:{asked.count}"
+    origin = f"--accelerator, default for {asked.name}:{asked.count}"
     return MachineChoice(found.name, asked.count, origin, found, problems, asked.name)
 
 
@@ -204,7 +204,7 @@ def _with_gpus_beside(
 ) -> MachineChoice:
     if asked.is_usable and not found.takes(asked.name, asked.count):
         problems.append(_impossible(found, asked))
-    origin = "--machine and --accelerator"
+    origin = "--machine, --accelerator"
     return MachineChoice(
         found.name, asked.count, origin, found, tuple(problems), accelerator=asked.name
     )

@@ -219,10 +219,10 @@ class VertexPlan(Plan):
         machine, account, options = self.machine, self.account, self.job.options
         hardware = f"{counted(machine.gpus, 'GPU')} {machine.gpu_model}".strip()
         return [
-            Row("ranks", f"{self.layout}, by our agent"),
+            Row("ranks", f"{self.layout}, by our agent", "--instances, --processes"),
             proof_row(self),
             Row("machine", f"{machine.name}, {hardware}", machine.origin),
-            *([Row("boot disk", options.boot_disk)] if options.boot_disk else []),
+            *([Row("boot disk", options.boot_disk, "--boot-disk")] if options.boot_disk else []),
             *self._reduction_rows(),
             Row("image", self.image.uri, self.image.origin),
             *source_rows(self),
@@ -234,11 +234,11 @@ class VertexPlan(Plan):
             Row(
                 "runs as",
                 options.service_account or "the project's Vertex AI Custom Code Service Agent",
-                "--service-account" if options.service_account else "default",
+                "--service-account",
             ),
             Row("code", self.code),
             checkpoints_row(self, self.checkpoints),
-            Row("output", self.output),
+            Row("output", self.output, "--output-path" if self.job.output_path else ""),
             *secrets_rows(self),
             *access_rows(self.job, self.optional),
             *self.request.rows,
@@ -255,20 +255,27 @@ class VertexPlan(Plan):
         machine, image = machines.reduction_server()
         machine = options.reduction_server_machine or machine
         count = counted(options.reduction_servers, "replica")
-        why = "the ranks' image needs Google's NCCL plugin (google-reduction-server)"
-        return [Row("reduction servers", f"{count} of {machine}, {image}", why)]
+        needed = "the ranks' image needs Google's NCCL plugin (google-reduction-server)"
+        why = f"--reduction-servers, {needed}"
+        return [
+            Row(
+                "reduction servers", f"{count} of {machine}, {image}", f"--reduction-servers, {why}"
+            )
+        ]
 
     def _scheduling_rows(self) -> list[Row]:
         job = self.job
-        origin = "--max-runtime" if job.max_runtime else "default"
-        found = [Row("time limit", format_duration(self.max_runtime), origin)]
+        found = [Row("time limit", format_duration(self.max_runtime), "--max-runtime")]
         if job.options.flex_start:
             wait = (
                 f"at most {format_duration(job.max_wait)}" if job.max_wait else "the default: 24h"
             )
-            found.append(Row("flex-start", f"queues for its machines, {wait}"))
+            found.append(
+                Row("flex-start", f"queues for its machines, {wait}", "--flex-start, --max-wait")
+            )
         if job.spot:
-            found.append(Row("spot", "machines may be taken back; the service then starts again"))
+            text = "machines may be taken back; the service then starts again"
+            found.append(Row("spot", text, "--spot"))
         if self.restarts_together:
             found.append(Row("restart", "of one replica restarts the whole job", "several hosts"))
         elif job.options.disable_retries:

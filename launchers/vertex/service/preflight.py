@@ -24,7 +24,6 @@ from launchers.vertex.service.quotas import quota_answers
 from launchers.vertex.service.registry import image_answer
 from launchers.vertex.service.session import (
     GOOGLE_ERRORS,
-    TIMEOUT_SECONDS,
     Session,
     is_missing,
     session_for,
@@ -45,7 +44,7 @@ def preflight(definition: JobDefinition) -> list[Problem]:
         definition: A CustomJob without placeholders.
     """
     where = definition.destination
-    question = _Checks(session_for(where["project"], where["location"]), definition.document)
+    question = Questions(session_for(where["project"], where["location"]), definition.document)
     checks: list[Check] = [
         question.identity,
         question.project,
@@ -61,7 +60,7 @@ def preflight(definition: JobDefinition) -> list[Problem]:
 
 
 @dataclass
-class _Checks:
+class Questions:
     """The checks; the first words of their docstrings are their names in the table."""
 
     session: Session
@@ -115,10 +114,12 @@ class _Checks:
     def bucket(self) -> list[Problem]:
         """bucket: storage buckets.get and testIamPermissions"""
         name = bundle_place(self.document).removeprefix("gs://").partition("/")[0]
-        if not name:
-            return [unknown("bucket", "the document names none")]
+        return self.bucket_named(name) if name else [unknown("bucket", "the document names none")]
+
+    def bucket_named(self, name: str) -> list[Problem]:
+        """bucket: the same, of a name"""
         bucket = self.session.storage().bucket(name)
-        how = {"timeout": TIMEOUT_SECONDS, "retry": None}
+        how = {"timeout": self.session.seconds, "retry": None}
         try:
             may = with_retries(self.session, lambda: bucket.test_iam_permissions([_WRITE], **how))
         except GOOGLE_ERRORS as error:

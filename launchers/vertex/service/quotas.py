@@ -43,7 +43,7 @@ def quota_answers(session: Session, document: Mapping[str, Any]) -> list[Problem
     resource = at(document, "jobSpec", "persistentResourceId")
     if resource:
         return [good("quota", f"the persistent resource {resource} has its machines already")]
-    return [_enough(session, metric, count) for metric, count in wanted(document).items()]
+    return [enough(session, metric, count) for metric, count in wanted(document).items()]
 
 
 def wanted(document: Mapping[str, Any]) -> dict[str, int]:
@@ -74,7 +74,13 @@ def _of_one(spec: Any, kind: str) -> dict[str, int]:
     return found
 
 
-def _enough(session: Session, metric: str, count: int) -> Problem:
+def enough(session: Session, metric: str, count: int) -> Problem:
+    """Whether a metric's limit in the session's location has room for ``count``. Blocks for one
+    request.
+
+    Raises:
+        Exception: One of the cloud's errors.
+    """
     location = session.location
     path = f"v1beta1/projects/{session.project}/services/{_API}/consumerQuotaMetrics/"
     path += quote(f"{_API}/{metric}", safe="")

@@ -11,8 +11,10 @@ import logging
 import os
 import re
 import threading
+import time
 import warnings
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +59,10 @@ _QUOTA_WORDS = ("exceed quota limits", "custom_model_training_")
 class Session(Cloud):
     """Clients for one project and location, each made once. Safe to use from several threads.
 
+    Args:
+        seconds: That an answer may take.
+        attempts: How often a call that only reads is made at the most.
+
     Attributes:
         parent: ``projects/P/locations/L``.
     """
@@ -68,8 +74,15 @@ class Session(Cloud):
     )
     errors = GOOGLE_ERRORS
 
-    def __init__(self, project: str, location: str):
+    def __init__(
+        self,
+        project: str,
+        location: str,
+        seconds: float = TIMEOUT_SECONDS,
+        attempts: int = Cloud.attempts,
+    ):
         self.project, self.location = project, location
+        self.seconds, self.attempts = seconds, attempts
         self.parent = f"projects/{project}/locations/{location}"
         self._lock = threading.RLock()
         self._made: dict[str, Any] = {}
@@ -123,6 +136,17 @@ class Session(Cloud):
             credentials, "account", ""
         )
         return str(named) or f"a user's own credentials ({type(credentials).__name__})"
+
+    def clock_skew(self) -> float | None:
+        """Seconds that this machine's clock is ahead of Google's, asked without credentials; None
+        where the answer has no date.
+
+        Raises:
+            Exception: One of :data:`GOOGLE_ERRORS`: there is no answer.
+        """
+        base = _override("aiplatform") or f"https://{self.location}-aiplatform.googleapis.com"
+        told = requests.head(base, timeout=self.seconds).headers.get("date")
+        return time.time() - parsedate_to_datetime(told).timestamp() if told else None
 
     def own_project(self) -> str:
         """The project of the credentials themselves; empty where they have none.
@@ -187,7 +211,7 @@ class Session(Cloud):
 
     def _ask(self, method: str, service: str, path: str, **how: Any) -> dict[str, Any]:
         base = _override(service) or f"https://{service}.googleapis.com"
-        answer = self._http().request(method, f"{base}/{path}", timeout=TIMEOUT_SECONDS, **how)
+        answer = self._http().request(method, f"{base}/{path}", timeout=self.seconds, **how)
         if not answer.ok:
             raise api.from_http_response(answer)
         found: dict[str, Any] = answer.json()

@@ -62,10 +62,11 @@ def has_ended(found: Mapping[str, Any]) -> bool:
 
 
 def in_words(found: Mapping[str, Any]) -> str:
-    """``failed (The replica workerpool0-0 exited with a non-zero status of 1.)``"""
+    """``cancelled (by somebody@example.com)``; of a failed job the word alone, since the service's
+    reason is the verdict's to tell (:func:`reason_of`)."""
     said = _said(found)
     _, words = _STATES.get(said, (PENDING, said.removeprefix("JOB_STATE_").lower()))
-    message = _message(found)
+    message = "" if said == "JOB_STATE_FAILED" else _message(found)
     return f"{words} ({message})" if message else words
 
 

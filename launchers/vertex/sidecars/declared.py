@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from launchers.core.model.containers import Access, Sidecar
+from launchers.core.model.containers import Access, MachineAccount, Sidecar
 
 METADATA = Sidecar(
     "launch-metadata",
@@ -16,8 +16,17 @@ METADATA = Sidecar(
 # client libraries ask for the second variable first, to learn whether there is a server.
 _VARIABLES = ("GCE_METADATA_HOST", "GCE_METADATA_IP")
 
+# The same address on Compute Engine and on EC2, where a rehearsal may run as well; google-auth and
+# boto3 heed the variables.
+MACHINE_ACCOUNT = MachineAccount(
+    ("169.254.169.254",), {"NO_GCE_CHECK": "true", "AWS_EC2_METADATA_DISABLED": "true"}
+)
+
 
 def _borrow(folder: Path) -> Path:
+    from launchers.vertex.extra import SDK
+
+    SDK.require()
     from launchers.vertex.service.host_token import write_token
 
     return write_token(folder)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from launchers.cli.main import report, run
+from launchers.cli.failures import report
+from launchers.cli.main import run
 from tests.cli.command import Answer
 
 IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/tensorflow-training:2.12.0-gpu-py310"

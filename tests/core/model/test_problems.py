@@ -25,7 +25,7 @@ def test_a_problem_says_where_what_the_rule_and_the_fix(fix: str, rule: str, tex
     problem = Problem("--gpus", "3", "at most 2", fix, rule=rule)
 
     assert str(problem) == text
-    assert problem.as_dict()["severity"] == "error"
+    assert problem.severity == "error"
 
 
 def test_an_error_has_every_problem_and_an_exit_code() -> None:

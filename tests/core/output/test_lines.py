@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from launchers.core.model.jobs import LogLine
-from launchers.core.output.lines import JobWatch, TracebackFolder, parse_tagged, proven, tag
+from launchers.core.output.lines import JobWatch, parse_tagged, proven, shown, tag
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_tag_says_whose_line_it_is(text: str, host: str, rank: int | None, res
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "expected"),
     [
         (LogLine(0, "host-1", 0, ""), "[host-1/0]"),
         (LogLine(0, "", 3, ""), "[?/3]"),
@@ -35,8 +35,8 @@ def test_a_tag_says_whose_line_it_is(text: str, host: str, rank: int | None, res
         (LogLine(0, "", None, ""), ""),
     ],
 )
-def test_a_line_is_shown_with_its_host_and_rank(line: LogLine, shown: str):
-    assert tag(line) == shown
+def test_a_line_is_shown_with_its_host_and_rank(line: LogLine, expected: str):
+    assert tag(line) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,50 +112,32 @@ def test_the_tail_of_a_rank_is_its_last_twenty_lines():
     assert watch.tail(0) == [str(number) for number in range(30, 50)]
 
 
-TRACEBACK = [
-    "Traceback (most recent call last):",
-    '  File "train.py", line 3, in <module>',
-    "    raise ValueError(rank)",
-    "ValueError: bad value on rank {rank}",
-]
-
-
-def shown(*texts: str) -> list[str]:
-    folder = TracebackFolder()
-    lines = [line for text in texts for line in folder.feed(parse_tagged(text))]
-    lines += folder.flush()
-    return [f"{tag(line)} {line.text}" for line in lines]
-
-
-def of_rank(rank: int, lines: list[str]) -> list[str]:
-    return [f"[host-1/{rank}] {line.format(rank=rank)}" for line in lines]
-
-
-def test_an_equal_traceback_of_another_rank_becomes_one_line():
-    result = shown(*of_rank(0, TRACEBACK), *of_rank(1, TRACEBACK), "[host-1/1] after")
-    assert result[:4] == of_rank(0, TRACEBACK)
-    assert result[4].startswith("[host-1/1] (the same traceback as rank 0: ValueError")
-    assert result[5:] == ["[host-1/1] after"]
-
-
-def test_interleaved_tracebacks_come_out_whole():
-    pairs = zip(of_rank(0, TRACEBACK), of_rank(1, [*TRACEBACK[:3], "KeyError: 'x'"]), strict=True)
-    result = shown(*[line for pair in pairs for line in pair])
-    assert result == of_rank(0, TRACEBACK) + of_rank(1, [*TRACEBACK[:3], "KeyError: 'x'"])
-
-
-def test_a_traceback_that_never_ends_is_shown_all_the_same():
-    assert shown(*of_rank(0, TRACEBACK[:2])) == of_rank(0, TRACEBACK[:2])
-
-
-def test_chained_tracebacks_of_another_rank_leave_no_connecting_lines():
-    chained = [
-        *TRACEBACK,
-        "",
-        "During handling of the above exception, another exception occurred:",
-        "",
-        *TRACEBACK[:3],
-        "KeyError: 'x'",
+def test_the_last_words_of_a_rank_are_its_traceback_and_not_what_only_programs_read():
+    watch = seen(
+        *[f"[host-1/0] {number}" for number in range(30)],
+        "[host-1/0] Traceback (most recent call last):",
+        '[host-1/0]   File "train.py", line 3, in <module>',
+        "[host-1/0] ValueError: no labels",
+        "[host-1/0] ",
+        "[host-1/0] The above exception was the direct cause of the following exception:",
+        "[host-1/0] ",
+        "[host-1/0] Traceback (most recent call last):",
+        '[host-1/0]   File "train.py", line 5, in <module>',
+        "[host-1/0] KeyError: 'x'",
+        '[host-1/0] launch: failure: {"rank": 0, "host": "host-1", "reason": "KeyError"}',
+        "[host-1/0] a thread's last line",
+    )
+    words = watch.tail(0)
+    assert words[0] == "Traceback (most recent call last):"
+    assert words[2:4] == [
+        "ValueError: no labels",
+        "The above exception was the direct cause of the following exception:",
     ]
-    result = shown(*of_rank(0, chained), *of_rank(1, chained))
-    assert len(result) == len(chained) + 2
+    assert words[-1] == "KeyError: 'x'"
+
+
+def test_a_failure_is_shown_in_words():
+    failure = '[host-1/agent] launch: failure: {"rank": 1, "host": "host-2", "reason": "boom"}'
+    line = shown(parse_tagged(failure))
+    assert line is not None
+    assert line.text == "launch: the job ends because of rank 1 on host-2: boom"

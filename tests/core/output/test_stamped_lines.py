@@ -141,10 +141,8 @@ def test_evidence_that_is_broken_is_left_out(text: str):
         (f"launch: proof: {TEXT}", f"launch: proof: {TEXT}"),
         (
             f'launch: failure: {{"rank": 1, "stamp": "{STAMP}", "reason": "x, }}"}}',
-            'launch: failure: {"rank": 1, "reason": "x, }"}',
+            "launch: the job ends because of rank 1: x, }",
         ),
-        (f'launch: failure: {{"rank": 1, "stamp": "{STAMP}"}}', 'launch: failure: {"rank": 1}'),
-        (f'launch: failure: {{"stamp": "{STAMP}", "rank": 1}}', 'launch: failure: {"rank": 1}'),
         (f"my own [{STAMP}]", f"my own [{STAMP}]"),
         ("launch: evidence: {}", None),
     ],

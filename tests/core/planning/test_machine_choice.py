@@ -12,11 +12,14 @@ from launchers.core.planning.machine_choice import (
     rank_problems,
     unknown_machine,
 )
+from launchers.core.spec.job import JobSpec
 
 
 def test_a_default_says_why_it_is_one():
-    assert default_origin(1, "the cheapest") == "default for 1 GPU: the cheapest"
-    assert default_origin(8, "the newest") == "default for 8 GPUs: the newest"
+    assert default_origin(JobSpec(gpus=1), "the cheapest") == "default for 1 GPU: the cheapest"
+    assert default_origin(JobSpec(gpus=8), "the newest") == "default for 8 GPUs: the newest"
+    elsewhere = JobSpec(gpus=8, origins={"gpus": "launch.yaml"})
+    assert default_origin(elsewhere, "the newest") == "launch.yaml, default for 8 GPUs: the newest"
 
 
 def test_neither_count_nor_machine_is_an_error_of_the_count():

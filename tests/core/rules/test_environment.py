@@ -42,3 +42,17 @@ def test_a_document_names_a_strategy_that_there_is(name: object):
     assert (problem.rule, problem.path) == ("strategy-name", "$.Environment.LAUNCH_STRATEGY")
     for known in NAMES:
         assert problems_in_proof({"LAUNCH_STRATEGY": known}, "$.Environment") == []
+
+
+def test_a_document_starts_one_process_a_host_where_its_strategy_has_no_more() -> None:
+    variables = {"LAUNCH_STRATEGY": "tensorflow", "LAUNCH_PROCESSES": "2"}
+
+    (problem,) = problems_in_proof(variables, "$.Environment")
+
+    assert (problem.rule, problem.path) == ("strategy-processes", "$.Environment.LAUNCH_PROCESSES")
+    assert problem.found.startswith("2, and TensorFlow's strategy has one process a host")
+    for right in (
+        {**variables, "LAUNCH_PROCESSES": "1"},
+        {**variables, "LAUNCH_STRATEGY": "torch"},
+    ):
+        assert problems_in_proof(right, "$.Environment") == []

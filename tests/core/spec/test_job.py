@@ -6,14 +6,9 @@ from dataclasses import fields
 
 import pytest
 
-from launchers.core.spec.job import (
-    JobSpec,
-    base_name,
-    default_of,
-    key_of,
-    merged,
-    option_fields,
-)
+from launchers.core.spec.job import JobSpec, base_name
+from launchers.core.spec.layers import over
+from launchers.core.spec.option import default_of, key_of, option_fields
 
 
 @pytest.mark.parametrize(
@@ -55,8 +50,8 @@ def test_keys_and_defaults_are_the_fields_own():
 
 def test_mappings_are_merged_by_name_and_anything_else_replaced():
     base = {"env": {"A": "1", "B": "2"}, "instances": 2, "words": (1,)}
-    over = {"env": {"B": "3"}, "words": (2,), "tags": {"x": "y"}}
-    assert merged(base, over) == {
+    upper = {"env": {"B": "3"}, "words": (2,), "tags": {"x": "y"}}
+    assert over(base, upper) == {
         "env": {"A": "1", "B": "3"},
         "instances": 2,
         "words": (2,),

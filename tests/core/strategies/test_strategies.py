@@ -57,6 +57,6 @@ def test_a_document_says_its_strategy_by_a_variable(environment: dict[str, str],
 
 def test_help_and_schema_have_every_name(launch: Launch):
     words = ["auto", *NAMES]
-    assert "|".join(words) in "".join(launch("local", "--help").out.split())
+    assert ", ".join(words) in " ".join(launch("local", "--help-all").out.split())
     schema = json.loads(launch("schema").out)
     assert schema["properties"]["strategy"]["enum"] == words

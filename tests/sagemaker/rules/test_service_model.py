@@ -4,6 +4,7 @@ import copy
 import json
 import unicodedata
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -428,7 +429,7 @@ def test_what_looks_like_a_credential_is_never_shown(secret: str) -> None:
     document[secret] = secret
     problems = service_model.MODEL.check(document)
     assert len(problems) >= 5
-    shown = json.dumps([problem.as_dict() for problem in problems])
+    shown = json.dumps([asdict(problem) for problem in problems])
     assert secret[:12] not in shown
     assert "hunter2" not in shown
 

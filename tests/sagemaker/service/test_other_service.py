@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from moto.backends import get_backend
 from moto.server import ThreadedMotoServer
 
-from launchers.cli.main import report
+from launchers.cli.failures import report
 from launchers.cli.main import run as launch
 from launchers.core.cloud import errors
 from launchers.core.model.problems import LaunchError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,7 +54,13 @@ def test_a_job_is_submitted_followed_and_proven(tried: Bench):
     assert "succeeded" in answer.err
     assert "billable" in answer.err
     assert "model.tar.gz" in answer.err
-    assert len(tried.aws.jobs) == 1
+    (job,) = tried.aws.jobs
+    assert re.search(
+        rf"  console  https://console\.aws\.amazon\.com/sagemaker/home\?region=[a-z0-9-]+"
+        rf"#/jobs/{job.name}$",
+        answer.err,
+        re.MULTILINE,
+    )
 
 
 def test_the_body_on_the_wire_is_the_printed_document(tried: Bench):

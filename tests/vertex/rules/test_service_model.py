@@ -7,6 +7,7 @@ import copy
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -364,7 +365,7 @@ def test_what_may_be_a_credential_is_never_shown():
     document["labels"] = SECRET
     problems = service_model.MODEL.check(document)
     assert len(problems) == 7
-    assert SECRET[:12] not in json.dumps([problem.as_dict() for problem in problems])
+    assert SECRET[:12] not in json.dumps([asdict(problem) for problem in problems])
 
 
 def test_numbers_of_enumerations_get_their_names():

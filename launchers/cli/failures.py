@@ -1,0 +1,67 @@
+"""What went wrong, for whoever typed the command: its problems and its exit code."""
+
+from __future__ import annotations
+
+import errno
+
+import click
+
+from launchers.cli.catalogue import RULES
+from launchers.core.model.problems import (
+    EXIT_BAD_REQUEST,
+    EXIT_INTERRUPTED,
+    LaunchError,
+    Problem,
+    did_you_mean,
+)
+
+
+def report(error: Exception) -> int:
+    """Print an error for a person, one line a problem, and give the exit code it earns."""
+    from launchers.cli.show.output import say_problems
+
+    if isinstance(error, LaunchError):
+        say_problems(error.problems)
+        return error.exit_code
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.UsageError):
+        say_problems([_of_usage(error)])
+        return EXIT_BAD_REQUEST
+    if isinstance(error, click.Abort):
+        return EXIT_INTERRUPTED
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        from launchers.core.paths import unwritable
+
+        place = error.filename or "a file of this machine"
+        say_problems([unwritable(place, error, "free space on that disk")])
+        return EXIT_BAD_REQUEST
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        found = f"{str(error.filename)[:60]!r}... is too long for a path"
+        say_problems([RULES["usage"].at("launch", found, "the path of a file or folder")])
+        return EXIT_BAD_REQUEST
+    say_problems([RULES["internal-error"].at("launch", f"{type(error).__name__}: {error}")])
+    return 1
+
+
+def _of_usage(error: click.UsageError) -> Problem:
+    verb = error.ctx.command_path if error.ctx else "launch"
+    if isinstance(error, click.NoSuchOption):
+        allowed = (
+            [flag for parameter in error.ctx.command.params for flag in parameter.opts]
+            if error.ctx
+            else []
+        )
+        hint = did_you_mean(error.option_name, allowed) or f"see `{verb} --help`"
+        return RULES["flag-unknown"].at(
+            error.option_name, "no such option", f"an option of `{verb}`", hint
+        )
+    kind = getattr(getattr(error, "param", None), "type", None)
+    if isinstance(error, click.BadParameter) and isinstance(kind, click.Choice) and error.message:
+        flag = error.param.opts[0] if error.param else verb
+        found, allowed = error.message.partition(" is not")[0], [str(one) for one in kind.choices]
+        hint = did_you_mean(found.strip("'"), allowed)
+        return RULES["flag-value"].at(flag, found[:60], "one of " + ", ".join(allowed), hint)
+    return RULES["usage"].at(
+        verb, error.format_message().rstrip("."), f"what `{verb} --help` shows"
+    )

@@ -1,0 +1,102 @@
+"""`launch completion install|show|remove`: what the shell offers at a press of the tab key."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+from typing import Any
+
+import click
+
+from launchers.cli.catalogue import RULES
+from launchers.cli.completion.values import one_of
+from launchers.cli.show.output import say
+from launchers.cli.verb import Verb
+from launchers.core.model.problems import LaunchError, did_you_mean
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.group("completion", help="Complete verbs, flags, jobs and machines in bash, zsh or fish.")
+def command() -> None:
+    """The group of the verbs below."""
+
+
+def _shell_flag(function: Any) -> Any:
+    text = "bash, zsh or fish. Default: the login shell's."
+    return click.option("--shell", metavar="SHELL", help=text, shell_complete=one_of(SHELLS))(
+        function
+    )
+
+
+@command.command(
+    "install",
+    cls=Verb,
+    examples=("launch completion install", "launch completion install --shell zsh"),
+    help="Put the completion where the shell looks for its user's; a second time changes nothing.",
+)
+@_shell_flag
+def install_command(shell: str | None) -> int:
+    """Write the files, and say which."""
+    from launchers.cli.completion.places import place_of
+    from launchers.cli.completion.scripts import script
+
+    chosen = _shell(shell)
+    place = place_of(chosen)
+    changed = place.install(script(chosen))
+    for path in changed:
+        say(f"added a block to {path}" if path == place.rc else f"wrote {path}")
+    if not changed:
+        say(f"{chosen} completes already: {place.files[0]}")
+    else:
+        say(f"next: open a new {chosen}, and press the tab key behind `launch `")
+    return 0
+
+
+@command.command(
+    "show",
+    cls=Verb,
+    examples=("launch completion show bash > /etc/bash_completion.d/launch",),
+    help="Print a shell's script, for a place of your own.",
+)
+@click.argument("shell", metavar="SHELL", shell_complete=one_of(SHELLS))
+def show_command(shell: str) -> int:
+    """Print to stdout."""
+    from launchers.cli.completion.scripts import script
+
+    click.echo(script(_shell(shell)), nl=False)
+    return 0
+
+
+@command.command(
+    "remove",
+    cls=Verb,
+    examples=("launch completion remove",),
+    help="Take away what install has written.",
+)
+@_shell_flag
+def remove_command(shell: str | None) -> int:
+    """Remove the files, and say which."""
+    from launchers.cli.completion.places import place_of
+
+    place = place_of(_shell(shell))
+    changed = place.remove()
+    for path in changed:
+        say(f"took the block out of {path}" if path == place.rc else f"removed {path}")
+    if not changed:
+        say("there is nothing to remove")
+    return 0
+
+
+def _shell(named: str | None) -> str:
+    """The shell that is meant.
+
+    Raises:
+        LaunchError: It is none that we know, or cannot be told.
+    """
+    name = PurePath(named or os.environ.get("SHELL", "")).name
+    if name in SHELLS:
+        return name
+    path = "--shell" if named else "SHELL"
+    hint = did_you_mean(name, SHELLS) if name else "--shell bash, zsh or fish"
+    raise LaunchError(RULES["completion-shell"].at(path, name or "not set", fix=hint))

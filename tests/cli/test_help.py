@@ -1,0 +1,121 @@
+"""What `launch VERB --help` shows: examples, groups, defaults, and what only `--help-all` does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import fields
+from io import StringIO
+
+import click
+import pytest
+
+from launchers.cli.main import VERBS, cli, run
+from launchers.cli.verb import HELP_ALL, Flag, Verb
+from launchers.core.registry import PROVIDERS, provider
+from launchers.core.spec.job import JobSpec
+from launchers.core.spec.option import GROUPS
+
+CLOUDS = ["sagemaker", "vertex"]
+
+
+@pytest.fixture(autouse=True)
+def usual_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def help_of(*words: str) -> str:
+    with redirect_stdout(StringIO()) as shown:
+        assert run([*words]) == 0
+    return shown.getvalue()
+
+
+def text_of(flag: str, shown: str) -> str:
+    """What stands beside a flag; empty where the flag is not there."""
+    found = re.search(rf"\n  (?:-\w, )?{flag}[ ,\n].*?(?=\n\n|\n  -|\Z)", shown, re.DOTALL)
+    return " ".join(found[0].split()) if found else ""
+
+
+def verbs() -> Iterator[tuple[str, ...]]:
+    """Every verb, and each of a verb's own."""
+    with click.Context(cli) as context:
+        for name in VERBS:
+            command = cli.get_command(context, name)
+            inner = command.commands if isinstance(command, click.Group) else {}
+            yield from [(name, each) for each in inner] or [(name,)]
+
+
+@pytest.mark.parametrize("words", [*verbs()], ids=" ".join)
+def test_every_verb_shows_an_example_before_its_flags_within_the_width(words: tuple[str, ...]):
+    shown = help_of(*words, "--help")
+    examples = shown.index("\nExample")
+    assert examples < min(shown.find(f"\n{title}:") % len(shown) for title in ("Options", *TITLES))
+    assert f"  launch {' '.join(words)}" in shown[examples:]
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+TITLES = GROUPS.values()
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_providers_help_has_two_examples_then_its_flags_in_groups(name: str):
+    shown = help_of(name, "--help")
+    starts = [shown.index(f"\n{title}:") for title in ("Examples", *TITLES)]
+    assert starts == sorted(starts)
+    assert shown.count(f"\n  launch {name} ") == 2
+    assert len(shown.splitlines()) <= 72
+    assert shown.splitlines()[-1].startswith(f"  {HELP_ALL} ")
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_the_last_line_counts_the_flags_that_only_help_all_shows(name: str):
+    few, every = help_of(name, "--help"), help_of(name, HELP_ALL)
+    with click.Context(cli) as context:
+        command = cli.get_command(context, name)
+    assert isinstance(command, Verb)
+    rare = {one.opts[0] for one in command.params if isinstance(one, Flag) and one.rare}
+    assert rare
+    assert f"Show {len(rare)} more flags" in few.splitlines()[-1]
+    for flag in rare:
+        assert text_of(flag, every)
+        assert not text_of(flag, few)
+
+
+def test_an_alias_stands_in_help_all_alone():
+    assert "--location" not in help_of("vertex", "--help")
+    assert "--region, --location REGION" in help_of("vertex", HELP_ALL)
+
+
+@pytest.mark.parametrize(
+    ("words", "flag", "default"),
+    [
+        (["sagemaker"], "--instances", "1"),
+        (["sagemaker"], "--proof", "exchange"),
+        (["sagemaker"], "--format", "json"),
+        (["sagemaker"], "--hang-action", "wait"),
+        (["vertex"], "--keras", "read from the source"),
+        (["image", "build"], "--with", "horovod"),
+        (["import"], "--provider", "vertex"),
+        (["list"], "--limit", "20"),
+    ],
+)
+def test_a_default_is_said_with_its_flag(words: list[str], flag: str, default: str):
+    every = help_of(*words, HELP_ALL if words[0] in PROVIDERS else "--help")
+    assert f"Default: {default}" in text_of(flag, every)
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_every_field_of_a_job_is_in_a_group(name: str):
+    for cls in (JobSpec, provider(name).definer.options):
+        for item in fields(cls):
+            assert "help" not in item.metadata or item.metadata["group"] in GROUPS
+
+
+@pytest.mark.parametrize(("columns", "most"), [("60", 60), ("100", 100), ("200", 100)])
+def test_the_help_uses_the_terminal_up_to_100_columns(
+    monkeypatch: pytest.MonkeyPatch, columns: str, most: int
+):
+    monkeypatch.setenv("COLUMNS", columns)
+    longest = max(map(len, help_of("rehearse", "--help").splitlines()))
+    assert most - 20 < longest <= most

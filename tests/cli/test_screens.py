@@ -1,0 +1,168 @@
+"""Every screen on terminals of 80 and of 200 columns: no line is wider, no name is cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from launchers.cli import topics
+from launchers.cli.main import VERBS, cli, ended
+from launchers.core.model.jobs import FINAL_STATES
+from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.registry import PROVIDERS
+from tests.cli.command import Launch
+from tests.cli.screens import shown, too_wide
+from tests.cli.terminal import on_terminal
+
+NARROW, WIDE = 80, 200
+REASON = (
+    "rank 3 failed first: ValueError: the shapes (1, 2) and (3,) do not fit, while the others "
+    "waited in all_reduce; its log has more"
+)
+JOBS = ["train-9bfa1234-1", "image-classifier-of-the-whole-team-0badcafe-12", "x-12345678-3"]
+DOCUMENT = {
+    "TrainingJobName": "train",
+    "AlgorithmSpecification": {"TrainingImage": "x", "TrainingInputMode": "File"},
+    "ResourceConfig": {"InstanceType": "ml.g5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 30},
+}
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "LAUNCH_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "home"))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "train.py").write_text("import horovod.tensorflow as hvd\nhvd.init()\n")
+    (project / "job.json").write_text(json.dumps(DOCUMENT))
+    monkeypatch.chdir(project)
+    (tmp_path / "home").mkdir()
+    ledger = Ledger(tmp_path / "home")
+    for at, (name, state) in enumerate(zip(JOBS, sorted(FINAL_STATES), strict=False)):
+        where = ("sagemaker", "vertex", "local")[at]
+        entry = Entry(name, where, name.rpartition("-")[0], 1, 8, "{}", created=time.time() - 60)
+        ledger.add(entry)
+        ledger.update(entry, state=state, reason=REASON)
+    return tmp_path
+
+
+def helps() -> Iterator[list[str]]:
+    yield ["--help"]
+    with click.Context(cli) as context:
+        for name in VERBS:
+            command = cli.get_command(context, name)
+            yield [name, "--help"]
+            if isinstance(command, click.Group):
+                yield from ([name, inner, "--help"] for inner in command.commands)
+    yield from ([name, "--help-all"] for name in PROVIDERS)
+    yield ["help"]
+    yield from (["help", name] for name in topics.names())
+
+
+SCREENS = [
+    *helps(),
+    ["list"],
+    *(["status", name] for name in JOBS),
+    ["machines"],
+    ["machines", "--provider", "vertex", "--gpus", "8"],
+    ["explain"],
+    ["explain", "spot-wait"],
+    ["check", "job.json"],
+    ["check", "job.json", "--world-size", "8", "--strict"],
+    ["init", "new"],
+    ["schema", "--list"],
+    ["completion", "install", "--shell", "zsh"],
+    # what goes wrong
+    ["nosuch"],
+    ["status", "nosuch"],
+    ["help", "nosuch"],
+    ["list", "--state", "nosuch"],
+    ["sagemaker", "--no-file", "--intances", "2"],
+    ["sagemaker", "train.py", "--gpus", "3", "--instances", "x", "--role", "me"],
+    ["rehearse", "job.json"],
+    ["rehearsals"],
+    ["image", "check", "debian"],
+]
+PLANS = [
+    ["sagemaker", "train.py", "--instances", "2", "--gpus", "4", "--dry-run"],
+    ["vertex", "train.py", "--instances", "2", "--gpus", "4", "--image", "a/b:1", "--dry-run"],
+    ["sagemaker", "train.py", "--epochs", "3", "--instances", "2", "--gpus", "4", "--dry-run"],
+    ["local", "train.py", "--instances", "2", "--gpus", "0", "--dry-run"],
+]
+
+
+@pytest.mark.parametrize("words", SCREENS, ids=" ".join)
+def test_no_line_is_wider_than_the_terminal(words: list[str], monkeypatch: pytest.MonkeyPatch):
+    for columns in (NARROW, WIDE):
+        text = shown(monkeypatch, columns, words)
+        assert text.strip()
+        assert "Traceback" not in text
+        assert too_wide(text, columns) == []
+
+
+@pytest.mark.parametrize("words", PLANS, ids=" ".join)
+def test_no_line_of_a_plan_is_wider_than_the_terminal(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    texts = {columns: shown(monkeypatch, columns, words, False) for columns in (NARROW, WIDE)}
+    for columns, text in texts.items():
+        assert too_wide(text, columns) == []
+    assert len(texts[NARROW].splitlines()) > len(texts[WIDE].splitlines())
+    # Nothing but the places of the line ends differs.
+    assert texts[NARROW].split() == texts[WIDE].split()
+
+
+def test_every_job_is_listed_by_its_whole_name(monkeypatch: pytest.MonkeyPatch):
+    narrow, wide = (shown(monkeypatch, columns, ["list"]) for columns in (NARROW, WIDE))
+    for text in (narrow, wide):
+        assert {*JOBS} <= {*text.split()}
+    assert "not shown at 80 columns: " in narrow
+    assert "not shown" not in wide
+    assert {"JOB", "WHERE", "STATE", "RANKS", "STARTED", "RAN", "REASON"} <= {*wide.split()}
+    assert "RAN" not in narrow.splitlines()[0].split()
+
+
+@pytest.mark.parametrize("name", ["sagemaker", "vertex"])
+def test_every_machine_is_shown_by_its_whole_name(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    assert ended(["machines", "--provider", name, "--json"]) == 0
+    machines = [row["machine"] for row in json.loads(capsys.readouterr().out)]
+    words = ["machines", "--provider", name]
+    texts = [shown(monkeypatch, columns, words) for columns in (NARROW, WIDE)]
+    for text in texts:
+        assert {*machines} <= {line.split()[0] for line in text.splitlines()}
+        assert "…" not in text
+    assert len(texts[1].splitlines()[0].split()) > len(texts[0].splitlines()[0].split())
+
+
+def test_every_rule_is_listed_by_its_whole_id(monkeypatch: pytest.MonkeyPatch):
+    from launchers.core.catalogue import catalogues
+
+    text = shown(monkeypatch, NARROW, ["explain"])
+    assert {one for room in catalogues() for one in room.own} <= {*text.split()}
+
+
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+@pytest.mark.parametrize(
+    "words", [["list"], ["machines"], ["sagemaker", "--help"], ["nosuch"]], ids=" ".join
+)
+def test_a_real_terminal_shows_the_same(
+    words: list[str], columns: int, place: Path, monkeypatch: pytest.MonkeyPatch
+):
+    launch = Launch(place / "home", place / "project")
+    with on_terminal(launch, *words, size=(columns, 50)) as terminal:
+        text = terminal.rest()
+        terminal.code()
+    assert too_wide(text, columns) == []
+    assert text.split() == shown(monkeypatch, columns, words).split()
