@@ -13,19 +13,18 @@ import numpy as np
 import tensorflow as tf
 
 from . import (
-    batches,
     checkpoints,
     models,
     places,
     results,
     schedules,
-    sources,
     storage,
     tracking,
     training,
 )
 from .arguments import Settings
 from .checkpoints import Checkpoint
+from .data import batches, sources
 from .errors import TrainingError
 from .plan import plan_epochs
 from .ranks import Ranks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import shards
 from .arguments import Settings
+from .data import shards
 from .errors import TrainingError
 
 

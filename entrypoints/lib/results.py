@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from . import shards, storage
+from . import storage
 from .arrays import Array
-from .data import Images
+from .data import shards
+from .data.in_memory import Images
 from .errors import TrainingError
 from .ranks import Ranks
 

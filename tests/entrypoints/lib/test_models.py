@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entrypoints.lib import data
+from entrypoints.lib.data import in_memory
 
 pytestmark = pytest.mark.horovod
 
@@ -44,9 +44,10 @@ def test_optimizer_state_is_made_without_changing_weights_or_the_count_of_steps(
 
 
 def test_the_digits_train_to_a_useful_accuracy_with_plain_sgd(tensorflow: Any, models: Any) -> None:
-    from entrypoints.lib import arguments, batches, results
+    from entrypoints.lib import arguments, results
+    from entrypoints.lib.data import batches
 
-    images = data.load_digits()
+    images = in_memory.load_digits()
     tensorflow.keras.utils.set_random_seed(1)
     model = models.build("mlp", images.shape, images.classes, images.brightest)
     model.compile(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays import Array
+from ..arrays import Array
 
 
 def samples_per_rank(samples: int, world_size: int) -> int:

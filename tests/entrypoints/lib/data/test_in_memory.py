@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entrypoints.lib import data, mnist_files
+from entrypoints.lib.data import in_memory, mnist_files
 from entrypoints.lib.errors import TrainingError
 from entrypoints.lib.places import Place
 
-from .mnist_format import idx, write_data_set
+from ..mnist_format import idx, write_data_set
 
 IMAGES = np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3)
 LABELS = np.array([0, 1, 2, 1, 6], dtype=np.uint8)
@@ -25,7 +25,7 @@ def place(folder: Path) -> Place:
 @pytest.mark.parametrize("zipped", [True, False])
 def test_a_folder_in_mnists_format_is_read_as_it_was_written(tmp_path: Path, zipped: bool) -> None:
     write_data_set(tmp_path, *SMALL, zipped=zipped)
-    found = data.load_fashion_mnist([place(tmp_path)], None)
+    found = in_memory.load_fashion_mnist([place(tmp_path)], None)
     assert (found.training_images[..., 0] == IMAGES).all()
     assert found.training_labels.tolist() == LABELS.tolist()
     assert (found.test_images[..., 0] == IMAGES[:2]).all()
@@ -41,7 +41,7 @@ def test_the_first_folder_that_has_all_four_files_is_taken(tmp_path: Path) -> No
     (tmp_path / "part" / "t10k-labels-idx1-ubyte.gz").unlink()
     write_data_set(tmp_path / "whole", *SMALL)
     folders = [place(tmp_path / name) for name in ("absent", "empty", "part", "whole")]
-    assert data.load_fashion_mnist(folders, None).origin == str(tmp_path / "whole")
+    assert in_memory.load_fashion_mnist(folders, None).origin == str(tmp_path / "whole")
 
 
 def test_the_download_is_made_only_where_no_folder_has_the_files(tmp_path: Path) -> None:
@@ -52,9 +52,9 @@ def test_the_download_is_made_only_where_no_folder_has_the_files(tmp_path: Path)
         return SMALL
 
     write_data_set(tmp_path / "here", *SMALL)
-    data.load_fashion_mnist([place(tmp_path / "here")], download)
+    in_memory.load_fashion_mnist([place(tmp_path / "here")], download)
     assert calls == []
-    found = data.load_fashion_mnist([place(tmp_path / "absent")], download)
+    found = in_memory.load_fashion_mnist([place(tmp_path / "absent")], download)
     assert calls == ["called"]
     assert found.shape == (4, 3, 1)
 
@@ -67,7 +67,7 @@ def test_without_files_the_message_names_them_and_every_folder_that_was_looked_i
 
     folders = [Place("/a", "SM_CHANNEL_TRAINING"), Place("/b", "the package")]
     with pytest.raises(TrainingError) as error:
-        data.load_fashion_mnist(folders, download)
+        in_memory.load_fashion_mnist(folders, download)
     for part in (
         "train-images-idx3-ubyte.gz",
         "t10k-labels-idx1-ubyte.gz",
@@ -101,7 +101,7 @@ def test_a_file_that_is_damaged_or_another_is_named_with_what_is_wrong(
     write_data_set(tmp_path, *SMALL)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TrainingError) as error:
-        data.load_fashion_mnist([place(tmp_path)], None)
+        in_memory.load_fashion_mnist([place(tmp_path)], None)
     assert expected in str(error.value)
     assert str(tmp_path) in str(error.value)
 
@@ -115,17 +115,17 @@ def test_the_usual_names_of_the_files_are_all_known(tmp_path: Path) -> None:
 
 @pytest.mark.horovod
 def test_the_digits_are_all_there_and_none_is_both_trained_on_and_tested() -> None:
-    digits = data.load_digits()
+    digits = in_memory.load_digits()
     assert len(digits.training_labels) + len(digits.test_labels) == 1797
     assert digits.shape == (8, 8, 1)
     assert digits.training_images.max() == digits.brightest == 16
     assert set(digits.test_labels.tolist()) == set(range(10))
-    assert digits.fingerprint() == data.load_digits().fingerprint()
+    assert digits.fingerprint() == in_memory.load_digits().fingerprint()
 
 
 @pytest.mark.horovod
 def test_a_limit_cuts_training_images_alone() -> None:
-    digits = data.load_digits()
+    digits = in_memory.load_digits()
     assert len(digits.first(100).training_labels) == len(digits.first(100).training_images) == 100
     assert len(digits.first(100).test_labels) == len(digits.test_labels)
     assert digits.first(None) is digits.first(10**6) is digits

@@ -10,9 +10,10 @@ from typing import Any, Iterator
 
 import tensorflow as tf
 
-from . import data, places
-from .arguments import Settings
-from .data import Images
+from .. import places
+from ..arguments import Settings
+from . import in_memory
+from .in_memory import Images
 
 
 def load(settings: Settings) -> Images:
@@ -22,11 +23,11 @@ def load(settings: Settings) -> Images:
         TrainingError: It is nowhere, or damaged.
     """
     if settings.data == "digits":
-        return data.load_digits().first(settings.limit)
+        return in_memory.load_digits().first(settings.limit)
     folders = places.data_folders(settings.data_dir, os.environ)
     # A folder that the user named is not silently replaced by a download.
     download = None if settings.data_dir else _download
-    return data.load_fashion_mnist(folders, download).first(settings.limit)
+    return in_memory.load_fashion_mnist(folders, download).first(settings.limit)
 
 
 def _download() -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entrypoints.lib.data import Images
+from entrypoints.lib.data.in_memory import Images
 
 pytestmark = pytest.mark.horovod
 
@@ -25,14 +25,14 @@ def tiny(count: int = 10) -> Images:
 
 
 def read(tensorflow: Any, **options: Any) -> list[list[int]]:
-    from entrypoints.lib import batches
+    from entrypoints.lib.data import batches
 
     dataset = batches.training_batches(tiny(), **options)
     return [labels.numpy().tolist() for _, labels in dataset]
 
 
 def test_batches_have_the_images_that_belong_to_their_labels(tensorflow: Any) -> None:
-    from entrypoints.lib import batches
+    from entrypoints.lib.data import batches
 
     images = tiny()
     dataset = batches.training_batches(

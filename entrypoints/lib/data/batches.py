@@ -6,9 +6,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..arrays import Array
 from . import shards
-from .arrays import Array
-from .data import Images
+from .in_memory import Images
 
 
 def training_batches(

@@ -1,4 +1,4 @@
-"""The data sets that the shared training script knows, each with a fixed held-out test split."""
+"""The data sets that are held in memory, each with a fixed held-out test split."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Callable, Tuple
 
 import numpy as np
 
+from ..arrays import Array
+from ..errors import TrainingError
+from ..places import Place
 from . import mnist_files
-from .arrays import Array
-from .errors import TrainingError
-from .places import Place
 
 Split = Tuple[Array, Array]  # images (n, rows, columns, 1) and labels (n,)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entrypoints.lib import shards
+from entrypoints.lib.data import shards
 
 SAMPLES = st.integers(min_value=0, max_value=400)
 WORLD_SIZE = st.integers(min_value=1, max_value=40)

@@ -13,9 +13,9 @@ import zlib
 
 import numpy as np
 
-from . import storage
-from .arrays import Array
-from .errors import TrainingError
+from .. import storage
+from ..arrays import Array
+from ..errors import TrainingError
 
 PARTS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 
