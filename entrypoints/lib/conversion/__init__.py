@@ -1,0 +1,1 @@
+"""Class folders of pictures become Parquet: listing, splitting, tasks, engines, resuming."""
