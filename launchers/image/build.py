@@ -29,7 +29,7 @@ from launchers.image.recipes import (
     recipe_digest,
     recipe_files,
 )
-from launchers.image.steps import BuildStream
+from launchers.image.steps import BuildStream, LayerGoneError
 
 if TYPE_CHECKING:
     import docker
@@ -41,6 +41,7 @@ GPU_BASES = ("nvidia/cuda:12.6.3-base-ubuntu24.04", "nvidia/cuda:12.6.3-devel-ub
 # The machines with GPUs of both clouds.
 ARCHITECTURE = "amd64"
 VERSIONS_SECONDS = 120.0
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,7 @@ def build(
     labels[names.INPUTS_LABEL] = inputs_digest(labels, decisive, request.requirements)
     if not request.is_anew and (same := _same(client, labels, request.name)):
         return _built(client, request, same, started, progress, cached=True)
-    stream = BuildStream(files["Dockerfile"].decode(), progress)
-    _run(client, request, host, labels, context(files, host), stream)
+    stream = _run(client, request, host, labels, files, progress)
     image = client.images.get(stream.image or request.name)
     left = [] if request.keeps_stage else stream.stages
     if before and before.id != image.id:
@@ -149,7 +149,30 @@ def _run(
     request: BuildRequest,
     host: HostSettings,
     labels: Mapping[str, str],
-    files: io.BytesIO,
+    files: Mapping[str, bytes],
+    progress: Progress,
+) -> BuildStream:
+    """What the engine told of a build that worked; begun again where its cache was cleared."""
+    for _ in range(ATTEMPTS):
+        stream = BuildStream(files["Dockerfile"].decode(), progress)
+        try:
+            _follow(client, request, host, labels, files, stream)
+            return stream
+        except LayerGoneError as error:
+            gone = str(error)
+            progress.keep("a layer in the engine's cache was removed meanwhile; building again")
+    raise LaunchError(
+        RULES["image-build-refused"].at("image build", f"{gone}, {ATTEMPTS} times"),
+        EXIT_JOB_DID_NOT_SUCCEED,
+    )
+
+
+def _follow(
+    client: docker.DockerClient,
+    request: BuildRequest,
+    host: HostSettings,
+    labels: Mapping[str, str],
+    files: Mapping[str, bytes],
     stream: BuildStream,
 ) -> None:
     import docker.errors
@@ -157,7 +180,7 @@ def _run(
     try:
         stream.follow(
             client.api.build(
-                fileobj=files,
+                fileobj=context(files, host),
                 custom_context=True,
                 tag=request.name,
                 buildargs={**_arguments(request), **host.proxies},

@@ -36,6 +36,15 @@ _HINTS = {
 }
 
 
+# Of an engine whose layer, which it had found in its cache, somebody removed before it was used:
+# another build's end, `docker image prune`.
+_LAYER_IS_GONE = "unknown parent image ID"
+
+
+class LayerGoneError(Exception):
+    """A layer on which the build stood was removed meanwhile: the same build would work now."""
+
+
 @dataclass(frozen=True)
 class Instruction:
     """One instruction of a Dockerfile.
@@ -92,9 +101,12 @@ class BuildStream:
 
         Raises:
             LaunchError: A step failed; its last 20 lines were told to the progress.
+            LayerGoneError: What it stood on was removed meanwhile.
         """
         for event in events:
             if "error" in event:
+                if _LAYER_IS_GONE in str(event["error"]):
+                    raise LayerGoneError(str(event["error"]).strip())
                 raise self._failure(event)
             if "ID" in event.get("aux", {}):
                 self.image = event["aux"]["ID"]

@@ -166,6 +166,36 @@ def test_an_image_that_had_the_name_and_is_not_ours_stays(tmp_path: Path) -> Non
             client.images.remove(before)
 
 
+class CacheClearedMeanwhile:
+    """The engine's builds, of which the first so many end as when their cached layer is removed."""
+
+    gone = "failed to export image: failed to set parent x: unknown parent image ID x"
+
+    def __init__(self, client: Any, times: int):
+        self._build, self.left = client.api.build, times
+
+    def __call__(self, **options: Any) -> Any:
+        self.left -= 1
+        return iter([{"error": self.gone}]) if self.left >= 0 else self._build(**options)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_layer_that_another_build_removed_meanwhile_is_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    with own_tag() as (client, tag):
+        monkeypatch.setattr(client.api, "build", CacheClearedMeanwhile(client, times))
+        told = Told()
+        parts = (client, BuildRequest(tag=tag), HOST, told, recipe(tmp_path, RECIPE))
+        if times == 1:
+            assert client.images.get(build(*parts).tag)
+        else:
+            with refused("image-build-refused", "unknown parent image ID x, 3 times"):
+                build(*parts)
+
+    assert told.kept[0].startswith("a layer in the engine's cache was removed meanwhile")
+
+
 def test_an_image_says_by_its_labels_what_it_is_and_begins_with(tmp_path: Path) -> None:
     with own_tag() as (client, tag):
         build(client, BuildRequest(tag=tag), HOST, Told(), recipe(tmp_path, RECIPE))
