@@ -12,10 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from launchers.core.extras import Extra
-from launchers.core.model.containers import Chatter, Conduct, Container
 from launchers.core.model.jobs import (
     Examined,
     JobDefinition,
@@ -32,6 +31,9 @@ from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec, ProviderOptions
 from launchers.core.strategies import NAMES
 from launchers.core.wrappings.spec import Wrapping
+
+if TYPE_CHECKING:
+    from launchers.core.model.containers import Chatter, Conduct, Container
 
 SILENT = Listener()
 # In Reader.depends_on: what the world size that a document starts follows from.
@@ -191,6 +193,8 @@ class Contract(ABC):
 
     def chatter(self) -> Chatter:
         """What they print around a job."""
+        from launchers.core.model.containers import Chatter
+
         return Chatter()
 
     @abstractmethod

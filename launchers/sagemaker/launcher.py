@@ -6,9 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from launchers.core.model.containers import Chatter, Conduct, Container
 from launchers.core.model.document import at, document_text, mapping, whole_number
 from launchers.core.model.jobs import Examined, JobDefinition, Plain
 from launchers.core.model.problems import Problem
@@ -34,6 +33,9 @@ from launchers.sagemaker.planning.plan import SageMakerPlan
 from launchers.sagemaker.planning.request import with_request
 from launchers.sagemaker.rules.dependencies import DEPENDS_ON
 from launchers.sagemaker.rules.document import KNOCK_ON_ERRORS, check
+
+if TYPE_CHECKING:
+    from launchers.core.model.containers import Chatter, Conduct, Container
 
 # Keys that no other service's documents have.
 _SIGNS = (
@@ -200,6 +202,8 @@ class SageMakerContract(Contract):
 
     def chatter(self) -> Chatter:
         """Of AWS's toolkit, ssh and mpirun: chatter.json."""
+        from launchers.core.model.containers import Chatter
+
         return Chatter.read(Path(__file__).with_name("chatter.json"))
 
     def is_guarded(self, definition: JobDefinition) -> bool:

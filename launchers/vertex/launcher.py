@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.document import document_text
 from launchers.core.model.jobs import Examined, JobDefinition, Plain
 from launchers.core.model.problems import Problem
@@ -24,6 +23,9 @@ from launchers.vertex.planning.flags import KNOCK_ON_ERRORS
 from launchers.vertex.planning.plan import VertexPlan
 from launchers.vertex.planning.request import with_request
 from launchers.vertex.rules.dependencies import DEPENDS_ON
+
+if TYPE_CHECKING:
+    from launchers.core.model.containers import Conduct, Container
 
 
 class VertexDefiner(Definer):

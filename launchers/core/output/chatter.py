@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from launchers.core.model.containers import Chatter
 from launchers.core.model.jobs import LogLine
+
+if TYPE_CHECKING:
+    from launchers.core.model.containers import Chatter
 
 
 class ChatterFolder:
