@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -91,6 +93,7 @@ SCREENS = [
     ["sagemaker", "train.py", "--gpus", "3", "--instances", "x", "--role", "me"],
     ["rehearse", "job.json"],
     ["rehearsals"],
+    *(["doctor", subject, "--offline"] for subject in ("docker", "sagemaker", "vertex")),
     ["image", "check", "debian"],
 ]
 PLANS = [
@@ -166,3 +169,24 @@ def test_a_real_terminal_shows_the_same(
         terminal.code()
     assert too_wide(text, columns) == []
     assert text.split() == shown(monkeypatch, columns, words).split()
+
+
+def test_what_rehearsals_have_is_shown_by_its_whole_name(monkeypatch: pytest.MonkeyPatch):
+    from launchers.docker import engine
+    from launchers.rehearsal.engine import labels, leftovers
+
+    here = labels.Labels.new("image-classifier-of-the-whole-team-0badcafe-12")
+    gone = replace(here, id="0badca", job="train-9bfa1234-1", owner="1:1")
+    names = {f"{number}": f"launch-{number}" for number in range(12)}
+    found = [
+        leftovers.Rehearsal(here, names, {"n": "launch-n"}, [Path("/tmp/launch-rehearsal-1")]),
+        leftovers.Rehearsal(gone, {}, {"n": "launch-n"}, []),
+    ]
+    monkeypatch.setattr(engine, "engine", io.StringIO)  # something that can be closed
+    monkeypatch.setattr(leftovers, "rehearsals", lambda client: found)
+    for columns in (NARROW, WIDE):
+        text = shown(monkeypatch, columns, ["rehearsals"])
+        assert too_wide(text, columns) == []
+        assert {one.labels.job for one in found} <= {*text.split()}
+        assert {"running", "left"} <= {*text.split()}
+    assert "12 containers, 1 network, 1 folder" in text

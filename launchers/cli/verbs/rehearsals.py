@@ -11,6 +11,7 @@ from launchers.cli.show.output import answer, say
 from launchers.cli.show.table import table
 from launchers.cli.verb import Verb
 from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
+from launchers.core.planning.plan import counted
 from launchers.core.times import iso_time
 
 if TYPE_CHECKING:
@@ -69,9 +70,12 @@ def _say(found: list[Any]) -> None:
             item.state,
             item.labels.job,
             time.strftime("%Y-%m-%d %H:%M", time.localtime(item.labels.started)),
-            (
-                f"{len(item.containers)} containers, {len(item.networks)} networks, "
-                f"{len(item.folders)} folders"
+            ", ".join(
+                (
+                    counted(len(item.containers), "container"),
+                    counted(len(item.networks), "network"),
+                    counted(len(item.folders), "folder"),
+                )
             ),
         ]
         for item in found

@@ -63,10 +63,9 @@ class CloudService(Service):
             LaunchError: The store refuses it, or the source changed since it was read.
         """
 
-    @property
-    def upload_progress(self) -> Progress:
-        """Tells the listener of the source's bytes that have arrived."""
-        return lambda done, total: self.listener.progress("uploading the source", done, total)
+    def telling(self, doing: str) -> Progress:
+        """Tells the listener how far the source's bytes are with "uploading" or the like."""
+        return lambda done, total: self.listener.progress(f"{doing} the source", done, total)
 
     @property
     def poll_seconds(self) -> float:

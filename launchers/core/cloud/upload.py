@@ -24,6 +24,7 @@ def store_once(
     is_there: Callable[[], bool],
     send: Callable[[Path, Progress], None],
     progress: Progress,
+    packing: Progress | None = None,
 ) -> bool:
     """Store ``bundle`` at ``place`` unless it is there. Safe to repeat; may block.
 
@@ -31,6 +32,8 @@ def store_once(
         place: The object's address, which carries the bundle's hash.
         is_there: Whether the store has the object.
         send: Stores a file there, and tells of bytes that have arrived.
+        progress: Hears of those.
+        packing: Hears of the bytes of a large source that are compressed before.
 
     Returns:
         Whether anything was sent.
@@ -43,7 +46,7 @@ def store_once(
             return False
         with tempfile.TemporaryDirectory(prefix="launch-bundle-") as folder:
             file = Path(folder) / "sourcedir.tar.gz"
-            bundle.write_tar_gz(file)
+            bundle.write_tar_gz(file, packing)
             total = file.stat().st_size
             progress(0, total)
             try:

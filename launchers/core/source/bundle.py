@@ -29,6 +29,26 @@ SOURCE_FOLDER = "src"
 REQUIREMENTS = "requirements.txt"
 
 
+class _Heard:
+    """Tells of bytes that go by, now and then; of a source that is done in no time, nothing."""
+
+    def __init__(self, size: int, told: Progress | None):
+        self._size, self._told = size, told
+        self._done = self._last = 0
+
+    def more(self, count: int) -> None:
+        """So many bytes more."""
+        self._done += count
+        if self._told and self._done - self._last >= _TOLD_EACH:
+            self._last = self._done
+            self._told(min(self._done, self._size - 1), self._size)
+
+    def end(self) -> None:
+        """All have gone by."""
+        if self._told and self._last:
+            self._told(self._size, self._size)
+
+
 @dataclass(frozen=True)
 class SourceBundle:
     """What :func:`scan` found.
@@ -83,8 +103,12 @@ class SourceBundle:
             for why, paths in by_reason.items()
         ]
 
-    def write_tar(self, stream: BinaryIO) -> None:
+    def write_tar(self, stream: BinaryIO, told: Progress | None = None) -> None:
         """Writes the tar stream whose hash is :attr:`sha256`; reads the files again.
+
+        Args:
+            told: Hears of a large source now and then how many bytes of how many are written, and
+                at the end.
 
         Raises:
             LaunchError: The bundle is refused, or a file is no longer what was scanned (then
@@ -92,17 +116,22 @@ class SourceBundle:
         """
         if errors(self.problems) or not self.sha256:
             raise LaunchError(errors(self.problems))
-        digest = hashlib.sha256()
+        digest, heard = hashlib.sha256(), _Heard(self.size, told)
         for chunk in tar(self.files):
             digest.update(chunk)
             stream.write(chunk)
+            heard.more(len(chunk))
+        heard.end()
         if digest.hexdigest() != self.sha256:
             raise changed_while_read(self.source)
 
-    def write_tar_gz(self, path: Path) -> None:
+    def write_tar_gz(self, path: Path, told: Progress | None = None) -> None:
         """Writes the compressed archive to ``path``, whole or not at all, readable by its owner.
 
         Time and name in the gzip header are left empty. A file at ``path`` is replaced.
+
+        Args:
+            told: As of :meth:`write_tar`.
 
         Raises:
             LaunchError: As :meth:`write_tar`.
@@ -117,7 +146,7 @@ class SourceBundle:
                 os.fdopen(handle, "wb") as file,
                 gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed,
             ):
-                self.write_tar(packed)  # type: ignore[arg-type]  # a GzipFile writes bytes
+                self.write_tar(packed, told)  # type: ignore[arg-type]  # a GzipFile writes bytes
             os.replace(partial, path)
         except BaseException:
             os.unlink(partial)
@@ -191,16 +220,12 @@ def scan(
             texts.keep(path, content)
         search.look(path, file.size, content)
 
-    digest, done, heard = hashlib.sha256(), 0, 0
+    digest, heard = hashlib.sha256(), _Heard(size, told)
     for chunk in tar(files, look):
         digest.update(chunk)
-        done += len(chunk)
-        if told and done - heard >= _TOLD_EACH:
-            heard = done
-            told(min(done, size - 1), size)
+        heard.more(len(chunk))
     search.end()
-    if told and heard:
-        told(size, size)
+    heard.end()
     return SourceBundle(
         root,
         tuple(files),

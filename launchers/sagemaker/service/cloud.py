@@ -58,7 +58,13 @@ class SageMakerService(CloudService):
         from launchers.sagemaker.service.upload import upload
 
         session = session_for(job.handle.details["region"])
-        upload(session, bundle, code_place(definition.document), self.upload_progress)
+        upload(
+            session,
+            bundle,
+            code_place(definition.document),
+            self.telling("uploading"),
+            self.telling("compressing"),
+        )
 
     def adopt(self, name: str, region: str | None) -> JobHandle:
         """A job that another machine or another tool submitted."""

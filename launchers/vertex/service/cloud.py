@@ -64,7 +64,13 @@ class VertexService(CloudService):
         from launchers.vertex.service.upload import upload
 
         place = bundle_place(definition.document)
-        upload(_session(job.handle), bundle, place, self.upload_progress)
+        upload(
+            _session(job.handle),
+            bundle,
+            place,
+            self.telling("uploading"),
+            self.telling("compressing"),
+        )
 
     def adopt(self, name: str, region: str | None) -> JobHandle:
         """A job that another machine or another tool submitted."""

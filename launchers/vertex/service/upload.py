@@ -27,11 +27,14 @@ def upload(
     bundle: SourceBundle,
     place: str,
     progress: Progress = lambda done, total: None,
+    packing: Progress | None = None,
 ) -> bool:
     """Store ``bundle`` at ``place`` unless it is there. Safe to repeat; may block.
 
     Args:
         place: ``gs://BUCKET/KEY``; the key carries the bundle's hash.
+        progress: Hears of bytes that have arrived.
+        packing: Hears of the bytes of a large source that are compressed before.
 
     Returns:
         Whether anything was sent.
@@ -47,6 +50,7 @@ def upload(
         is_there=lambda: _is_there(session, bucket, key),
         send=lambda file, tell: _send(session, file, bucket, key, tell),
         progress=progress,
+        packing=packing,
     )
 
 

@@ -15,7 +15,9 @@ from tests.core.cloud.memory import DENIED, PASSING, Clock, CloudError, MemoryCl
 class Bundle:
     """As much of a bundle as is stored."""
 
-    def write_tar_gz(self, file: Path) -> None:
+    def write_tar_gz(self, file: Path, told: Progress | None = None) -> None:
+        if told:
+            told(9, 9)
         file.write_bytes(b"12345")
 
 
@@ -53,6 +55,21 @@ def test_what_is_not_there_is_sent_and_progress_ends_at_all_of_it():
     into = Store()
     assert store(into) == (True, [(0, 5), (3, 5), (5, 5)])
     assert into.sent == [b"12345"]
+
+
+def test_the_bytes_of_a_source_that_is_compressed_are_told_apart():
+    bundle: Any = Bundle()
+    into, sent, packed = Store(), [], []
+    store_once(
+        MemoryCloud(Clock()),
+        bundle,
+        "mem://there",
+        lambda: into.there,
+        into.send,
+        lambda *at: sent.append(at),
+        lambda *at: packed.append(at),
+    )
+    assert (packed, sent[0]) == ([(9, 9)], (0, 5))
 
 
 def test_what_is_there_is_not_sent():

@@ -408,7 +408,7 @@ def test_the_summary_has_a_line_a_reason_and_no_noise(scanned: Scanned) -> None:
     ]
 
 
-def test_a_large_source_tells_how_much_of_it_is_read(tmp_path: Path):
+def test_a_large_source_tells_how_much_of_it_is_read_and_compressed(tmp_path: Path):
     heard: list[tuple[int, int]] = []
     entrypoints = plant(tmp_path / "entry", {"agent.py": "", "guard.py": ""})
     source = plant(tmp_path / "source", {"train.py": ""})
@@ -419,7 +419,12 @@ def test_a_large_source_tells_how_much_of_it_is_read(tmp_path: Path):
     assert heard == sorted(heard)
     assert heard[-1] == (bundle.size, bundle.size)
     assert all(done < total == bundle.size for done, total in heard[:-1])
+    read = [*heard]
+    heard.clear()
+    bundle.write_tar_gz(tmp_path / "a.tar.gz", lambda done, total: heard.append((done, total)))
+    assert heard == read
     heard.clear()
     (source / "data.bin").unlink()
-    scan(source, entrypoints, told=lambda done, total: heard.append((done, total)))
+    small = scan(source, entrypoints, told=lambda done, total: heard.append((done, total)))
+    small.write_tar_gz(tmp_path / "b.tar.gz", lambda done, total: heard.append((done, total)))
     assert heard == []
