@@ -16,6 +16,7 @@ from launchers.core.model.jobs import LogLine
 from launchers.core.model.problems import Problem
 from launchers.core.output.lines import JobWatch, parse_tagged
 from tests.cli.emulator import TerminalStream, lines_on
+from tests.cli.terminal import plain
 
 LINES = [
     "[host-1/0] hello",
@@ -25,9 +26,9 @@ LINES = [
 ]
 
 
-def printed(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
+def printed(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, columns: int = 120) -> str:
     monkeypatch.setattr(sys, "stdout", stream)
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm")
     screen, watch = Screen(), JobWatch()
     for text in LINES:
@@ -48,6 +49,14 @@ def test_a_terminal_gets_a_bar_instead_of_progress_lines(monkeypatch: pytest.Mon
     assert "epoch 1/2  step 5/10  5,120 images/s  loss 0.4123" in text
     assert lines_on(text) == ["[host-1/0] hello", "[host-2/1] world"], "the bar is gone"
     assert "\x1b[36m[host-1/0]\x1b[0m hello" in text
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_bar_of_the_epochs_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch):
+    drawn = re.split("[\r\n]", plain(printed(TerminalStream(), monkeypatch, columns)))
+    bars = [line for line in drawn if "epoch 1/2" in line]
+    assert bars
+    assert all("loss 0.4123" in line and len(line.rstrip()) <= columns for line in bars)
 
 
 def test_a_line_for_a_person_takes_the_bars_place(
