@@ -1,0 +1,352 @@
+"""Opens a place of pictures as Parquet: what is there, checked before any training.
+
+A place is a folder that ``convert_images.py`` has written (its root or one of its splits), or a
+folder of anybody's Parquet files with an integer column ``label`` and a binary column ``content``.
+What a manifest says is believed once the sizes of its files agree with it; of other files the
+footers are read. pyarrow is imported on use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from dataclasses import dataclass, field
+from typing import Any, Iterator
+
+import numpy as np
+
+from .. import places
+from ..arrays import Array
+from ..errors import TrainingError
+from . import layout
+from .division import RowGroups
+
+MAKE_ANEW = "Make it anew with `launch data parquet`, or copy it again."
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """One split of a place: pictures as row groups of Parquet files. It can be pickled.
+
+    Attributes:
+        address: As it was given.
+        split: "train", "validation", "test"; "" for files without splits.
+        classes: Names; where nobody gave names, the labels as text. A label is a place in it.
+        counts: Pictures of each class, or None where nobody has counted.
+        files: Path of each file in ``filesystem``.
+        file_of_group: The number (int64) of the file of each row group, files in order.
+        group_in_file: Its number (int64) within that file.
+        group_rows: Its rows (int64).
+        content_bytes: Of all encoded pictures, roughly.
+        filesystem: A pyarrow file system.
+    """
+
+    address: str
+    split: str
+    classes: tuple[str, ...]
+    counts: tuple[int, ...] | None
+    files: tuple[str, ...]
+    file_of_group: Array
+    group_in_file: Array
+    group_rows: Array
+    content_bytes: int
+    filesystem: Any = field(compare=False, repr=False)
+
+    @property
+    def groups(self) -> RowGroups:
+        """The row groups, for ``division`` and ``position``."""
+        return RowGroups(self.group_rows)
+
+    @property
+    def rows(self) -> int:
+        """Pictures, copies included."""
+        return int(self.group_rows.sum())
+
+    @property
+    def bytes_per_group(self) -> int:
+        """Of the content of the row group with the most rows, roughly."""
+        return int(self.content_bytes / max(self.rows, 1) * int(self.group_rows.max()))
+
+    def fingerprint(self) -> int:
+        """A number that differs where row groups or classes do."""
+        text = "\0".join(self.classes).encode()
+        return zlib.crc32(
+            np.ascontiguousarray(self.group_rows, dtype="<i8").tobytes(), zlib.crc32(text)
+        )
+
+    def path_of(self, row: int) -> str:
+        """The path of the picture in that row, or file and row where there is no such column.
+
+        Blocks while it is read.
+        """
+        file, group, within = self._where(row)
+        named = f"{file}, row group {group}, row {within}"
+        with contextlib.suppress(Exception):
+            table = open_file(self.filesystem, file).read_row_group(group, columns=[layout.PATH])
+            return f"{table.column(0)[within].as_py()} ({named})"
+        return named
+
+    def content_of(self, row: int) -> bytes:
+        """The encoded picture in that row. Blocks while its row group is read.
+
+        Raises:
+            TrainingError: The file cannot be read.
+        """
+        file, group, within = self._where(row)
+        with reading(file):
+            table = open_file(self.filesystem, file).read_row_group(group, columns=[layout.CONTENT])
+            return bytes(table.column(0)[within].as_py())
+
+    def _where(self, row: int) -> tuple[str, int, int]:
+        """(path of the file, row group in it, row in that) of a row number."""
+        group = int(self.groups.of(np.array([row]))[0])
+        file = self.files[int(self.file_of_group[group])]
+        return file, int(self.group_in_file[group]), row - int(self.groups.starts[group])
+
+
+def open_place(address: str, split: str = "train") -> Pictures:
+    """The pictures of a split of the place at ``address``: a folder, s3://... or gs://...
+
+    Args:
+        address: A root with a manifest, one of its split folders (``split`` is then not asked
+            for), or a folder of Parquet files, in which folders by the names of splits are known.
+        split: Which one to read of a root.
+
+    Raises:
+        TrainingError: There is none, it cannot be read, it is damaged, or no model can be trained
+            on it: one line.
+    """
+    with reading(address):
+        filesystem, root = filesystem_of(places.on_this_machine(address))
+        found = _manifest(filesystem, root, split)
+        if found is not None:
+            pictures = _with_manifest(address, filesystem, *found)
+        else:
+            pictures = _without_manifest(address, filesystem, root, split)
+    if len(pictures.classes) < 2:
+        raise TrainingError(
+            f"{address}: all pictures are of one class ({', '.join(pictures.classes)}); expected "
+            "at least two. Give the folder that holds the classes' folders to the conversion."
+        )
+    return pictures
+
+
+def open_file(filesystem: Any, path: str) -> Any:
+    """The pyarrow.parquet.ParquetFile; its columns are checked."""
+    import pyarrow.parquet as pq
+
+    with reading(path):
+        opened = pq.ParquetFile(filesystem.open_input_file(path), memory_map=False)
+        _check_columns(path, opened.schema_arrow)
+        return opened
+
+
+@contextlib.contextmanager
+def reading(address: str) -> Iterator[None]:
+    """What pyarrow and the system raise while ``address`` is read becomes one line.
+
+    Raises:
+        TrainingError: Instead of OSError and pyarrow's errors.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise TrainingError(
+            f"{address}: Parquet is read with pyarrow, which cannot be imported ({error}). "
+            "Install it: pip install pyarrow"
+        ) from error
+    try:
+        yield
+    except PermissionError as error:
+        raise TrainingError(
+            f"{address}: may not be read ({_line(error)}). Give this user or role read access."
+        ) from error
+    except pa.ArrowInvalid as error:
+        raise TrainingError(
+            f"{address}: no whole Parquet file ({_line(error)}). {MAKE_ANEW}"
+        ) from error
+    except (OSError, pa.ArrowException) as error:
+        raise TrainingError(f"{address}: cannot be read ({_line(error)}). {MAKE_ANEW}") from error
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def filesystem_of(address: str) -> tuple[Any, str]:
+    """(pyarrow file system, path in it) of a folder of this machine or an address like s3://."""
+    from pyarrow import fs
+
+    if "://" in address:
+        filesystem, path = fs.FileSystem.from_uri(address)
+        return filesystem, path.rstrip("/")
+    return fs.LocalFileSystem(), os.path.abspath(address)
+
+
+def _manifest(filesystem: Any, root: str, split: str) -> tuple[str, str, layout.Manifest] | None:
+    """(root, split, manifest) of the place that ``root`` is, or is a split folder of."""
+    parent, _, name = root.rpartition("/")
+    for folder, wanted in ((root, split), (parent, name if name in layout.SPLITS else "")):
+        path = f"{folder}/{layout.MANIFEST}"
+        if not wanted or not _is_file(filesystem, path):
+            continue
+        with filesystem.open_input_file(path) as file:
+            text = file.read().decode("utf-8", "replace")
+        try:
+            return folder, wanted, layout.from_text(text)
+        except layout.ManifestError as error:
+            raise TrainingError(f"{path}: {error}. {MAKE_ANEW}") from error
+    return None
+
+
+def _is_file(filesystem: Any, path: str) -> bool:
+    from pyarrow import fs
+
+    return bool(filesystem.get_file_info(path).type == fs.FileType.File)
+
+
+def _with_manifest(
+    address: str, filesystem: Any, root: str, split: str, manifest: layout.Manifest
+) -> Pictures:
+    if split not in manifest.splits:
+        raise TrainingError(
+            f"{address}: has no split {split}; it has {', '.join(manifest.splits) or 'none'}. "
+            "Convert with --split, or name another."
+        )
+    about = manifest.splits[split]
+    if not about.rows:
+        raise TrainingError(f"{address}: split {split} holds no picture. {MAKE_ANEW}")
+    paths = [f"{root}/{file.name}" for file in about.files]
+    for path, file, info in zip(paths, about.files, filesystem.get_file_info(paths)):
+        size = info.size
+        if size != file.bytes:
+            is_there = "is not there" if size is None else f"has {size} bytes"
+            raise TrainingError(f"{path}: {is_there}; its manifest says {file.bytes}. {MAKE_ANEW}")
+    open_file(filesystem, paths[0])  # one footer: the sizes speak for the others
+    return _pictures(
+        address,
+        split,
+        manifest.classes,
+        about.counts,
+        paths,
+        [list(file.row_groups) for file in about.files],
+        about.bytes,
+        filesystem,
+    )
+
+
+def _without_manifest(address: str, filesystem: Any, root: str, split: str) -> Pictures:
+    from pyarrow import fs
+
+    if _is_file(filesystem, root):
+        raise TrainingError(f"{address}: is a file; expected a folder of Parquet files")
+    folder, known = root, ""
+    if filesystem.get_file_info(f"{root}/{split}").type == fs.FileType.Directory:
+        folder, known = f"{root}/{split}", split
+    selected = filesystem.get_file_info(fs.FileSelector(folder, recursive=True))
+    paths = sorted(
+        info.path
+        for info in selected
+        if info.type == fs.FileType.File and _is_data(info.path[len(folder) + 1 :])
+    )
+    if not paths:
+        raise TrainingError(
+            f"{address}: holds no Parquet file (*.parquet). Make some: "
+            "`launch data parquet IMAGES OUT`"
+        )
+    groups, size, highest = [], 0, -1
+    for path in paths:
+        about = open_file(filesystem, path).metadata
+        rows, file_bytes, file_highest = _footer(filesystem, path, about)
+        groups.append(rows)
+        size, highest = size + file_bytes, max(highest, file_highest)
+    if highest < 0:
+        raise TrainingError(f"{address}: its {len(paths)} Parquet files hold no row")
+    classes = tuple(str(label) for label in range(highest + 1))
+    if highest and _is_one_class(filesystem, paths, highest):
+        classes = (str(highest),)
+    return _pictures(address, known, classes, None, paths, groups, size, filesystem)
+
+
+def _is_data(name: str) -> bool:
+    hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
+    return name.endswith(".parquet") and not hidden
+
+
+def _footer(filesystem: Any, path: str, about: Any) -> tuple[list[int], int, int]:
+    """(rows of each row group, bytes of content, highest label) of a file."""
+    names = [about.schema.column(number).name for number in range(about.num_columns)]
+    content, label = names.index(layout.CONTENT), names.index(layout.LABEL)
+    rows, size, lowest, highest = [], 0, 0, -1
+    for number in range(about.num_row_groups):
+        group = about.row_group(number)
+        rows.append(group.num_rows)
+        size += group.column(content).total_uncompressed_size
+        low, high = _label_range(filesystem, path, number, group.column(label).statistics)
+        lowest, highest = min(lowest, low), max(highest, high)
+    if lowest < 0:
+        raise TrainingError(f"{path}: label {lowest}; expected labels from 0 on. {MAKE_ANEW}")
+    if highest >= MOST_CLASSES:
+        raise TrainingError(
+            f"{path}: label {highest}; expected labels that are numbered from 0 on, at most "
+            f"{MOST_CLASSES} classes"
+        )
+    return rows, size, highest
+
+
+MOST_CLASSES = 1_000_000  # a label above is no class number (an identifier, a hash)
+
+
+def _label_range(filesystem: Any, path: str, group: int, statistics: Any) -> tuple[int, int]:
+    if statistics is not None and statistics.has_min_max:
+        return int(statistics.min), int(statistics.max)
+    labels = _labels(filesystem, path, [group])
+    return (int(labels.min()), int(labels.max())) if len(labels) else (0, -1)
+
+
+def _labels(filesystem: Any, path: str, groups: list[int]) -> Array:
+    table = open_file(filesystem, path).read_row_groups(groups, columns=[layout.LABEL])
+    return np.asarray(table.column(0).to_numpy())
+
+
+def _is_one_class(filesystem: Any, paths: list[str], highest: int) -> bool:
+    """Whether every label is ``highest``; the first other one ends the search."""
+    for path in paths:
+        count = open_file(filesystem, path).num_row_groups
+        if any((_labels(filesystem, path, [group]) != highest).any() for group in range(count)):
+            return False
+    return True
+
+
+def _check_columns(path: str, schema: Any) -> None:
+    from pyarrow import types
+
+    def is_content(kind: Any) -> bool:
+        return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+    wanted = ((layout.LABEL, types.is_integer, "integer"), (layout.CONTENT, is_content, "binary"))
+    for name, fits, kind in wanted:
+        if name not in schema.names or not fits(schema.field(name).type):
+            found = ", ".join(f"{one.name} {one.type}" for one in schema)
+            raise TrainingError(
+                f"{path}: its columns are {found[:300] or 'none'}; expected {name} ({kind}) among "
+                "them. Convert the pictures with `launch data parquet`, or rename the columns."
+            )
+
+
+def _pictures(
+    address: str,
+    split: str,
+    classes: tuple[str, ...],
+    counts: tuple[int, ...] | None,
+    paths: list[str],
+    groups: list[list[int]],
+    size: int,
+    filesystem: Any,
+) -> Pictures:
+    number = [(file, at, rows) for file, of in enumerate(groups) for at, rows in enumerate(of)]
+    files, within, rows = np.array([one for one in number if one[2]], dtype=np.int64).T
+    return Pictures(
+        address, split, classes, counts, tuple(paths), files, within, rows, size, filesystem
+    )
