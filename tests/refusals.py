@@ -17,6 +17,6 @@ def refused(rule: str, match: str = "") -> Iterator[pytest.ExceptionInfo[LaunchE
     Args:
         match: A regular expression that the whole message holds.
     """
-    with pytest.raises(LaunchError, match=match) as caught:
+    with pytest.raises(LaunchError, match=match or None) as caught:
         yield caught
     assert rule in [problem.rule for problem in caught.value.problems]

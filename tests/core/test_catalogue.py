@@ -22,7 +22,7 @@ ENTRIES = [(name, rule) for name, room in ROOMS.items() for rule in room.own.val
 # Rules whose tests look at the message alone. A new rule's test names its id; one that is named
 # leaves this list.
 UNNAMED = """
-channel-data cloud-refused image-base-missing image-build-failed image-build-refused
+channel-data cloud-refused image-base-missing image-build-failed
 image-disk image-name image-unfit installation-incomplete instance-groups intent-elsewhere
 isolation-secret local-path memory-folder object-name preflight-keys preflight-network
 preflight-secret program-missing push-refused push-repository ranks-per-host source-of-document
