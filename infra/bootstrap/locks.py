@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 FOLDER = "requirements"
 # pip and the build of the launcher; the build of Horovod; the launcher; its extras; the SageMaker
-# SDK and what runs in a rank; the development tools.
+# SDK and what runs in a rank; the development tools, and what the tests of dask and spark take.
 BUILD, HOROVOD, LAUNCHER = "build", "horovod", "launcher"
-AWS, GCP, TRAINING, DEVELOPMENT = "aws", "gcp", "training", "dev"
+AWS, GCP, DATA, DASK, SPARK = "aws", "gcp", "data", "dask", "spark"
+TRAINING, DEVELOPMENT = "training", "dev"
 # What `make environment` installs.
-ENVIRONMENT = (BUILD, LAUNCHER, AWS, GCP, TRAINING)
+ENVIRONMENT = (BUILD, LAUNCHER, AWS, GCP, DATA, TRAINING)
 
 
 class Locked(NamedTuple):

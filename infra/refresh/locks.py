@@ -25,7 +25,10 @@ GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     locks.LAUNCHER: ((PROJECT,), ()),
     locks.AWS: ((PROJECT, "--extra=aws"), (locks.LAUNCHER,)),
     locks.GCP: ((PROJECT, "--extra=gcp"), (locks.LAUNCHER,)),
-    locks.TRAINING: ((ALL,), (locks.BUILD, locks.LAUNCHER, locks.AWS, locks.GCP)),
+    locks.DATA: ((PROJECT, "--extra=data"), (locks.LAUNCHER,)),
+    locks.DASK: ((PROJECT, "--extra=dask"), (locks.LAUNCHER, locks.DATA)),
+    locks.SPARK: ((PROJECT, "--extra=spark"), (locks.LAUNCHER, locks.DATA)),
+    locks.TRAINING: ((ALL,), (locks.BUILD, locks.LAUNCHER, locks.AWS, locks.GCP, locks.DATA)),
     locks.DEVELOPMENT: ((ALL, TOOLS), locks.ENVIRONMENT),
 }
 TOGETHER = (PROJECT, ALL, TOOLS, f"{locks.FOLDER}/build.txt", "--all-extras")
@@ -37,7 +40,7 @@ PLATFORMS = {
     "darwin": "aarch64-apple-darwin",
     "win32": "x86_64-pc-windows-msvc",
 }
-ANYWHERE = (locks.LAUNCHER, locks.AWS, locks.GCP)
+ANYWHERE = (locks.LAUNCHER, locks.AWS, locks.GCP, locks.DATA, locks.DASK, locks.SPARK)
 OPTIONS = ("--generate-hashes", "--no-header", "--no-annotate", "--quiet")
 HEAD = """\
 # Made by `python -m infra.refresh.locks`; do not edit. Install it with `--require-hashes`{beside}.

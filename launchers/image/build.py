@@ -278,7 +278,15 @@ def files_of(folder: Path, request: BuildRequest) -> dict[str, bytes]:
         files[OWN_REQUIREMENTS] = request.requirements
         if names_package(request.requirements, request.recipe):
             files["pins/framework.txt"] = b""
+        pictures = files["pins/pictures.txt"].decode().splitlines(keepends=True)
+        kept = [one for one in pictures if not names_package(request.requirements, _package(one))]
+        files["pins/pictures.txt"] = "".join(kept).encode()
     return files
+
+
+def _package(pin: str) -> str:
+    """The project of a pin; a comment has none."""
+    return pin.partition("==")[0].strip()
 
 
 def _arguments(request: BuildRequest) -> dict[str, str]:

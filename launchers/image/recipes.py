@@ -73,7 +73,7 @@ def recipe_files(folder: Path, recipe: str = HOROVOD) -> dict[str, bytes]:
         chosen = {name: path for name, path in every.items() if _part(name) != _FRAMEWORKS}
     else:
         chosen = {name: path for name, path in every.items() if _part(name) in _OF_ALL}
-        for name in ("Dockerfile", "pins/secrets.txt", OWN_REQUIREMENTS):
+        for name in ("Dockerfile", "pins/pictures.txt", "pins/secrets.txt", OWN_REQUIREMENTS):
             chosen[name] = folder / _FRAMEWORKS / name
         chosen["pins/framework.txt"] = folder / RECIPES[recipe].pins
     return {name: chosen[name].read_bytes() for name in sorted(chosen)}

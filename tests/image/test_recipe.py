@@ -175,6 +175,7 @@ def test_an_image_without_horovod_is_built_of_its_own_files_alone(recipe: str) -
         "host/pip.conf",
         "own/requirements.txt",
         "pins/framework.txt",
+        "pins/pictures.txt",
         "pins/secrets.txt",
         "sbom/sbom.py",
     }
@@ -204,6 +205,15 @@ def test_a_framework_of_the_users_own_takes_the_place_of_ours(line: str, kept: b
 
     assert files["own/requirements.txt"] == line.encode()
     assert bool(files["pins/framework.txt"]) is kept
+
+
+def test_a_release_of_pillow_of_the_users_own_takes_the_place_of_ours() -> None:
+    request = BuildRequest(recipe="torch", requirements=b"pillow>=11\n")
+
+    pins = build.files_of(FOLDER, request)["pins/pictures.txt"].decode()
+
+    assert "pillow" not in pins
+    assert "pyarrow==" in pins
 
 
 def test_requirements_that_would_leave_a_password_in_a_layer_are_refused(tmp_path: Path) -> None:

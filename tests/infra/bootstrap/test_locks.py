@@ -23,6 +23,9 @@ RANGES = {
     locks.LAUNCHER: PROJECT["dependencies"],
     locks.AWS: EXTRAS["aws"],
     locks.GCP: EXTRAS["gcp"],
+    locks.DATA: EXTRAS["data"],
+    locks.DASK: EXTRAS["dask"],
+    locks.SPARK: EXTRAS["spark"],
     locks.TRAINING: [*requirements.lines(ROOT / requirements.REQUIREMENTS), *EXTRAS["train"]],
     locks.DEVELOPMENT: list(requirements.lines(ROOT / requirements.DEVELOPMENT)),
 }

@@ -16,12 +16,20 @@ ALL = ROOT / requirements.REQUIREMENTS
 
 def test_the_launcher_asks_for_the_same_in_both_files() -> None:
     project = tomli.loads((ROOT / "pyproject.toml").read_text())["project"]
-    listed = {requirements.name(line): line for line in requirements.lines(ALL)}
+    files = (ALL, ROOT / requirements.DEVELOPMENT)
+    listed = {requirements.name(line): line for file in files for line in requirements.lines(file)}
 
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     asked = {requirements.name(line): line for line in [*project["dependencies"], *extras]}
 
     assert asked == {name: listed.get(name) for name in asked}
+
+
+def test_a_first_run_waits_for_no_cluster_and_ranks_can_read_parquet() -> None:
+    listed = {requirements.name(line) for line in requirements.lines(ALL)}
+
+    assert listed.isdisjoint({"distributed", "pyspark"})
+    assert listed >= {"pyarrow", "pillow"}
 
 
 def test_a_laptop_gets_neither_the_training_stack_nor_a_clouds_sdk() -> None:
@@ -30,6 +38,7 @@ def test_a_laptop_gets_neither_the_training_stack_nor_a_clouds_sdk() -> None:
     asked = {requirements.name(line) for line in project["dependencies"]}
 
     assert asked.isdisjoint({"tensorflow", "tf-keras", "horovod", "scikit-learn", "sagemaker"})
+    assert asked.isdisjoint({"numpy", "pillow", "pyarrow", "distributed", "pyspark"})
     assert asked.isdisjoint({"boto3", "google-cloud-aiplatform", "google-cloud-storage"})
 
 
