@@ -15,12 +15,11 @@ DATA = "/opt/ml/input/data"
 def input_data_config(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """inputdataconfig.json, as the toolkit reads it."""
     config = {}
-    mode = at(document, "AlgorithmSpecification", "TrainingInputMode") or "File"
     for channel in entries(document, "InputDataConfig"):
         source = at(channel, "DataSource", "S3DataSource") or {}
         config[str(channel.get("ChannelName"))] = {
             **({"ContentType": channel["ContentType"]} if "ContentType" in channel else {}),
-            "TrainingInputMode": str(channel.get("InputMode", mode)),
+            "TrainingInputMode": _mode(document, channel),
             "S3DistributionType": str(source.get("S3DataDistributionType", "FullyReplicated")),
             "RecordWrapperType": str(channel.get("RecordWrapperType", "None")),
         }
@@ -29,7 +28,6 @@ def input_data_config(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def channels(document: Mapping[str, Any], code: str) -> Iterator[Channel]:
     """The channels of data; that of ``code``, see :func:`code_of`, is none of them."""
-    mode = at(document, "AlgorithmSpecification", "TrainingInputMode") or "File"
     for channel in entries(document, "InputDataConfig"):
         path = f"{DATA}/{channel.get('ChannelName')}"
         if code.startswith(f"{path}/"):
@@ -40,8 +38,13 @@ def channels(document: Mapping[str, Any], code: str) -> Iterator[Channel]:
             path=path,
             uri=_uri(channel),
             sharded=source.get("S3DataDistributionType") == "ShardedByS3Key",
-            streamed=channel.get("InputMode", mode) == "Pipe",
+            streamed=_mode(document, channel) == "Pipe",
         )
+
+
+def _mode(document: Mapping[str, Any], channel: Mapping[str, Any]) -> str:
+    mode = at(document, "AlgorithmSpecification", "TrainingInputMode") or "File"
+    return str(channel.get("InputMode", mode))
 
 
 def _uri(channel: Mapping[str, Any]) -> str:

@@ -14,7 +14,6 @@ from tests.rehearsal.requests import SMALL
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("tensorflow-containers"),
 ]
 
 QUIET = ("--env", "TF_CPP_MIN_LOG_LEVEL=3")
@@ -44,3 +43,4 @@ def test_vertex_ais_containers_train_a_loop_of_the_scripts_own(
     assert answer.code == 0, answer.err
     assert answer.json["proof"] == TRAINED
     assert "2 hosts x 1 process x 1 replica = world size 2" in answer.err
+    assert "rehearsed with 2 of 2 replicas" in answer.err

@@ -9,6 +9,7 @@ from launchers.cli.show.output import say, styled
 from launchers.cli.show.screen import Screen, say_last_words
 from launchers.core.model.jobs import SUCCEEDED
 from launchers.core.planning.plan import counted
+from launchers.core.strategies import named
 from launchers.rehearsal.course.outcome import RehearsalResult
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def _ranks(result: RehearsalResult) -> str:
     here, whole = result.expected.world_size, result.expected.document_world_size
     if result.copies:
         return f"rehearsed as {result.copies} copies of one job, each of world size 1"
-    if here == whole:
-        return f"rehearsed with {whole} of {whole} ranks"
-    return f"rehearsed with {here} of {whole} ranks"
+    return f"rehearsed with {here} of {counted(whole, named(result.expected.strategy).counts)}"
 
 
 def _time(result: RehearsalResult) -> str:

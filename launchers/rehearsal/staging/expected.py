@@ -56,7 +56,7 @@ def expected_here(
     said = proof.expected_of(containers[0].environment)
     # One rank is on one host, however many copies of it there are.
     hosts = min(hosts, max(here, 1))
-    return Expected(here, hosts, said.mode, said.nonce, document_world_size=whole)
+    return Expected(here, hosts, said.mode, said.nonce, said.strategy, document_world_size=whole)
 
 
 def taking_part(containers: Sequence[Container]) -> list[Container]:
