@@ -14,6 +14,7 @@ import argparse
 import os
 import signal
 import sys
+import threading
 from typing import NoReturn, Sequence
 
 from lib.conversion import events, options, run
@@ -26,7 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The process's exit code: 0, 1 after one line that says why, 130 after an interruption."""
     given = options.parse(argv, _Parser)
     say = events.speaker(given.json)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    if given.until_stdin_ends:
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
     try:
         run.convert(given, say)
     except TrainingError as error:
@@ -43,7 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
+    for ending in (signal.SIGINT, signal.SIGTERM):  # once is enough: what follows is clearing up
+        signal.signal(ending, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _end_with_stdin() -> None:
+    """Whoever holds the other end is gone: this process ends at once, and its workers with it."""
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -12,7 +12,7 @@ Say = Callable[[Mapping[str, Any]], None]
 def speaker(as_json: bool) -> Say:
     """Says events on stdout; as plain lines, errors and warnings on stderr.
 
-    Events: start, progress, bad, warning, result, error; their keys are those of ``run.py``.
+    Events: start, ready, progress, bad, warning, result, error; their keys are those of ``run.py``.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a path may be anything
@@ -25,6 +25,8 @@ def _say_json(event: Mapping[str, Any]) -> None:
 
 
 def _say_plainly(event: Mapping[str, Any]) -> None:
+    if event["event"] not in _LINES:
+        return
     line = _LINES[event["event"]](event)
     is_trouble = event["event"] in ("error", "warning", "bad")
     print(line, file=sys.stderr if is_trouble else sys.stdout, flush=True)

@@ -37,6 +37,15 @@ def is_remote(place: str) -> bool:
     return bool(_URL.match(place))
 
 
+def shown(place: str) -> str:
+    """``place`` as people and files may read it: a URL without keys and settings."""
+    if not is_remote(place):
+        return place
+    scheme, _, rest = place.partition("://")
+    bucket, slash, path = rest.partition("?")[0].partition("/")
+    return f"{scheme}://{bucket.rpartition('@')[2]}{slash}{path}".rstrip("/")
+
+
 def open_folder(place: str) -> Folder:
     """The folder at an ``absolute`` place, there or not.
 
@@ -203,11 +212,12 @@ def _file_system(place: str) -> tuple[Any, str]:
         from pyarrow import fs
     except ImportError as error:
         raise TrainingError(
-            f"{place}: no pyarrow here ({error}), which reads object stores; pip install pyarrow"
+            f"{shown(place)}: no pyarrow here ({error}), which reads object stores; "
+            "pip install pyarrow"
         ) from error
     from_uri: Callable[[str], tuple[Any, str]] = fs.FileSystem.from_uri
     try:
         files, root = from_uri(place)
     except (ValueError, OSError, NotImplementedError) as error:
-        raise TrainingError(f"{place}: {' '.join(str(error).split())}") from error
+        raise TrainingError(f"{shown(place)}: {' '.join(str(error).split())}") from error
     return files, root.rstrip("/")

@@ -57,6 +57,7 @@ def listed(source: str) -> Listing:
     Raises:
         TrainingError: It isn't there, can't be read or has no picture in a class folder.
     """
+    place = folders.shown(source)
     try:
         if folders.is_remote(source):
             found = iter(folders.RemoteFolder(source).listed())
@@ -65,16 +66,14 @@ def listed(source: str) -> Listing:
         listing = _sorted(found)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TrainingError(
-            f"{source}: {error.strerror or 'not there'}; expected a folder of class folders"
+            f"{place}: {error.strerror or 'not there'}; expected a folder of class folders"
         ) from error
     except OSError as error:
-        raise TrainingError(
-            f"{source}: cannot be listed: {' '.join(str(error).split())}"
-        ) from error
+        raise TrainingError(f"{place}: cannot be listed: {' '.join(str(error).split())}") from error
     if not listing.pictures:
         raise TrainingError(
-            f"{source}: no picture in a class folder ({len(listing.classes)} folders, "
-            f"{listing.ignored} other files); expected {source}/CLASS/NAME.jpg"
+            f"{place}: no picture in a class folder ({len(listing.classes)} folders, "
+            f"{listing.ignored} other files); expected {place}/CLASS/NAME.jpg"
         )
     return listing
 

@@ -38,6 +38,7 @@ class Options:
     address: str | None
     workers: int | None
     json: bool
+    until_stdin_ends: bool
 
     def as_mapping(self) -> dict[str, Any]:
         """What decides over the files that are made, as JSON values; the source is not among it."""
@@ -85,6 +86,7 @@ def parse(argv: Sequence[str] | None, parser_class: Callable[..., Any]) -> Optio
         address=given.scheduler or given.master,
         workers=given.workers,
         json=given.events == "json",
+        until_stdin_ends=given.until_stdin_ends,
     )
 
 
@@ -120,6 +122,7 @@ def _parser(parser_class: Callable[..., Any]) -> Any:
         help="how it is seen that a picture is whole, where its bytes are stored as they are",
     )
     add("--events", choices=("plain", "json"), default="plain", help="what stdout says")
+    add("--until-stdin-ends", action="store_true", help="end at once when stdin is closed")
     return parser
 
 

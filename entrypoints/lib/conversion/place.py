@@ -21,6 +21,7 @@ class ConversionPlace:
 
     def __init__(self, place: str) -> None:
         self.place = place
+        self._shown = folders.shown(place)
         self._folder = folders.open_folder(place)
 
     @contextmanager
@@ -49,7 +50,7 @@ class ConversionPlace:
                 locked = True
             except BlockingIOError:
                 raise TrainingError(
-                    f"{self.place}: another conversion is at work there; wait until it ends or "
+                    f"{self._shown}: another conversion is at work there; wait until it ends or "
                     "take another folder"
                 ) from None
             except OSError:
@@ -71,13 +72,13 @@ class ConversionPlace:
             return None
         except (OSError, ValueError) as error:
             raise TrainingError(
-                f"{self.place}/{layout.MANIFEST}: cannot be read: {error}"
+                f"{self._shown}/{layout.MANIFEST}: cannot be read: {error}"
             ) from error
         try:
             manifest = layout.from_text(text)
         except layout.ManifestError as error:
             raise TrainingError(
-                f"{self.place}/{layout.MANIFEST}: {error}; take another folder, or remove this one"
+                f"{self._shown}/{layout.MANIFEST}: {error}; take another folder, or remove this one"
             ) from error
         self._refuse_other(manifest.made, wanted, "was finished")
         self._folder.remove_folder(layout.UNFINISHED_FOLDER)
@@ -139,15 +140,15 @@ class ConversionPlace:
         foreign = [name for name in names if name not in _NOT_OURS_ALLOWED]
         if foreign and layout.UNFINISHED_FOLDER not in names:
             raise TrainingError(
-                f"{self.place}: has {foreign[0]} in it and no {layout.MANIFEST}; expected an empty "
-                "or a new folder, or one with a conversion to go on with"
+                f"{self._shown}: has {foreign[0]} in it and no {layout.MANIFEST}; expected an "
+                "empty or a new folder, or one with a conversion to go on with"
             )
 
     def _refuse_other(self, made: Mapping[str, object], wanted: plan.Plan, what: str) -> None:
         other = plan.differences(made, wanted.made)
         if other:
             raise TrainingError(
-                f"{self.place}: another conversion {what} there ({'; '.join(other)}); give the "
+                f"{self._shown}: another conversion {what} there ({'; '.join(other)}); give the "
                 "same options, take another folder, or remove this one"
             )
 

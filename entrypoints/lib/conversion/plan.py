@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-from . import splitting
+from . import folders, splitting
 from .listing import Listing
 from .options import Options
 from .tasks import Picture, Task
@@ -58,7 +58,11 @@ def planned(options: Options, listing: Listing) -> Plan:
         )
         for number, pictures in enumerate(_cut(ordered, options.file_size))
     )
-    made = {**options.as_mapping(), "source": options.source, "pictures": _digest(listing)}
+    made = {
+        **options.as_mapping(),
+        "source": folders.shown(options.source),
+        "pictures": _digest(listing),
+    }
     return Plan(tasks, listing.classes, made)
 
 

@@ -55,8 +55,9 @@ def _carry_out(options: Options, wanted: plan.Plan, progress: Progress) -> None:
     left = [task for task in wanted.tasks if task.number not in progress.records]
     if not left:
         return
-    engine = engines.start(options.engine, options.workers, options.address)
+    engine = engines.start(options.engine, options.workers, options.address, len(left))
     try:
+        progress.ready()
         for record in engine.run(left):
             progress.done(record)
     finally:
@@ -77,9 +78,14 @@ class Progress:
         self._began = time.monotonic()
         self.pictures = 0  # of this run
 
+    def ready(self) -> None:
+        """The workers wait for the first task: from now on time counts."""
+        self._began = time.monotonic()
+        self._say({"event": "ready"})
+
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """Since the workers were ready."""
         return time.monotonic() - self._began
 
     def start(self, options: Options, found: listing.Listing) -> None:
@@ -87,8 +93,8 @@ class Progress:
         self._say(
             {
                 "event": "start",
-                "source": options.source,
-                "place": options.place,
+                "source": folders.shown(options.source),
+                "place": folders.shown(options.place),
                 "engine": options.engine,
                 "pictures": len(found.pictures),
                 "bytes": found.bytes,
@@ -143,7 +149,7 @@ def _result(
     copies = int(manifest.made.get("copies", 0))
     return {
         "event": "result",
-        "place": place,
+        "place": folders.shown(place),
         "made": seconds is not None,
         "classes": list(manifest.classes),
         "splits": splits,
@@ -180,12 +186,12 @@ def _content_warnings(records: list[TaskRecord], options: Options) -> list[str]:
 
 
 def _refuse_overlap(source: str, place: str) -> None:
-    first, second = source, place
+    first, second = folders.shown(source), folders.shown(place)
     if not folders.is_remote(source) and not folders.is_remote(place):
         first, second = os.path.realpath(source), os.path.realpath(place)
     if f"{first}/".startswith(f"{second}/") or f"{second}/".startswith(f"{first}/"):
         raise TrainingError(
-            f"{place}: lies in {source} or around it; take a folder beside it for OUT"
+            f"{second}: lies in {first} or around it; take a folder beside it for OUT"
         )
 
 

@@ -51,8 +51,8 @@ def perform(task: Task, read: Read | None = None) -> TaskRecord:
             except BadPictureError as error:
                 if not task.skip_bad:
                     raise TrainingError(
-                        f"{task.source}/{printable(picture.path)}: {error}; mend or remove it, or "
-                        "leave it out with --bad-images skip; the same command then goes on"
+                        f"{_where(task, picture)}: {error}; mend it and the same command goes on, "
+                        "or take another OUT and leave it out with --bad-images skip"
                     ) from error
                 bad.append(BadPicture(printable(picture.path), str(error)))
                 continue
@@ -127,7 +127,8 @@ def failed_write(place: str, error: OSError) -> TrainingError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         fix = "make room"
     return TrainingError(
-        f"{place}: {why}; what is done stays: {fix} and give the same command, which goes on"
+        f"{folders.shown(place)}: {why}; what is done stays: {fix} and give the same command, "
+        "which goes on"
     )
 
 
@@ -142,7 +143,7 @@ def _contents(task: Task, read: Read | None) -> Iterator[tuple[Picture, bytes | 
             return error
         except OSError as error:
             raise TrainingError(
-                f"{task.source}/{printable(picture.path)}: cannot be read: "
+                f"{_where(task, picture)}: cannot be read: "
                 f"{' '.join(str(error).split())}; the same command goes on"
             ) from error
 
@@ -158,6 +159,10 @@ def _contents(task: Task, read: Read | None) -> Iterator[tuple[Picture, bytes | 
                 yield first, future.result()
         for first, future in ahead:
             yield first, future.result()
+
+
+def _where(task: Task, picture: Picture) -> str:
+    return f"{folders.shown(task.source)}/{printable(picture.path)}"
 
 
 def _unreadable(error: OSError) -> str:

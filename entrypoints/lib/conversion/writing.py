@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from array import array
+from itertools import accumulate
+from typing import Any, Sequence
 
 from ..data.layout import CONTENT, LABEL, PATH, UNFINISHED_FOLDER, DataFile
 from . import folders
@@ -32,7 +34,7 @@ class PartWriter:
         self._unfinished = folders.unfinished_name(UNFINISHED_FOLDER)
         self._labels: list[int] = []
         self._contents: list[bytes] = []
-        self._paths: list[str] = []
+        self._paths: list[bytes] = []
         self._waiting = 0
         self._groups: list[int] = []
         self._bytes = 0
@@ -44,7 +46,7 @@ class PartWriter:
         """One more row."""
         self._labels.append(label)
         self._contents.append(content)
-        self._paths.append(printable(path))
+        self._paths.append(printable(path).encode())
         self._waiting += len(content)
         self._bytes += len(content)
         self._counts[label] = self._counts.get(label, 0) + 1
@@ -75,15 +77,28 @@ class PartWriter:
         if self._writer is None:
             self._sink = _Hashed(self._folder.create(self._unfinished))
             self._writer = _parquet_writer(self._sink)
+        rows = len(self._labels)
+        # Not pa.array: it imports pandas, where that is installed, which takes a second.
+        labels = [None, pa.py_buffer(array("q", self._labels))]
         columns = [
-            pa.array(self._labels, pa.int64()),
-            pa.array(self._contents, pa.binary()),
-            pa.array(self._paths, pa.string()),
+            pa.Array.from_buffers(pa.int64(), rows, labels),
+            _texts(pa.binary(), self._contents),
+            _texts(pa.string(), self._paths),
         ]
-        table = pa.table(columns, schema=self._writer.schema)
-        self._writer.write_table(table, row_group_size=len(self._labels))
+        table = pa.Table.from_arrays(columns, schema=self._writer.schema)
+        self._writer.write_table(table, row_group_size=rows)
         self._groups.append(len(self._labels))
         self._labels, self._contents, self._paths, self._waiting = [], [], [], 0
+
+
+def _texts(kind: Any, values: Sequence[bytes]) -> Any:
+    """An Arrow array of that binary or string type; less than 2 GB in all."""
+    import pyarrow as pa
+
+    ends = array("i", [0])
+    ends.extend(accumulate(map(len, values)))
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(kind, len(values), buffers)
 
 
 def _parquet_writer(sink: Any) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 # As Pillow: twice the size at which it warns, 0.5 GB of RGB. More is taken for an attack on memory.
 MOST_PIXELS = 178_956_970
+MOST_BYTES = 1 << 30  # a column of a row group holds less than twice that
 SUFFIXES = (
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff"),
     *(".ppm", ".pgm", ".pbm", ".pnm"),
@@ -50,6 +51,8 @@ def header(content: bytes) -> Header | None:
     """
     if not content:
         raise BadPictureError("an empty file")
+    if len(content) > MOST_BYTES:
+        raise BadPictureError(f"{len(content):,} bytes, more than {MOST_BYTES:,}")
     try:
         found = _header(content)
     except (struct.error, IndexError):

@@ -33,13 +33,14 @@ _CLASSES = {"process": "ProcessEngine", "dask": "DaskEngine", "spark": "SparkEng
 NAMES = tuple(_CLASSES)
 
 
-def start(name: str, workers: int | None, address: str | None) -> Engine:
-    """The engine of that name, started.
+def start(name: str, workers: int | None, address: str | None, tasks: int) -> Engine:
+    """The engine of that name, started: its workers wait for the first task. Blocks.
 
     Args:
         name: Of NAMES.
         workers: Processes on this machine; None: as many as this process may use cores.
         address: Of a Dask scheduler or a Spark master; None: a local cluster, or no cluster.
+        tasks: How many there will be: the process engine starts no more workers than that.
 
     Raises:
         TrainingError: Its library is not installed, or nothing answers at that address.
@@ -47,5 +48,7 @@ def start(name: str, workers: int | None, address: str | None) -> Engine:
     if name not in _CLASSES:
         raise TrainingError(f"--engine: {name}; expected {', '.join(NAMES)}")
     module = importlib.import_module(f"{__name__}.{name}")
+    if name == "process":
+        workers = min(workers or module.usable_cores(), tasks)
     engine: Engine = getattr(module, _CLASSES[name])(address, workers)
     return engine

@@ -18,6 +18,10 @@ from ..tasks import Task, TaskRecord
 from ..work import perform
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
+_KILLED = (
+    "a worker process was killed, as a machine does that runs out of memory; give the same command "
+    "with fewer than {} --workers, and it goes on"
+)
 
 
 def usable_cores() -> int:
@@ -32,20 +36,28 @@ class ProcessEngine:
 
     def __init__(self, address: None = None, workers: int | None = None) -> None:
         self.workers = workers or usable_cores()
-        self._pool: Any = None
-
-    def run(self, tasks: Sequence[Task]) -> Iterator[TaskRecord]:
-        """The records, as tasks are done; blocks. One worker more than tasks is never started."""
         # Not forked: what the parent's threads hold at that moment would be held for ever.
         context = multiprocessing.get_context("spawn")
         lifeline, self._lifeline = context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(
-            min(self.workers, max(1, len(tasks))), context, _begin, (os.getpid(), lifeline)
+        self._pool: Any = ProcessPoolExecutor(
+            self.workers, context, _begin, (os.getpid(), lifeline, context.Barrier(self.workers))
         )
-        waiting = iter(tasks)
+        # All start at once, and none has begun before all can: then they wait for tasks.
+        started = [self._pool.submit(int) for _ in range(self.workers)]
+        try:
+            for future in started:
+                future.result()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, BrokenProcessPool):
+                raise TrainingError(_KILLED.format(self.workers)) from error
+            raise
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[TaskRecord]:
+        """The records, as tasks are done; blocks."""
         running: set[Future[TaskRecord]] = set()
         try:
-            for task in waiting:
+            for task in tasks:
                 running.add(self._pool.submit(perform, task))
                 if len(running) <= self.workers:  # one more than work, so that none waits
                     continue
@@ -55,10 +67,7 @@ class ProcessEngine:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BrokenProcessPool as error:
-            raise TrainingError(
-                "a worker process was killed, as a machine does that runs out of memory; give the "
-                f"same command with fewer than {self.workers} --workers, and it goes on"
-            ) from error
+            raise TrainingError(_KILLED.format(self.workers)) from error
 
     def close(self) -> None:
         """Ends the workers at once; what they had unfinished is done again by the next run."""
@@ -74,7 +83,7 @@ class ProcessEngine:
             worker.join()
 
 
-def _begin(parent: int, lifeline: Any) -> None:
+def _begin(parent: int, lifeline: Any, all_began: Any) -> None:
     """In a worker: ends with its parent, leaves Ctrl-C to it, and takes one core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
@@ -82,10 +91,13 @@ def _begin(parent: int, lifeline: Any) -> None:
     if os.getppid() != parent:
         os._exit(1)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    import PIL.Image
     import pyarrow
+    import pyarrow.parquet
 
+    PIL.Image.init()
     pyarrow.set_cpu_count(1)
-    pyarrow.set_io_thread_count(1)
+    all_began.wait()
 
 
 def _end_with(lifeline: Any) -> None:
