@@ -17,7 +17,8 @@ import numpy as np
 from ..arrays import Array
 from ..errors import TrainingError
 from . import layout
-from .parquet_place import MAKE_ANEW, Pictures, open_file, reading
+from .parquet_files import MAKE_ANEW, open_file, reading
+from .parquet_place import Pictures
 from .position import Epoch
 
 OPEN_FILES = 4  # of each thread
@@ -176,7 +177,13 @@ class _Files:
         path = pictures.files[int(pictures.file_of_group[group])]
         number, expected = int(pictures.group_in_file[group]), int(pictures.group_rows[group])
         with reading(path):
-            table = self._open(path).read_row_group(
+            file = self._open(path)
+            if number >= file.num_row_groups:
+                raise TrainingError(
+                    f"{path}: has {file.num_row_groups} row groups; expected at least "
+                    f"{number + 1}. {MAKE_ANEW}"
+                )
+            table = file.read_row_group(
                 number, columns=[layout.LABEL, layout.CONTENT], use_threads=False
             )
         if table.num_rows != expected:

@@ -9,10 +9,9 @@ footers are read. pyarrow is imported on use.
 from __future__ import annotations
 
 import contextlib
-import os
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,17 @@ from ..arrays import Array
 from ..errors import TrainingError
 from . import layout
 from .division import RowGroups
+from .parquet_files import (
+    MAKE_ANEW,
+    filesystem_of,
+    footer,
+    is_file,
+    is_one_class,
+    open_file,
+    reading,
+)
 
-MAKE_ANEW = "Make it anew with `launch data parquet`, or copy it again."
+__all__ = ["MAKE_ANEW", "Pictures", "filesystem_of", "open_file", "open_place", "reading"]
 
 
 @dataclass(frozen=True)
@@ -124,64 +132,15 @@ def open_place(address: str, split: str = "train") -> Pictures:
             pictures = _with_manifest(address, filesystem, *found)
         else:
             pictures = _without_manifest(address, filesystem, root, split)
-    if len(pictures.classes) < 2:
+    names = pictures.classes
+    if pictures.counts is not None and pictures.split == layout.SPLITS[0]:
+        names = tuple(name for name, count in zip(names, pictures.counts) if count)
+    if len(names) < 2:
         raise TrainingError(
-            f"{address}: all pictures are of one class ({', '.join(pictures.classes)}); expected "
+            f"{address}: all pictures are of one class ({', '.join(names)}); expected "
             "at least two. Give the folder that holds the classes' folders to the conversion."
         )
     return pictures
-
-
-def open_file(filesystem: Any, path: str) -> Any:
-    """The pyarrow.parquet.ParquetFile; its columns are checked."""
-    import pyarrow.parquet as pq
-
-    with reading(path):
-        opened = pq.ParquetFile(filesystem.open_input_file(path), memory_map=False)
-        _check_columns(path, opened.schema_arrow)
-        return opened
-
-
-@contextlib.contextmanager
-def reading(address: str) -> Iterator[None]:
-    """What pyarrow and the system raise while ``address`` is read becomes one line.
-
-    Raises:
-        TrainingError: Instead of OSError and pyarrow's errors.
-    """
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise TrainingError(
-            f"{address}: Parquet is read with pyarrow, which cannot be imported ({error}). "
-            "Install it: pip install pyarrow"
-        ) from error
-    try:
-        yield
-    except PermissionError as error:
-        raise TrainingError(
-            f"{address}: may not be read ({_line(error)}). Give this user or role read access."
-        ) from error
-    except pa.ArrowInvalid as error:
-        raise TrainingError(
-            f"{address}: no whole Parquet file ({_line(error)}). {MAKE_ANEW}"
-        ) from error
-    except (OSError, pa.ArrowException) as error:
-        raise TrainingError(f"{address}: cannot be read ({_line(error)}). {MAKE_ANEW}") from error
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
-
-
-def filesystem_of(address: str) -> tuple[Any, str]:
-    """(pyarrow file system, path in it) of a folder of this machine or an address like s3://."""
-    from pyarrow import fs
-
-    if "://" in address:
-        filesystem, path = fs.FileSystem.from_uri(address)
-        return filesystem, path.rstrip("/")
-    return fs.LocalFileSystem(), os.path.abspath(address)
 
 
 def _manifest(filesystem: Any, root: str, split: str) -> tuple[str, str, layout.Manifest] | None:
@@ -189,7 +148,7 @@ def _manifest(filesystem: Any, root: str, split: str) -> tuple[str, str, layout.
     parent, _, name = root.rpartition("/")
     for folder, wanted in ((root, split), (parent, name if name in layout.SPLITS else "")):
         path = f"{folder}/{layout.MANIFEST}"
-        if not wanted or not _is_file(filesystem, path):
+        if not wanted or not is_file(filesystem, path):
             continue
         with filesystem.open_input_file(path) as file:
             text = file.read().decode("utf-8", "replace")
@@ -198,12 +157,6 @@ def _manifest(filesystem: Any, root: str, split: str) -> tuple[str, str, layout.
         except layout.ManifestError as error:
             raise TrainingError(f"{path}: {error}. {MAKE_ANEW}") from error
     return None
-
-
-def _is_file(filesystem: Any, path: str) -> bool:
-    from pyarrow import fs
-
-    return bool(filesystem.get_file_info(path).type == fs.FileType.File)
 
 
 def _with_manifest(
@@ -239,7 +192,7 @@ def _with_manifest(
 def _without_manifest(address: str, filesystem: Any, root: str, split: str) -> Pictures:
     from pyarrow import fs
 
-    if _is_file(filesystem, root):
+    if is_file(filesystem, root):
         raise TrainingError(f"{address}: is a file; expected a folder of Parquet files")
     folder, known = root, ""
     if filesystem.get_file_info(f"{root}/{split}").type == fs.FileType.Directory:
@@ -258,13 +211,13 @@ def _without_manifest(address: str, filesystem: Any, root: str, split: str) -> P
     groups, size, highest = [], 0, -1
     for path in paths:
         about = open_file(filesystem, path).metadata
-        rows, file_bytes, file_highest = _footer(filesystem, path, about)
+        rows, file_bytes, file_highest = footer(filesystem, path, about)
         groups.append(rows)
         size, highest = size + file_bytes, max(highest, file_highest)
     if highest < 0:
         raise TrainingError(f"{address}: its {len(paths)} Parquet files hold no row")
     classes = tuple(str(label) for label in range(highest + 1))
-    if highest and _is_one_class(filesystem, paths, highest):
+    if highest and is_one_class(filesystem, paths, highest):
         classes = (str(highest),)
     return _pictures(address, known, classes, None, paths, groups, size, filesystem)
 
@@ -272,67 +225,6 @@ def _without_manifest(address: str, filesystem: Any, root: str, split: str) -> P
 def _is_data(name: str) -> bool:
     hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
     return name.endswith(".parquet") and not hidden
-
-
-def _footer(filesystem: Any, path: str, about: Any) -> tuple[list[int], int, int]:
-    """(rows of each row group, bytes of content, highest label) of a file."""
-    names = [about.schema.column(number).name for number in range(about.num_columns)]
-    content, label = names.index(layout.CONTENT), names.index(layout.LABEL)
-    rows, size, lowest, highest = [], 0, 0, -1
-    for number in range(about.num_row_groups):
-        group = about.row_group(number)
-        rows.append(group.num_rows)
-        size += group.column(content).total_uncompressed_size
-        low, high = _label_range(filesystem, path, number, group.column(label).statistics)
-        lowest, highest = min(lowest, low), max(highest, high)
-    if lowest < 0:
-        raise TrainingError(f"{path}: label {lowest}; expected labels from 0 on. {MAKE_ANEW}")
-    if highest >= MOST_CLASSES:
-        raise TrainingError(
-            f"{path}: label {highest}; expected labels that are numbered from 0 on, at most "
-            f"{MOST_CLASSES} classes"
-        )
-    return rows, size, highest
-
-
-MOST_CLASSES = 1_000_000  # a label above is no class number (an identifier, a hash)
-
-
-def _label_range(filesystem: Any, path: str, group: int, statistics: Any) -> tuple[int, int]:
-    if statistics is not None and statistics.has_min_max:
-        return int(statistics.min), int(statistics.max)
-    labels = _labels(filesystem, path, [group])
-    return (int(labels.min()), int(labels.max())) if len(labels) else (0, -1)
-
-
-def _labels(filesystem: Any, path: str, groups: list[int]) -> Array:
-    table = open_file(filesystem, path).read_row_groups(groups, columns=[layout.LABEL])
-    return np.asarray(table.column(0).to_numpy())
-
-
-def _is_one_class(filesystem: Any, paths: list[str], highest: int) -> bool:
-    """Whether every label is ``highest``; the first other one ends the search."""
-    for path in paths:
-        count = open_file(filesystem, path).num_row_groups
-        if any((_labels(filesystem, path, [group]) != highest).any() for group in range(count)):
-            return False
-    return True
-
-
-def _check_columns(path: str, schema: Any) -> None:
-    from pyarrow import types
-
-    def is_content(kind: Any) -> bool:
-        return bool(types.is_binary(kind) or types.is_large_binary(kind))
-
-    wanted = ((layout.LABEL, types.is_integer, "integer"), (layout.CONTENT, is_content, "binary"))
-    for name, fits, kind in wanted:
-        if name not in schema.names or not fits(schema.field(name).type):
-            found = ", ".join(f"{one.name} {one.type}" for one in schema)
-            raise TrainingError(
-                f"{path}: its columns are {found[:300] or 'none'}; expected {name} ({kind}) among "
-                "them. Convert the pictures with `launch data parquet`, or rename the columns."
-            )
 
 
 def _pictures(

@@ -16,7 +16,7 @@ from ..arrays import Array
 from ..errors import TrainingError
 from .reader import Batch, PictureReader
 
-PICTURES_AT_ONCE = 1024  # that cross from Python to TensorFlow together
+PICTURES_AT_ONCE = 256  # that cross from Python to TensorFlow together; more leave the cache
 FILLING = -1.0  # weight of what fills up an epoch's short last batch on the way
 FITS = ("stretch", "crop")
 SCALES = (8, 4, 2)  # at which libjpeg can decode a part of the size

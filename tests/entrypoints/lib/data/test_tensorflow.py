@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from entrypoints.lib.data.division import DROP, PAD, Division
+from entrypoints.lib.data.parquet_place import Pictures, open_place
+from entrypoints.lib.data.reader import PictureReader
+from entrypoints.lib.errors import TrainingError
+
+from .places_of_parquet import write_place
+
+tf = pytest.importorskip("tensorflow")
+tensorflow_data = pytest.importorskip("entrypoints.lib.data.tensorflow")
+
+
+def encoded(value: int, shape: tuple[int, int] = (12, 16), form: str = "PNG") -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(np.full((*shape, 3), value, np.uint8)).save(stream, form)
+    return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    content = [encoded(row, form="JPEG" if row % 3 else "PNG") for row in range(45)]
+    return write_place(tmp_path_factory.mktemp("place"), [25, 20], 6, content=content)
+
+
+@pytest.fixture(scope="module")
+def pictures(place: Path) -> Pictures:
+    return open_place(str(place))
+
+
+@pytest.mark.parametrize("batch_size", [4, 9, 45, 300])
+@pytest.mark.parametrize("short", [True, False])
+def test_tensorflow_gets_the_batches_of_the_reader(
+    pictures: Pictures, batch_size: int, short: bool
+) -> None:
+    division = Division(1, 1, batch_size, PAD, short_batches=short, block_groups=3)
+    if batch_size > 45 and not short:
+        with pytest.raises(TrainingError, match="fill no batch"):
+            PictureReader(pictures, division)
+        return
+    reader = PictureReader(pictures, division, seed=4)
+    expected = list(reader.batches(epochs=2))
+    for data in (tensorflow_data.encoded_batches(reader, epochs=2, weights=True),) * 2:
+        found = list(data)
+        assert len(found) == len(expected)
+        for (content, labels, weights), batch in zip(found, expected, strict=True):
+            assert content.numpy().tolist() == batch.content.tolist()
+            assert labels.numpy().tolist() == batch.labels.tolist()
+            assert weights.numpy().tolist() == batch.weights.tolist()
+
+
+def test_pictures_are_decoded_and_resized_in_the_order_of_the_reader(pictures: Pictures) -> None:
+    reader = PictureReader(pictures, Division(2, 1, 4, DROP), rank=1, seed=4)
+    expected = list(reader.batches(steps=8))
+    data = tensorflow_data.picture_batches(reader, size=(8, 6), steps=8)
+    assert data.element_spec[0].shape.as_list() == [None, 8, 6, 3]
+    found = list(data)
+    assert len(found) == 8
+    for (images, labels), batch in zip(found, expected, strict=True):
+        assert images.dtype == tf.float32
+        assert np.allclose(images.numpy()[:, 3, 3, 1], batch.rows, atol=2)
+        assert labels.numpy().tolist() == batch.labels.tolist()
+
+
+def test_resuming_gives_tensorflow_the_very_next_batch(pictures: Pictures) -> None:
+    reader = PictureReader(pictures, Division(batch_size=8), seed=4)
+    whole = [
+        batch[0].numpy().tolist() for batch in tensorflow_data.encoded_batches(reader, epochs=3)
+    ]
+    rest = tensorflow_data.encoded_batches(reader.at(reader.position(7)), epochs=3)
+    assert [batch[0].numpy().tolist() for batch in rest] == whole[7:]
+
+
+def test_a_crop_keeps_the_middle_and_the_ratio() -> None:
+    pixels = np.zeros((20, 40, 3), np.uint8)
+    pixels[:, 10:30] = 255
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "PNG")
+    image = tensorflow_data.decode(stream.getvalue(), (10, 10), fit="crop").numpy()
+    assert image.shape == (10, 10, 3)
+    assert (image == 255).all()
+    stretched = tensorflow_data.decode(stream.getvalue(), (10, 10)).numpy()
+    assert (stretched[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("side", [16, 32, 64, 128, 200])
+def test_scaled_decoding_gives_nearly_the_same_picture(side: int) -> None:
+    across = np.linspace(0, 255, side)
+    pixels = np.stack(
+        [
+            np.broadcast_to(across, (side, side)),
+            np.broadcast_to(across[:, None], (side, side)),
+            np.full((side, side), 90.0),
+        ],
+        axis=2,
+    ).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "JPEG", quality=95)
+    whole, scaled = (
+        tensorflow_data.decode(stream.getvalue(), (16, 16), scaled_decoding=scaled).numpy()
+        for scaled in (False, True)
+    )
+    assert np.abs(whole - scaled).mean() < 8
+    png = encoded(9, (64, 64))
+    assert (tensorflow_data.decode(png, (16, 16), scaled_decoding=True).numpy() == 9).all()
+
+
+def test_a_corrupt_picture_in_the_midst_is_named_with_its_path(tmp_path: Path) -> None:
+    content = [encoded(row) for row in range(20)]
+    content[13] = b"\xff\xd8\xff no picture"
+    reader = PictureReader(
+        open_place(str(write_place(tmp_path, [20], 5, content=content))), Division(batch_size=4)
+    )
+    with (
+        pytest.raises(TrainingError, match=r"1/part-00000-13.jpg .*cannot be decoded"),
+        tensorflow_data.naming_bad_pictures(reader),
+    ):
+        list(tensorflow_data.picture_batches(reader, epochs=1))
+
+
+def test_a_file_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:
+    reader = PictureReader(open_place(str(write_place(tmp_path, [20, 20]))), Division(batch_size=4))
+    (tmp_path / "train" / "part-00001.parquet").unlink()
+    with (
+        pytest.raises(TrainingError, match=r"part-00001.parquet: cannot be read"),
+        tensorflow_data.naming_bad_pictures(reader),
+    ):
+        list(tensorflow_data.encoded_batches(reader, epochs=1))
+
+
+def test_an_unknown_fit_is_refused(pictures: Pictures) -> None:
+    reader = PictureReader(pictures, Division())
+    with pytest.raises(TrainingError, match="expected one of stretch, crop"):
+        tensorflow_data.picture_batches(reader, fit="fill")
