@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.benchmarks.measure import CACHE, quiet_environment
 from tests.compat.jobs import Outcome, outcome_of
 from tests.compat.strategies.cases import Case
-from tests.places import ROOT
+from tests.places import ENTRYPOINTS, ROOT
 
 # What the proof, or the reading of the source, says of ranks that train apart. A job that fails for
 # any other reason was not refused by it.
@@ -77,6 +77,7 @@ def _environment(case: Case, folder: Path, python: str) -> dict[str, str]:
         LAUNCH_HOME=str(folder / "home"),
         PYTHONPATH=str(ROOT),
         HOME=str(folder),
+        ENTRYPOINTS=str(ENTRYPOINTS),
         CUDA_VISIBLE_DEVICES="",
         TF_CPP_MIN_LOG_LEVEL="2",
         HF_HUB_OFFLINE="1",

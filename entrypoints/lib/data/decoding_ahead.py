@@ -1,0 +1,191 @@
+"""Decodes batches of encoded pictures in parallel threads, some batches ahead: NumPy and Pillow.
+
+Pillow lets other threads run while it decodes, so threads are as good as processes here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Callable, Generator, Iterable
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import TrainingError
+from ..pictures import augmenting, decoding, resizing
+from ..pictures.headers import BadPictureError
+from .parquet_place import Pictures
+from .reader import Batch
+
+MODES = {1: "L", 3: "RGB"}
+
+
+@dataclass(frozen=True)
+class PictureForm:
+    """What is made of an encoded picture.
+
+    Attributes:
+        size: (height, width).
+        channels: 3, or 1 for grey.
+        fit: How a picture comes to ``size``: "stretch", "crop" or "pad".
+        dtype: "float32", values 0 to 1 (or as ``mean`` and ``deviation`` make them), or "uint8".
+        mean: Of each channel, taken from values of 0 to 1; float32 alone.
+        deviation: Of each channel, by which that is divided.
+        augment: Of crop, flip, rotate, color: drawn anew for each picture in each epoch by
+            seed, row and epoch, whatever the ranks and workers.
+        scaled_decoding: Decode a JPEG of at least twice the wanted size at a half, a quarter or an
+            eighth of its own: faster, the pixels differ a little.
+        transform: Called with the Pillow image at ``size`` and a ``random.Random`` of its own,
+            after ``augment``; gives an image of that size. Runs in several threads at once.
+    """
+
+    size: tuple[int, int] = (224, 224)
+    channels: int = 3
+    fit: str = "stretch"
+    dtype: str = "float32"
+    mean: tuple[float, ...] = ()
+    deviation: tuple[float, ...] = ()
+    augment: tuple[str, ...] = ()
+    scaled_decoding: bool = False
+    transform: Callable[[Any, Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        expected = (
+            (self.channels in MODES, f"channels {self.channels}: expected 1 or 3"),
+            (min(self.size) > 0, f"size {self.size}: expected (height, width) in pixels"),
+            (self.fit in resizing.FITS, f"fit {self.fit}: expected of {', '.join(resizing.FITS)}"),
+            (
+                set(self.augment) <= set(augmenting.KINDS),
+                f"augment {','.join(self.augment)}: expected of {', '.join(augmenting.KINDS)}",
+            ),
+            (self.dtype in ("float32", "uint8"), f"dtype {self.dtype}: expected float32 or uint8"),
+            (
+                len(self.mean) == len(self.deviation) and len(self.mean) in (0, self.channels),
+                f"mean {self.mean} and deviation {self.deviation}: expected one a channel each",
+            ),
+            (
+                not self.mean or self.dtype == "float32",
+                "mean and deviation: expected with float32 alone",
+            ),
+        )
+        for holds, problem in expected:
+            if not holds:
+                raise TrainingError(problem)
+
+    def image(self, content: bytes, row: int, epoch: int, seed: int) -> Any:
+        """The Pillow image of mode "L" or "RGB" at ``size``.
+
+        Raises:
+            BadPictureError: It can't be decoded.
+        """
+        wanted = (self.size[1], self.size[0])
+        header = decoding.looked_at(content)
+        reduced = wanted if self.scaled_decoding else None
+        image = decoding.decoded(content, header, reduced, self.fit)
+        source = augmenting.draws(seed, str(row), epoch)
+        if self.augment:
+            image = augmenting.augmented(image, self.augment, source, wanted, self.fit)
+        elif image.size != wanted:
+            image = resizing.resized(image, wanted, self.fit)
+        image = image.convert(MODES[self.channels])
+        return image if self.transform is None else self.transform(image, source)
+
+    def into(self, place: Array, image: Any) -> None:
+        """Writes the image's pixels into ``place``, (channels, height, width) of ``dtype``.
+
+        Raises:
+            BadPictureError: ``transform`` gave an image of another size or mode.
+        """
+        pixels = np.asarray(image)
+        pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
+        pixels = pixels.transpose(2, 0, 1)
+        if pixels.shape != place.shape:
+            raise BadPictureError(f"transform gave {pixels.shape}, expected {place.shape}")
+        if self.dtype == "uint8":
+            place[...] = pixels
+            return
+        np.divide(pixels, np.float32(255), out=place, casting="unsafe")
+        if self.mean:
+            place -= np.array(self.mean, np.float32)[:, None, None]
+            place /= np.array(self.deviation, np.float32)[:, None, None]
+
+
+def decoded_batches(
+    batches: Iterable[Batch],
+    form: PictureForm,
+    pictures: Pictures,
+    seed: int,
+    threads: int | None = None,
+    ahead: int = 2,
+) -> Generator[tuple[Batch, Array], None, None]:
+    """Each batch with its pixels, (n, channels, height, width), in the order of ``batches``.
+
+    Blocks while pictures are decoded. Close the generator to end its threads.
+
+    Args:
+        batches: Of a reader.
+        form: What is made of each picture.
+        pictures: For a bad picture's name.
+        seed: Of the augmentation.
+        threads: That decode; as many as this process may use cores for None.
+        ahead: Batches that are decoded or being decoded beside the one that is given.
+
+    Raises:
+        TrainingError: A picture can't be decoded: its path and why.
+    """
+    count = threads or usable_cores()
+    waiting: deque[tuple[Batch, Array, list[Future[None]]]] = deque()
+    with ThreadPoolExecutor(count, thread_name_prefix="decode") as pool:
+        try:
+            for batch in batches:
+                waiting.append(_started(pool, batch, form, pictures, seed, count))
+                if len(waiting) > ahead:
+                    yield _finished(*waiting.popleft())
+            while waiting:
+                yield _finished(*waiting.popleft())
+        finally:
+            for _, _, parts in waiting:
+                for part in parts:
+                    part.cancel()
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _started(
+    pool: ThreadPoolExecutor,
+    batch: Batch,
+    form: PictureForm,
+    pictures: Pictures,
+    seed: int,
+    threads: int,
+) -> tuple[Batch, Array, list[Future[None]]]:
+    count = len(batch.labels)
+    pixels = np.empty((count, form.channels, *form.size), form.dtype)
+
+    def part(first: int, end: int) -> None:
+        for at in range(first, end):
+            try:
+                image = form.image(batch.content[at], int(batch.rows[at]), batch.epoch, seed)
+                form.into(pixels[at], image)
+            except BadPictureError as error:
+                raise TrainingError(
+                    f"{pictures.path_of(int(batch.rows[at]))}: {error}. Convert the pictures anew "
+                    "with --bad-images skip."
+                ) from error
+
+    # Some more parts than threads, so that none of them waits for a slow one at the end.
+    step = max(1, -(-count // (2 * threads)))
+    parts = [pool.submit(part, first, min(count, first + step)) for first in range(0, count, step)]
+    return batch, pixels, parts
+
+
+def _finished(batch: Batch, pixels: Array, parts: list[Future[None]]) -> tuple[Batch, Array]:
+    for part in parts:
+        part.result()
+    return batch, pixels
