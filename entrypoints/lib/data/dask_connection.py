@@ -89,6 +89,10 @@ class Connection:
             self._call, name, self._content, module, function, *arguments, pure=False, **how
         )
 
+    def is_connected(self) -> bool:
+        """Whether the scheduler answers now."""
+        return bool(self._client.status == "running")
+
     def workers(self) -> Sequence[str]:
         """The addresses of the workers that the scheduler has now."""
         return sorted(self._client.nthreads())
