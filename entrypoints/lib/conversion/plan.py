@@ -67,9 +67,15 @@ def planned(options: Options, listing: Listing) -> Plan:
 
 
 def differences(made: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """In what two plans differ, for people; where the pictures come from doesn't matter."""
+    """In what ``other`` differs from what was begun as ``made``, for people.
+
+    Where the pictures come from doesn't matter. What was begun with ``--bad-images fail`` has left
+    out none, so that it is the same with "skip".
+    """
     found: list[str] = []
     for key in sorted({*made, *other} - {"source", "tasks"}):
+        if (key, made.get(key), other.get(key)) == ("bad_images", "fail", "skip"):
+            continue
         if made.get(key) != other.get(key):
             option = f"--{key.replace('_', '-')}"
             found.append(

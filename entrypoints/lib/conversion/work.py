@@ -52,7 +52,7 @@ def perform(task: Task, read: Read | None = None) -> TaskRecord:
                 if not task.skip_bad:
                     raise TrainingError(
                         f"{_where(task, picture)}: {error}; mend it and the same command goes on, "
-                        "or take another OUT and leave it out with --bad-images skip"
+                        "as it does with --bad-images skip, which leaves it out"
                     ) from error
                 bad.append(BadPicture(printable(picture.path), str(error)))
                 continue

@@ -101,6 +101,19 @@ def test_a_bad_picture_can_end_the_conversion_which_goes_on_when_it_is_mended(
     assert places.files(tmp_path / "out") == places.files(tmp_path / "undisturbed")
 
 
+def test_a_conversion_that_a_bad_picture_ended_goes_on_without_it(
+    images: Path, tmp_path: Path
+) -> None:
+    (images / "cat" / "0020.jpg").write_bytes(b"no picture")
+    with pytest.raises(TrainingError):
+        places.convert(images, tmp_path / "out", "--bad-images", "fail")
+    places.convert(images, tmp_path / "out")
+    places.convert(images, tmp_path / "undisturbed")
+    assert places.files(tmp_path / "out") == places.files(tmp_path / "undisturbed")
+    with pytest.raises(TrainingError, match="--bad-images fail, there skip"):
+        places.convert(images, tmp_path / "out", "--bad-images", "fail")
+
+
 def test_pictures_that_are_all_bad_are_no_result(tmp_path: Path) -> None:
     (tmp_path / "images" / "a").mkdir(parents=True)
     (tmp_path / "images" / "a" / "1.jpg").write_bytes(b"x")

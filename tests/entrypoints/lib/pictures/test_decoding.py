@@ -96,7 +96,7 @@ def test_sixteen_bits_of_grey_keep_their_steps() -> None:
 def test_cmyk_becomes_rgb() -> None:
     shown = pixels(samples.encoded(Image.new("CMYK", (8, 8), (0, 255, 255, 0)), "JPEG"))
     assert shown.mode == "RGB"
-    red, green, blue = shown.getpixel((4, 4))
+    red, green, blue = shown.tobytes()[:3]
     assert (red > 200, green < 80, blue < 80) == (True, True, True)
 
 
@@ -144,7 +144,8 @@ def test_a_turned_picture_is_set_upright(
     assert decoding.looked_at(content).turned == orientation
     shown = pixels(content)
     assert shown.size == ((32, 64) if stands else (64, 32))
-    red, _, blue = shown.getpixel((corner[0] * (shown.width - 1), corner[1] * (shown.height - 1)))
+    at = (corner[0] * (shown.width - 1), corner[1] * (shown.height - 1))
+    red, _, blue = shown.crop((*at, at[0] + 1, at[1] + 1)).tobytes()
     assert red > 200 > blue
 
 
