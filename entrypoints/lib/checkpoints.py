@@ -1,4 +1,6 @@
-"""Checkpoints: one file an epoch, whole or absent, that a later run checks before it trusts it.
+"""Checkpoints: a file each, whole or absent, that a later run checks before it trusts it.
+
+There is one after each epoch, and where it is asked for one after every so many steps.
 
 A checkpoint is a NumPy archive (.npz) of plain arrays: the model's weights and the optimizer's
 variables in their order, and a JSON text that says what they belong to. A zip archive carries a
@@ -22,12 +24,12 @@ from .arrays import Array
 from .errors import TrainingError
 
 FORMAT = 1
-NAME_PATTERN = re.compile(r"checkpoint-(\d{5,})\.npz")
+NAME_PATTERN = re.compile(r"checkpoint-(\d{5,})(?:-step-(\d{7,}))?\.npz")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state of a training run after a whole epoch.
+    """The state of a training run between two steps.
 
     Attributes:
         epoch: Epochs done; the next one to train has this number, counted from 0.
@@ -38,6 +40,9 @@ class Checkpoint:
         history: One entry an epoch, as in metrics.json.
         weights: The model's arrays, in the order of ``model.weights``.
         optimizer: The optimizer's arrays, in the order of its ``variables``.
+        step: Steps of the next epoch that are done too; 0 right after an epoch.
+        data: Where reading the training data stands, as the data set says it; empty for the
+            beginning of the next epoch, as in checkpoints of earlier versions.
     """
 
     epoch: int
@@ -47,6 +52,8 @@ class Checkpoint:
     history: Sequence[Mapping[str, Any]] = field(default_factory=list)
     weights: Sequence[Array] = field(default_factory=list)
     optimizer: Sequence[Array] = field(default_factory=list)
+    step: int = 0
+    data: Mapping[str, Any] = field(default_factory=dict)
 
     def size_in_bytes(self) -> int:
         """About the size of its file."""
@@ -63,7 +70,7 @@ def save(folder: str, checkpoint: Checkpoint, keep: int) -> str:
         TrainingError: The disk is full or the folder cannot be written. The checkpoints that were
             there are whole and still there.
     """
-    path = path_in(folder, checkpoint.epoch)
+    path = path_in(folder, checkpoint.epoch, checkpoint.step)
     try:
         storage.write_whole(path, _as_bytes(checkpoint))
         for _, old in found_in(folder)[:-keep]:
@@ -76,20 +83,23 @@ def save(folder: str, checkpoint: Checkpoint, keep: int) -> str:
     return path
 
 
-def path_in(folder: str, epoch: int) -> str:
-    """Where the checkpoint after ``epoch`` epochs lies."""
-    return storage.join(folder, f"checkpoint-{epoch:05d}.npz")
+def path_in(folder: str, epoch: int, step: int = 0) -> str:
+    """Where the checkpoint after ``epoch`` epochs, and ``step`` steps of the next, lies."""
+    within = f"-step-{step:07d}" if step else ""
+    return storage.join(folder, f"checkpoint-{epoch:05d}{within}.npz")
 
 
-def found_in(folder: str) -> list[tuple[int, str]]:
-    """(epochs done, path) of every checkpoint in ``folder``, the newest last.
+def found_in(folder: str) -> list[tuple[tuple[int, int], str]]:
+    """((epochs done, steps of the next), path) of every checkpoint in ``folder``, newest last.
 
     Raises:
         OSError: The folder cannot be read.
     """
     matches = ((NAME_PATTERN.fullmatch(name), name) for name in storage.names(folder))
     return sorted(
-        (int(match.group(1)), storage.join(folder, name)) for match, name in matches if match
+        ((int(match.group(1)), int(match.group(2) or 0)), storage.join(folder, name))
+        for match, name in matches
+        if match
     )
 
 
@@ -132,7 +142,8 @@ def check_fits(found: Checkpoint, folder: str, ours: Checkpoint) -> None:
         unlike = ["its arrays have other shapes, as from another version of this script"]
     if unlike:
         raise TrainingError(
-            f"{path_in(folder, found.epoch)}: this checkpoint is from another training: "
+            f"{path_in(folder, found.epoch, found.step)}: this checkpoint is from another "
+            f"training: "
             f"{'; '.join(unlike)}. Start with what it was written with, give another folder with "
             "--checkpoint-dir, or delete it to start over."
         )
@@ -157,6 +168,8 @@ def _as_bytes(checkpoint: Checkpoint) -> bytes:
         "format": FORMAT,
         "epoch": checkpoint.epoch,
         "steps": checkpoint.steps,
+        "step": checkpoint.step,
+        "data": dict(checkpoint.data),
         "identity": dict(checkpoint.identity),
         "settings": dict(checkpoint.settings),
         "history": [dict(entry) for entry in checkpoint.history],
@@ -188,4 +201,6 @@ def _read(content: bytes) -> Checkpoint:
         history=about["history"],
         weights=arrays["weights"],
         optimizer=arrays["optimizer"],
+        step=int(about.get("step", 0)),
+        data=about.get("data", {}),
     )

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import random
 import time
 from typing import Any, Mapping
 
-import horovod
 import numpy as np
 import tensorflow as tf
 
-from . import (
-    checkpoints,
-    models,
-    places,
-    results,
-    schedules,
-    storage,
-    tracking,
-    training,
-)
+from . import models, places, results, schedules, storage, tracking, training
 from .arguments import Settings
-from .checkpoints import Checkpoint
-from .data import batches, sources
+from .data import sources
+from .data.dataset import Course, DataSet, Part
+from .data.division import DROP
 from .errors import TrainingError
 from .plan import plan_epochs
 from .ranks import Ranks
+from .saved_state import SavedState
 from .tracking import say
 
 
@@ -51,33 +42,33 @@ class _Run:
         self._settings, self._ranks, self._gpus = settings, ranks, gpus
         self._checkpoints = places.checkpoint_folder(settings.checkpoint_dir, os.environ)
         self._models = places.model_folder(settings.model_dir, os.environ)
-        self._history: list[dict[str, Any]] = []
-        self._epochs_done = self._steps_done = 0
 
     def run(self) -> None:
         settings, ranks = self._settings, self._ranks
         ranks.on_first(self._prepare_folders)
-        self._images = ranks.together(lambda: sources.load(settings))
-        fingerprints = ranks.gather(self._images.fingerprint())
-        ranks.together(lambda: self._check_same_images(fingerprints))
+        self._data: DataSet = ranks.together(lambda: sources.load(settings))
+        fingerprints = ranks.gather(self._data.fingerprint())
+        ranks.together(lambda: self._check_same_data(fingerprints))
         self._plan = ranks.together(
-            lambda: plan_epochs(settings, len(self._images.training_labels), ranks.size)
+            lambda: plan_epochs(settings, self._data.training_count, ranks.size)
         )
         if ranks.first:
             self._say_data()
         _set_seeds(settings.seed)
-        self._model = self._build()
+        self._model = ranks.together(self._build)
         training.compile_distributed(
-            self._model, models.optimizer(settings.optimizer, settings.learning_rate)
+            self._model,
+            models.optimizer(settings.optimizer, settings.learning_rate),
+            weighted=settings.remainder != DROP,
         )
-        ranks.on_first(self._check_space)
-        self._restore()
-        seconds, rate = self._train()
-        accuracy, loss = results.evaluate(self._model, self._images, ranks)
-        metrics = self._metrics(accuracy, loss, seconds, rate)
-        model_path = ranks.on_first(lambda: self._export(metrics))
-        if ranks.first:
-            self._say_result(accuracy, loss, model_path)
+        self._state = SavedState(settings, ranks, self._data, self._model, self._checkpoints)
+        ranks.on_first(self._state.check_space)
+        self._state.restore()
+        self._course = ranks.together(self._next_course)
+        with self._data.explaining():
+            seconds, rate = self._train()
+            accuracy, loss = results.evaluate(self._model, self._data, ranks)
+        self._finish(accuracy, loss, seconds, rate)
 
     def _prepare_folders(self) -> None:
         """Fails now, not after an hour, where nothing can be written."""
@@ -93,85 +84,55 @@ class _Run:
                     f"{error}. Make room there, or give another folder with --{kind}-dir."
                 ) from error
 
-    def _check_same_images(self, fingerprints: list[tuple[int, ...]]) -> None:
+    def _check_same_data(self, fingerprints: list[tuple[int, ...]]) -> None:
         rank = self._ranks.rank
         mine, first = fingerprints[rank], fingerprints[0]
         if mine != first:
             raise TrainingError(
                 f"rank {rank} has other data than rank 0: {mine[0]} training and {mine[1]} test "
-                f"images from {self._images.origin}, expected the same {first[0]} and {first[1]}. "
+                f"images from {self._data.origin}, expected the same {first[0]} and {first[1]}. "
                 "Give all hosts the same files."
             )
 
     def _say_data(self) -> None:
-        images, plan = self._images, self._plan
-        size = "x".join(str(length) for length in images.shape[:2])
+        data, plan = self._data, self._plan
+        size = "x".join(str(length) for length in data.shape[:2])
         each = "the only rank" if self._ranks.size == 1 else f"each of {self._ranks.size} ranks"
         say(
-            f"data: {images.name} from {images.origin}, {len(images.training_labels)} training and "
-            f"{len(images.test_labels)} test images of {size}; {each} reads "
+            f"data: {data.name} from {data.origin}, {data.training_count} training and "
+            f"{data.test_count} test images of {size}; {each} reads "
             f"{plan.images_per_rank} an epoch in {plan.steps} steps of {self._settings.batch_size}"
         )
         channels = places.channels(os.environ)
-        if images.name == "digits" and channels:
+        if data.name == "digits" and channels:
             say(f"data: {channels[0][0]} is not read, since --data is digits")
 
     def _build(self) -> Any:
-        images = self._images
-        return models.build(self._settings.model, images.shape, images.classes, images.brightest)
+        data = self._data
+        return models.build(self._settings.model, data.shape, data.classes, data.brightest)
 
-    def _check_space(self) -> None:
-        if self._checkpoints is None:
-            return
-        needed = self._checkpoint().size_in_bytes()
-        free = storage.free_bytes(self._checkpoints.path)
-        if free is not None and free < needed:
-            raise TrainingError(
-                f"{self._checkpoints.path} ({self._checkpoints.named_by}): {free} bytes are free "
-                f"and a checkpoint needs {needed}. Make room there, or give another folder with "
-                "--checkpoint-dir."
-            )
-
-    def _restore(self) -> None:
-        """Puts rank 0's checkpoint, or its fresh weights, into all ranks."""
-        found = self._ranks.on_first(self._load_checkpoint)
-        if found is not None:
-            self._epochs_done, self._steps_done = found.epoch, found.steps
-            self._history = [dict(entry) for entry in found.history]
-            arrays = [*found.weights, *found.optimizer]
-            for variable, array in zip(training.variables(self._model), arrays):
-                variable.assign(array)
-        self._epochs_done, self._steps_done = self._ranks.from_first(
-            (self._epochs_done, self._steps_done)
+    def _next_course(self) -> Course:
+        """The way through the data from where the checkpoint stands."""
+        settings, ranks, state = self._settings, self._ranks, self._state
+        part = Part(
+            ranks.rank,
+            ranks.size,
+            settings.batch_size,
+            settings.seed,
+            settings.remainder,
+            settings.max_steps,
         )
-        self._ranks.same_variables(training.variables(self._model))
-
-    def _load_checkpoint(self) -> Checkpoint | None:
-        if self._checkpoints is None:
-            say("checkpoints: none; give --checkpoint-dir to be able to go on after a stop")
-            return None
-        folder, epochs = self._checkpoints.path, self._settings.epochs
-        found = checkpoints.load_newest(folder)
-        if found is None:
-            say(f"checkpoints: one after each epoch in {folder}; none is there yet")
-            return None
-        ours = self._checkpoint()
-        checkpoints.check_fits(found, folder, ours)
-        for difference in checkpoints.differences(found.settings, ours.settings):
-            say(f"checkpoints: mind that {difference}")
-        if found.epoch >= epochs:
-            say(f"checkpoints: {folder} has all {found.epoch} epochs; none is left to train")
-        else:
-            say(
-                f"checkpoints: found in {folder} after epoch {found.epoch} and {found.steps} "
-                f"steps; going on at epoch {found.epoch + 1}/{epochs}"
-            )
-        return found
+        course = self._data.course(part, state.data)
+        if course.first_steps == 0:  # fewer samples are left than this world has ranks
+            state.skip_to_next_epoch()
+            course = self._data.course(part, course.state(1, 0))
+        return course
 
     def _train(self) -> tuple[float, float]:
         """(seconds of training, images a second of the job) of this run."""
-        settings, ranks, plan = self._settings, self._ranks, self._plan
-        if self._epochs_done >= settings.epochs:
+        settings, ranks, plan, course = self._settings, self._ranks, self._plan, self._course
+        begin, epochs = self._state.epochs_done, settings.epochs - self._state.epochs_done
+        if epochs <= 0:
             return 0.0, 0.0
         progress = None
         if ranks.first:
@@ -183,78 +144,73 @@ class _Run:
             target=schedules.scaled(settings.learning_rate, settings.lr_scaling, ranks.size),
             steps=settings.warmup_epochs * plan.steps,
         )
+        callback = training.Epochs(
+            ranks,
+            rate,
+            self._state.steps_done,
+            max(0, plan.steps - course.first_steps),
+            plan.images_per_rank,
+            progress,
+            self._epoch_done,
+            self._step_done if settings.checkpoint_steps else None,
+        )
         began = time.monotonic()
+        first = 0
+        if course.first_steps != course.steps:  # the rest of an epoch, then whole ones
+            self._fit(callback, begin, 0, 1, course.first_steps)
+            first = 1
+        if epochs > first:
+            self._fit(callback, begin + first, first, epochs - first, course.steps)
+        return time.monotonic() - began, progress.images_per_second if progress else 0.0
+
+    def _fit(self, callback: Any, epoch: int, first: int, epochs: int, steps: int) -> None:
         self._model.fit(
-            batches.training_batches(
-                self._images,
-                rank=ranks.rank,
-                world_size=ranks.size,
-                batch_size=settings.batch_size,
-                steps=plan.steps,
-                seed=settings.seed,
-                first_epoch=self._epochs_done,
-                epochs=settings.epochs,
-            ),
-            initial_epoch=self._epochs_done,
-            epochs=settings.epochs,
-            steps_per_epoch=plan.steps,
-            callbacks=[training.Epochs(ranks, rate, self._steps_done, progress, self._epoch_done)],
+            self._course.batches(epochs, first),
+            initial_epoch=epoch,
+            epochs=epoch + epochs,
+            steps_per_epoch=steps,
+            callbacks=[callback],
             verbose=0,
         )
-        return time.monotonic() - began, progress.images_per_second if progress else 0.0
 
     def _epoch_done(self, epoch: int, steps: int, metrics: Mapping[str, float]) -> None:
         """After each epoch, on all ranks: a checkpoint, written by rank 0."""
-        self._epochs_done, self._steps_done = epoch, steps
-        self._history.append({"epoch": epoch, **metrics})
-        place, keep = self._checkpoints, self._settings.keep_checkpoints
-        if place is not None:
-            folder = place.path
-            self._ranks.on_first(lambda: checkpoints.save(folder, self._checkpoint(), keep))
+        begin = self._state.begun_at
+        self._state.after_epoch(epoch, steps, metrics, self._course.state(epoch - begin, 0))
 
-    def _checkpoint(self) -> Checkpoint:
-        settings, images = self._settings, self._images
-        return Checkpoint(
-            epoch=self._epochs_done,
-            steps=self._steps_done,
-            identity={
-                "data": images.name,
-                "image shape": list(images.shape),
-                "classes": images.classes,
-                "model": settings.model,
-                "optimizer": settings.optimizer,
-            },
-            settings={
-                "--batch-size": settings.batch_size,
-                "--limit": settings.limit,
-                "--lr": settings.learning_rate,
-                "--lr-scaling": settings.lr_scaling,
-                "--max-steps-per-epoch": settings.max_steps,
-                "--seed": settings.seed,
-                "--warmup-epochs": settings.warmup_epochs,
-                "world size": self._ranks.size,
-            },
-            history=self._history,
-            weights=[weight.numpy() for weight in self._model.weights],
-            optimizer=[v.numpy() for v in models.optimizer_variables(self._model.optimizer)],
-        )
+    def _step_done(self, step: int, steps: int) -> None:
+        """After each step, on all ranks: perhaps a checkpoint, written by rank 0."""
+        every = self._settings.checkpoint_steps
+        if every is None or step % every or step >= self._plan.steps:
+            return
+        epochs = self._state.epochs_done - self._state.begun_at
+        before = 0 if epochs else max(0, self._plan.steps - self._course.first_steps)
+        self._state.after_step(step, steps, self._course.state(epochs, step - before))
 
-    def _metrics(self, accuracy: float, loss: float, seconds: float, rate: float) -> dict[str, Any]:
-        return {
+    def _finish(self, accuracy: float, loss: float, seconds: float, rate: float) -> None:
+        metrics = {
             "test_accuracy": accuracy,
             "test_loss": loss,
-            "epochs": self._epochs_done,
-            "steps": self._steps_done,
-            "world_size": self._ranks.size,
             "images_per_second": rate,
             "training_seconds": seconds,
-            "seed": self._settings.seed,
             "gpus_per_rank": self._gpus,
-            "tensorflow": tf.__version__,
-            "horovod": horovod.__version__,
-            "arguments": dataclasses.asdict(self._settings),
-            "history": self._history,
+            **self._state.metrics(),
         }
+        model_path = self._ranks.on_first(lambda: self._export(metrics))
+        if not self._ranks.first:
+            return
+        folder, kept = self._state.kept()
+        say(
+            tracking.result_line(
+                accuracy,
+                loss,
+                self._state.epochs_done,
+                self._ranks.size,
+                model_path,
+                folder,
+                kept,
+            )
+        )
 
     def _export(self, metrics: Mapping[str, Any]) -> str | None:
         if self._models is None:
@@ -266,15 +222,6 @@ class _Run:
         path = results.export(portable, self._models.path)
         tracking.write_metrics(self._models.path, metrics)
         return path
-
-    def _say_result(self, accuracy: float, loss: float, model_path: str | None) -> None:
-        folder = self._checkpoints.path if self._checkpoints else None
-        kept = len(checkpoints.found_in(folder)) if folder else 0
-        say(
-            tracking.result_line(
-                accuracy, loss, self._epochs_done, self._ranks.size, model_path, folder, kept
-            )
-        )
 
 
 def _set_seeds(seed: int) -> None:

@@ -16,6 +16,7 @@ MODEL_VARIABLES = ("SM_MODEL_DIR", "AIP_MODEL_DIR", "LAUNCH_MODEL_DIR")
 # Input channels in the order in which they are tried; the launcher keeps CODE for the source.
 FIRST_CHANNELS = ("SM_CHANNEL_TRAINING", "SM_CHANNEL_TRAIN")
 CODE_CHANNEL = "SM_CHANNEL_CODE"
+TEST_CHANNELS = ("SM_CHANNEL_TEST", "SM_CHANNEL_VALIDATION")
 INSTALLED_FASHION_MNIST = "/usr/share/datasets/fashion-mnist"  # Debian: dataset-fashion-mnist
 BUCKET_MOUNT = "/gcs"  # Vertex AI mounts every bucket of the project there
 
@@ -39,14 +40,35 @@ def model_folder(flag: str | None, environment: Mapping[str, str]) -> Place | No
 
 
 def data_folders(flag: str | None, environment: Mapping[str, str]) -> list[Place]:
-    """The folders in which MNIST-format files are looked for, in order.
+    """The folders in which a published data set's own files are looked for, in order.
 
     A flag is the only one: what a user names is not silently replaced by something else.
     """
     if flag:
         return [Place(on_this_machine(flag), "--data-dir")]
-    found = [Place(path, name) for name, path in channels(environment)]
-    return [*found, Place(INSTALLED_FASHION_MNIST, "the package dataset-fashion-mnist")]
+    return [Place(path, name) for name, path in channels(environment)]
+
+
+def data_place(
+    behind: str | None, flag: str | None, environment: Mapping[str, str]
+) -> Place | None:
+    """The one place of the data: behind ``--data``'s colon, else ``--data-dir``, else the first
+    input channel; None where nothing names one."""
+    for path, named_by in ((behind, "--data"), (flag, "--data-dir"), *_by_name(environment)):
+        if path:
+            return Place(on_this_machine(path), named_by)
+    return None
+
+
+def test_place(training: Place, environment: Mapping[str, str]) -> Place | None:
+    """The input channel of the pictures to test on, beside a training channel; else None."""
+    if not training.named_by.startswith("SM_CHANNEL_"):
+        return None
+    return _first("", None, TEST_CHANNELS, environment)
+
+
+def _by_name(environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(path, name) for name, path in channels(environment) if name not in TEST_CHANNELS]
 
 
 def channels(environment: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .arguments import Settings
-from .data import shards
+from .data import weights
+from .data.division import Division
 from .errors import TrainingError
 
 
@@ -14,7 +15,8 @@ class Plan:
     """An epoch, the same on every rank.
 
     Attributes:
-        images_per_rank: Training images that a rank reads in an epoch.
+        images_per_rank: Training images that a rank reads in an epoch; with ``--remainder uneven``
+            or ``pad`` some ranks have one less.
         steps: Optimizer steps of an epoch.
         images_per_epoch: Training images that all ranks together read in an epoch.
     """
@@ -30,15 +32,22 @@ def plan_epochs(settings: Settings, training_images: int, world_size: int) -> Pl
     Raises:
         TrainingError: A rank would get fewer images than fill a batch.
     """
-    share = shards.samples_per_rank(training_images, world_size)
+    if training_images < world_size:
+        raise TrainingError(
+            f"{training_images} training images for {world_size} ranks: expected at least one "
+            "each. Use fewer ranks or more data."
+        )
+    division = Division(world_size, 1, settings.batch_size, settings.remainder)
+    share, _ = division.share_rows(training_images, 0)
     if settings.batch_size > share:
         raise TrainingError(
             f"--batch-size {settings.batch_size}: {training_images} training images on "
             f"{world_size} ranks are {share} each; expected a batch of at most that. Use a smaller "
             "--batch-size, fewer ranks or more data."
         )
-    steps = shards.steps_per_epoch(
-        training_images, world_size, settings.batch_size, settings.max_steps
-    )
-    read = min(share, steps * settings.batch_size)
-    return Plan(images_per_rank=read, steps=steps, images_per_epoch=read * world_size)
+    steps = weights.steps_of_all(division, training_images)
+    if settings.max_steps is not None:
+        steps = min(steps, settings.max_steps)
+    most = steps * settings.batch_size
+    read = [min(division.share_rows(training_images, rank)[0], most) for rank in range(world_size)]
+    return Plan(images_per_rank=read[0], steps=steps, images_per_epoch=sum(read))

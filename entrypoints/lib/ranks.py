@@ -95,6 +95,19 @@ class Ranks:
         """Puts rank 0's values into ``variables`` on all ranks."""
         hvd.broadcast_variables(list(variables), root_rank=0)
 
+    def average_variables(self, variables: Sequence[Any]) -> None:
+        """Puts the mean of all ranks' values into ``variables``; the same numbers on every rank."""
+        floats = [variable for variable in variables if variable.dtype.is_floating]
+        if not floats or self.size == 1:
+            return
+        flat = np.concatenate([variable.numpy().astype(np.float32).ravel() for variable in floats])
+        means = hvd.allreduce(tf.constant(flat), name="average_variables").numpy()
+        at = 0
+        for variable in floats:
+            count = int(np.prod(variable.shape, dtype=np.int64))
+            variable.assign(means[at : at + count].reshape(variable.shape))
+            at += count
+
     def average(self, values: Mapping[str, float], weight: float) -> dict[str, float]:
         """Averages over all ranks, each rank's values counting ``weight`` times."""
         gathered = self.gather((weight, dict(values)))

@@ -11,8 +11,7 @@ import tensorflow as tf
 
 from . import storage
 from .arrays import Array
-from .data import shards
-from .data.in_memory import Images
+from .data.dataset import DataSet
 from .errors import TrainingError
 from .ranks import Ranks
 
@@ -20,18 +19,16 @@ EVALUATION_BATCH = 256
 SMALLEST_PROBABILITY = 1e-7  # as Keras clips before the logarithm
 
 
-def evaluate(model: Any, images: Images, ranks: Ranks) -> tuple[float, float]:
+def evaluate(model: Any, data: DataSet, ranks: Ranks) -> tuple[float, float]:
     """(accuracy 0 to 1, mean cross-entropy) on the test split, the same on all ranks.
 
     Each rank reads its share; results are weighted by the number of images, so they do not
     depend on the world size.
     """
-    mine = shards.evaluation_shard(len(images.test_labels), ranks.rank, ranks.size)
-    count, correct, loss = len(mine), 0.0, 0.0
-    if count:
-        pixels = images.test_images[mine].astype(np.float32)
-        found = model.predict(pixels, batch_size=EVALUATION_BATCH, verbose=0)
-        correct, loss = score(found, images.test_labels[mine])
+    count, correct, loss = 0, 0.0, 0.0
+    for pixels, labels in data.test_batches(ranks.rank, ranks.size, EVALUATION_BATCH):
+        right, of_batch = score(model.predict_on_batch(pixels), labels.numpy())
+        count, correct, loss = count + len(labels), correct + right, loss + of_batch
     totals = np.sum(np.array(ranks.gather((float(count), correct, loss))), axis=0)
     return float(totals[1] / totals[0]), float(totals[2] / totals[0])
 

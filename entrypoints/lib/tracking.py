@@ -57,9 +57,10 @@ class Progress:
         self._seconds = 0.0
         self._images = 0
 
-    def epoch_begins(self) -> None:
-        """Starts the epoch's clock."""
-        self._epoch_mark = self._line_mark = (self._clock(), 0)
+    def epoch_begins(self, steps_before: int = 0) -> None:
+        """Starts the epoch's clock; so many of its steps were done by an earlier run."""
+        images = self._samples_per_step * steps_before
+        self._epoch_mark = self._line_mark = (self._clock(), images)
 
     def step_ended(self, epoch: int, step: int, loss: Callable[[], float]) -> None:
         """After step ``step`` (from 1) of epoch ``epoch`` (from 1); writes a line when one is due.

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import tensorflow as tf
 
 from ..arrays import Array
-from . import shards
-from .in_memory import Images
+from .numbered import Fetch, test_numbers
 
 
-def training_batches(
-    images: Images,
-    *,
-    rank: int,
-    world_size: int,
-    batch_size: int,
-    steps: int,
-    seed: int,
-    first_epoch: int,
-    epochs: int,
-) -> Any:
-    """The batches of epochs ``first_epoch`` to ``epochs`` - 1 for one rank, one after the other.
+def fetch(images: Array, labels: Array, shape: Sequence[int]) -> Fetch:
+    """Gives float32 images of that shape and int64 labels by their numbers.
 
-    Each epoch has exactly ``steps`` batches of (float32 images, int64 labels), in the order that
-    seed and epoch decide, so a run that starts in a later epoch reads what an uninterrupted one
-    would have read.
+    Args:
+        images: (n, rows, columns, channels) uint8.
+        labels: (n,) int64.
+        shape: (rows, columns, channels) that images are brought to.
     """
     with tf.device("CPU:0"):
-        pixels = tf.constant(images.training_images)
-        labels = tf.constant(images.training_labels)
-    count = len(images.training_labels)
+        pixels, classes = tf.constant(images), tf.constant(labels)
+    size = None if tuple(shape) == images.shape[1:] else tuple(shape)[:2]
 
-    def numbers(epoch: Array) -> Array:
-        order = shards.epoch_order(count, seed, int(epoch))
-        return shards.training_shard(order, rank, world_size)
+    def of_numbers(chosen: Any) -> tuple[Any, Any]:
+        found = tf.cast(tf.gather(pixels, chosen), tf.float32)
+        if size is not None:
+            found = tf.image.resize(found, size)
+        return found, tf.gather(classes, chosen)
 
-    def one_epoch(epoch: Any) -> Any:
-        mine = tf.ensure_shape(tf.numpy_function(numbers, [epoch], tf.int64), [None])
-        return tf.data.Dataset.range(steps).map(
-            lambda step: batch(mine[step * batch_size : (step + 1) * batch_size])
-        )
+    return of_numbers
 
-    def batch(chosen: Any) -> Any:
-        return tf.cast(tf.gather(pixels, chosen), tf.float32), tf.gather(labels, chosen)
 
-    return tf.data.Dataset.range(first_epoch, epochs).flat_map(one_epoch).prefetch(2)
+def test_batches(samples: int, fetch: Fetch, rank: int, world_size: int, batch_size: int) -> Any:
+    """A tf.data.Dataset of this rank's test batches; over all ranks each sample once."""
+    batches = test_numbers(samples, rank, world_size, batch_size)
+    numbers = tf.data.Dataset.from_generator(
+        lambda: iter(batches), output_signature=tf.TensorSpec([None], tf.int64)
+    )
+    return numbers.map(fetch).prefetch(2)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from entrypoints.lib import arguments
+from entrypoints.lib.data.kinds import KINDS
+from entrypoints.lib.options import SGD_LEARNING_RATE
 
 
 def complaint(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -20,10 +22,11 @@ def _no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("data", arguments.DATA_SETS)
+@pytest.mark.parametrize("data", KINDS)
 def test_without_arguments_every_setting_has_the_data_sets_default(data: str) -> None:
-    settings = arguments.parse(["--data", data])
-    defaults = arguments.DEFAULTS[data]
+    settings = arguments.parse(["--data", f"{data}:name" if data == "tfds" else data])
+    defaults = KINDS[data].defaults
+    assert settings.data == data
     assert settings.epochs == defaults.epochs
     assert settings.batch_size == defaults.batch_size
     assert settings.learning_rate == defaults.learning_rate
@@ -38,9 +41,19 @@ def test_without_arguments_every_setting_has_the_data_sets_default(data: str) ->
         (["--lr-scaling", "sqrt", "--epochs", "2"], "warmup_epochs", 1),
         (["--lr-scaling", "linear", "--epochs", "1"], "warmup_epochs", 0),
         (["--lr-scaling", "linear", "--warmup-epochs", "0"], "warmup_epochs", 0),
-        (["--optimizer", "sgd"], "learning_rate", arguments.SGD_LEARNING_RATE),
+        (["--optimizer", "sgd"], "learning_rate", SGD_LEARNING_RATE),
         (["--optimizer", "sgd", "--lr", "0.1"], "learning_rate", 0.1),
         (["--max-steps-per-epoch", "7"], "max_steps", 7),
+        (["--data", "parquet:s3://bucket/a"], "place", "s3://bucket/a"),
+        (["--data", "parquet:/a:b"], "place", "/a:b"),
+        (["--data", "images"], "place", None),
+        (["--data", "parquet", "--data-dir", "/d"], "data_dir", "/d"),
+        (["--data", "tfds:food101", "--data-dir", "/d"], "place", "food101"),
+        (["--data", "parquet", "--read-ahead", "64"], "read_ahead", 64),
+        (["--data", "parquet"], "shuffle_groups", 16),
+        (["--image-size", "64"], "image_size", (64, 64)),
+        (["--image-size", "320x240"], "image_size", (320, 240)),
+        (["--image-size", "320X240"], "image_size", (320, 240)),
     ],
 )
 def test_settings_follow_from_what_is_given(argv: list[str], field: str, expected: float) -> None:
@@ -58,7 +71,22 @@ def test_settings_follow_from_what_is_given(argv: list[str], field: str, expecte
         (["--lr", "nan"], "--lr: 'nan': expected a number above 0"),
         (["--lr", "fast"], "--lr: 'fast': expected a number above 0"),
         (["--seed", "4294967296"], "--seed: '4294967296': expected a whole number, from 0 to"),
-        (["--data", "cifar"], "invalid choice: 'cifar'"),
+        (["--data", "cifar"], "'cifar': no such kind; expected one of digits, fashion-mnist,"),
+        (["--data", "cifar"], "did you mean cifar10?"),
+        (["--data", "parquet:"], "'parquet:': expected parquet:PLACE"),
+        (["--data", "tfds"], "'tfds': expected tfds:NAME"),
+        (["--data", "digits:/d"], "'digits:/d': expected nothing behind digits"),
+        (["--data", "cifar10:/d"], "for a folder add --data-dir"),
+        (["--data", "images:/a", "--data-dir", "/b"], "--data images:/a names the place already"),
+        (["--data", "images:/a", "--read-ahead", "9"], "--data images is not read in row groups"),
+        (["--shuffle-groups", "9"], "leave --shuffle-groups out"),
+        (["--data", "parquet:/a", "--limit", "9"], "use --max-steps-per-epoch"),
+        (["--image-size", "0"], "'0': expected pixels from 1 to 8192, such as 224 or 320x240"),
+        (["--image-size", "1x2x3"], "'1x2x3': expected pixels"),
+        (["--image-size", "9x"], "'9x': expected pixels"),
+        (["--remainder", "join"], "invalid choice: 'join'"),
+        (["--decode", "fast"], "invalid choice: 'fast'"),
+        (["--checkpoint-steps", "0"], "--checkpoint-steps: '0': expected"),
         (["--optimizer", "lamb"], "invalid choice: 'lamb'"),
         (["--warmup-epochs", "2"], "--lr-scaling is none"),
         (["--lr-scaling", "linear", "--warmup-epochs", "9", "--epochs", "4"], "more than the 4"),
@@ -94,5 +122,6 @@ def test_help_names_every_option_with_its_default(capsys: pytest.CaptureFixture[
         arguments.parse(["--help"])
     assert ended.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "default 10 for digits, 5 for fashion-mnist" in text
+    assert "default 10 for digits, 5 for others" in text
+    assert "digits, fashion-mnist, mnist-files:FOLDER, cifar10, tfds:NAME, images:FOLDER" in text
     assert "LAUNCH_CHECKPOINT_DIR" in text

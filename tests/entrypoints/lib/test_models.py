@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entrypoints.lib.data import in_memory
+from entrypoints.lib.data import digits
+from entrypoints.lib.data.dataset import Part
+from entrypoints.lib.errors import TrainingError
 
 pytestmark = pytest.mark.horovod
 
@@ -18,7 +20,9 @@ def models(tensorflow: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["mlp", "cnn"])
-@pytest.mark.parametrize("shape", [(8, 8, 1), (28, 28, 1)])
+@pytest.mark.parametrize(
+    "shape", [(8, 8, 1), (28, 28, 1), (3, 5, 3), (32, 32, 3), (61, 130, 3), (224, 224, 3)]
+)
 def test_a_model_takes_stored_pixels_and_gives_probabilities(
     models: Any, name: str, shape: tuple[int, int, int]
 ) -> None:
@@ -27,6 +31,17 @@ def test_a_model_takes_stored_pixels_and_gives_probabilities(
     assert found.shape == (3, 7)
     assert found.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     assert len(model.weights) == len(model.trainable_weights)
+    assert model.count_params() < 2_500_000
+
+
+def test_resnet50_takes_grey_and_coloured_pictures_and_refuses_too_small_ones(models: Any) -> None:
+    model = models.build("resnet50", (32, 40, 1), classes=3, brightest=255)
+    assert model.predict(np.zeros((2, 32, 40, 1), np.float32), verbose=0).shape == (2, 3)
+    assert len(model.weights) > len(model.trainable_weights)
+    with pytest.raises(
+        TrainingError, match=r"images are 28x28; expected at least 32x32\. Add --im"
+    ):
+        models.build("resnet50", (28, 28, 1), classes=3, brightest=255)
 
 
 @pytest.mark.parametrize("name", ["adam", "sgd"])
@@ -44,19 +59,16 @@ def test_optimizer_state_is_made_without_changing_weights_or_the_count_of_steps(
 
 
 def test_the_digits_train_to_a_useful_accuracy_with_plain_sgd(tensorflow: Any, models: Any) -> None:
-    from entrypoints.lib import arguments, results
-    from entrypoints.lib.data import batches
+    from entrypoints.lib import options, results
 
-    images = in_memory.load_digits()
+    images = digits.load_digits()
     tensorflow.keras.utils.set_random_seed(1)
     model = models.build("mlp", images.shape, images.classes, images.brightest)
     model.compile(
-        models.optimizer("sgd", arguments.SGD_LEARNING_RATE), "sparse_categorical_crossentropy"
+        models.optimizer("sgd", options.SGD_LEARNING_RATE), "sparse_categorical_crossentropy"
     )
     model.fit(
-        batches.training_batches(
-            images, rank=0, world_size=1, batch_size=32, steps=45, seed=1, first_epoch=0, epochs=5
-        ),
+        images.course(Part(rank=0, world_size=1, batch_size=32, seed=1), None).batches(5),
         epochs=5,
         steps_per_epoch=45,
         verbose=0,

@@ -53,12 +53,39 @@ def test_training_channels_are_looked_in_first_and_the_code_channel_never() -> N
         "SM_CHANNELS": '["not a folder"]',
     }
     folders = [place.path for place in places.data_folders(None, environment)]
-    assert folders == ["/training", "/train", "/z", places.INSTALLED_FASHION_MNIST]
+    assert folders == ["/training", "/train", "/z"]
 
 
 def test_a_folder_that_the_user_names_is_the_only_one_looked_in() -> None:
     folders = places.data_folders("/mine", {"SM_CHANNEL_TRAINING": "/training"})
     assert [(place.path, place.named_by) for place in folders] == [("/mine", "--data-dir")]
+
+
+@pytest.mark.parametrize(
+    ("behind", "flag", "expected"),
+    [
+        ("/a", "/b", ("/a", "--data")),
+        (None, "/b", ("/b", "--data-dir")),
+        (None, None, ("/train", "SM_CHANNEL_TRAIN")),
+    ],
+)
+def test_the_data_is_behind_the_colon_else_in_data_dir_else_in_the_training_channel(
+    behind: str | None, flag: str | None, expected: tuple[str, str]
+) -> None:
+    environment = {
+        "SM_CHANNEL_TRAIN": "/train",
+        "SM_CHANNEL_TEST": "/test",
+        "SM_CHANNEL_CODE": "/c",
+    }
+    found = places.data_place(behind, flag, environment)
+    assert found is not None
+    assert (found.path, found.named_by) == expected
+    beside = places.test_place(found, environment)
+    assert (beside and beside.path) == ("/test" if expected[1] == "SM_CHANNEL_TRAIN" else None)
+
+
+def test_a_test_channel_alone_is_nothing_to_train_on() -> None:
+    assert places.data_place(None, None, {"SM_CHANNEL_TEST": "/test"}) is None
 
 
 def test_a_bucket_is_read_through_its_mount_where_it_is_mounted(

@@ -23,7 +23,18 @@ def test_an_epoch_divides_into_ranks_and_steps(
     assert plan_epochs(arguments.parse(argv), images, world_size) == expected
 
 
-@pytest.mark.parametrize(("images", "world_size"), [(100, 4), (3, 4), (0, 1)])
+def test_with_uneven_shares_nothing_is_left_out() -> None:
+    settings = arguments.parse(["--remainder", "uneven", "--batch-size", "5"])
+    assert plan_epochs(settings, 31, 3) == Plan(11, 3, 31)
+
+
+@pytest.mark.parametrize(("images", "world_size"), [(3, 4), (0, 1)])
+def test_fewer_images_than_ranks_are_refused(images: int, world_size: int) -> None:
+    with pytest.raises(TrainingError, match=f"^{images} training images for {world_size} ranks"):
+        plan_epochs(arguments.parse([]), images, world_size)
+
+
+@pytest.mark.parametrize(("images", "world_size"), [(100, 4), (51, 2)])
 def test_a_batch_that_no_rank_can_fill_is_refused_with_the_most_it_may_be(
     images: int, world_size: int
 ) -> None:

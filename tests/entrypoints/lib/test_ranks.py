@@ -35,6 +35,7 @@ def outcome(call):
         return type(error).__name__ + ": " + str(error)
 
 variable = tf.Variable([float(rank + 7)])
+statistics, count = tf.Variable([[float(rank), 4.0], [2.0, float(rank)]]), tf.Variable(rank + 5)
 found = {{
     "who": [rank, ranks.size, ranks.position, ranks.on_this_host, ranks.first],
     "average": ranks.average({{"loss": float(rank)}}, weight=3.0 if rank else 1.0),
@@ -46,6 +47,10 @@ found = {{
     "both fail": outcome(lambda: ranks.together(lambda: fail_on(0, 1))),
     "in step": outcome(lambda: ranks.check_in_step([np.ones(3)])),
     "drifted": outcome(lambda: ranks.check_in_step([np.ones(3), np.full(3, 1 + rank / 10)])),
+    "averaged": (
+        ranks.average_variables([statistics, count]),
+        [statistics.numpy().tolist(), int(count.numpy())],
+    )[1],
     "same": (ranks.same_variables([variable]), variable.numpy().tolist())[1],
 }}
 print(json.dumps(found))
@@ -79,6 +84,13 @@ def test_all_ranks_get_the_same_answer(
     found: list[dict[str, Any]], what: str, expected: object
 ) -> None:
     assert [rank[what] for rank in found] == [expected, expected]
+
+
+def test_statistics_are_averaged_and_what_counts_stays(found: list[dict[str, Any]]) -> None:
+    assert [rank["averaged"] for rank in found] == [
+        [[[0.5, 4.0], [2.0, 0.5]], 5],
+        [[[0.5, 4.0], [2.0, 0.5]], 6],
+    ]
 
 
 @pytest.mark.parametrize(

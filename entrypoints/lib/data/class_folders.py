@@ -1,0 +1,173 @@
+"""Pictures in folders by class: what is there, and which are held out to test on.
+
+FOLDER/train/bread/1.jpg  FOLDER/test/pie/7.png     splits (test, else validation or val)
+FOLDER/bread/1.jpg        FOLDER/pie/7.png          none: a fifth of each class is held out
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import Iterator
+
+import numpy as np
+
+from .. import storage
+from ..errors import TrainingError
+from .encoded import FilePictures
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif")
+TRAINING_FOLDER = "train"
+TEST_FOLDERS = ("test", "validation", "val")
+TEST_SHARE = 5  # one picture in five is held out where there is no folder for it
+MORE = "`launch data parquet` reads more formats"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The pictures of a folder.
+
+    Attributes:
+        class_names: The classes' folders, sorted; a label is a position in it.
+        training: To train on.
+        test: To test on.
+        held_out: Whether the test pictures were taken from the others, by a hash of their names:
+            the same in every run, whatever ``--seed`` is.
+    """
+
+    class_names: tuple[str, ...]
+    training: FilePictures
+    test: FilePictures
+    held_out: bool
+
+
+def find(folder: str, test_folder: str | None = None) -> Found:
+    """The pictures below ``folder``; blocks while its names are listed.
+
+    Args:
+        folder: With class folders, or with split folders that have them.
+        test_folder: Class folders to test on, where they lie elsewhere.
+
+    Raises:
+        TrainingError: There are none, of one class, or none to test on.
+    """
+    try:
+        return _find(folder, test_folder)
+    except OSError as error:
+        raise TrainingError(
+            f"{folder}: cannot be read: {error}. Give this user or role read access."
+        ) from error
+
+
+def _find(folder: str, test_folder: str | None) -> Found:
+    subfolders = storage.names(folder)
+    if not subfolders:
+        raise TrainingError(
+            f"{folder}: is no folder or is empty; expected a folder of pictures for each class"
+        )
+    training_folder = folder
+    if TRAINING_FOLDER in subfolders:
+        training_folder = storage.join(folder, TRAINING_FOLDER)
+        beside = [name for name in TEST_FOLDERS if name in subfolders]
+        test_folder = test_folder or (storage.join(folder, beside[0]) if beside else None)
+        if test_folder is None:
+            raise TrainingError(
+                f"{folder}: has {TRAINING_FOLDER}/ and none of {'/, '.join(TEST_FOLDERS)}/, so no "
+                "split to test on. Add one, or put the class folders into one folder without "
+                "splits, of which a fifth is then held out."
+            )
+    by_class = _by_class(training_folder)
+    classes = tuple(sorted(by_class))
+    _check(training_folder, classes, by_class)
+    if test_folder is None:
+        return _held_out(folder, classes, by_class)
+    test = _by_class(test_folder)
+    unknown = sorted(set(test) - set(classes))
+    if unknown or not test:
+        what = f"class {unknown[0]} is not among" if unknown else "no picture of one of"
+        raise TrainingError(
+            f"{test_folder}: {what} the {len(classes)} classes of {training_folder}"
+        )
+    return Found(
+        classes, _pictures(training_folder, classes, by_class),
+        _pictures(test_folder, classes, test), held_out=False,
+    )  # fmt: skip
+
+
+def _check(folder: str, classes: tuple[str, ...], by_class: dict[str, list[str]]) -> None:
+    if not classes:
+        raise TrainingError(
+            f"{folder}: no picture in a class folder below it; expected files that end with "
+            f"{', '.join(ENDINGS)} ({MORE})"
+        )
+    if len(classes) == 1:
+        raise TrainingError(
+            f"{folder}: all {len(by_class[classes[0]])} pictures are of one class ({classes[0]}); "
+            "expected at least two. Give the folder that holds the classes' folders."
+        )
+
+
+def _held_out(folder: str, classes: tuple[str, ...], by_class: dict[str, list[str]]) -> Found:
+    """Of each class the fifth whose names' hashes are lowest, at least one where it has two."""
+    training: dict[str, list[str]] = {}
+    test: dict[str, list[str]] = {}
+    for name, files in by_class.items():
+        hashed = sorted(
+            files, key=lambda file: hashlib.sha256(file.encode("utf-8", "replace")).digest()
+        )
+        count = max(len(files) // TEST_SHARE, 1 if len(files) > 1 else 0)
+        held_out = set(hashed[:count])
+        test[name] = [file for file in files if file in held_out]
+        training[name] = [file for file in files if file not in held_out]
+    if not any(test.values()):
+        raise TrainingError(
+            f"{folder}: one picture in each class, so none can be held out to test on. Add "
+            "pictures, or train/ and test/ folders."
+        )
+    return Found(
+        classes, _pictures(folder, classes, training), _pictures(folder, classes, test),
+        held_out=True,
+    )  # fmt: skip
+
+
+def _pictures(
+    folder: str, classes: tuple[str, ...], by_class: dict[str, list[str]]
+) -> FilePictures:
+    names = [name for one in classes for name in by_class.get(one, [])]
+    labels = [label for label, one in enumerate(classes) for _ in by_class.get(one, [])]
+    return FilePictures(
+        paths=tuple(storage.join(folder, name) for name in names),
+        names=tuple(names),
+        labels=np.array(labels, np.int64),
+    )
+
+
+def _by_class(folder: str) -> dict[str, list[str]]:
+    """Names below ``folder``, "bread/1.jpg", sorted, by class; classes without a picture aside."""
+    found: dict[str, list[str]] = {}
+    for name in storage.names(folder):
+        if name.startswith((".", "_")):
+            continue
+        files = sorted(_files(storage.join(folder, name), name))
+        if files:
+            found[name] = files
+    return found
+
+
+def _files(folder: str, below: str) -> Iterator[str]:
+    for at, folders, files in _walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        inner = at[len(folder) :].strip("/")
+        for file in files:
+            if file.lower().endswith(ENDINGS) and not file.startswith((".", "_")):
+                yield "/".join(part for part in (below, inner, file) if part)
+
+
+def _walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    if not storage.is_remote(folder):
+        yield from os.walk(folder, followlinks=True)
+        return
+    import tensorflow as tf
+
+    yield from tf.io.gfile.walk(folder)

@@ -1,0 +1,145 @@
+"""Folders of pictures: which are found, which are held out, what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entrypoints.lib.data.dataset import Part
+from entrypoints.lib.errors import TrainingError
+from tests.entrypoints.numbered_pictures import picture, write_folders
+
+pytestmark = pytest.mark.horovod
+
+
+@pytest.fixture
+def class_folders(tensorflow: Any) -> Any:
+    from entrypoints.lib.data import class_folders
+
+    return class_folders
+
+
+def data_set(found: Any, size: tuple[int, int] | None = None) -> Any:
+    from entrypoints.lib.data.encoded import EncodedPictures
+
+    return EncodedPictures(
+        "images", "a test", found.class_names, found.training, found.test, size
+    )  # fmt: skip
+
+
+def test_without_split_folders_a_fifth_of_each_class_is_held_out_always_the_same(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    found = class_folders.find(str(write_folders(tmp_path, 45)))
+    assert found.held_out
+    assert found.class_names == ("class 0", "class 1", "class 2")
+    assert np.bincount(found.training.labels).tolist() == [12, 12, 12]
+    assert np.bincount(found.test.labels).tolist() == [3, 3, 3]
+    assert not set(found.training.names) & set(found.test.names)
+    again = class_folders.find(str(tmp_path))
+    assert again.test.names == found.test.names
+    assert again.training.fingerprint() == found.training.fingerprint()
+
+
+@pytest.mark.parametrize("beside", ["test", "validation", "val"])
+def test_split_folders_are_what_is_trained_and_tested_on(
+    class_folders: Any, tmp_path: Path, beside: str
+) -> None:
+    write_folders(tmp_path / "train", 9)
+    write_folders(tmp_path / beside, 6)
+    (tmp_path / "train" / "class 1" / "notes.txt").touch()
+    (tmp_path / "train" / ".cache").mkdir()
+    (tmp_path / "train" / "class 2" / "more").mkdir()
+    (tmp_path / "train" / "class 2" / "more" / "x.JPG").touch()
+    found = class_folders.find(str(tmp_path))
+    assert not found.held_out
+    assert (len(found.training.labels), len(found.test.labels)) == (10, 6)
+    assert found.training.names[-1] == "class 2/more/x.JPG"
+
+
+def test_a_channel_of_its_own_can_hold_the_test_pictures(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    write_folders(tmp_path / "a", 9)
+    write_folders(tmp_path / "b", 3)
+    found = class_folders.find(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert (len(found.training.labels), len(found.test.labels)) == (9, 3)
+
+
+def test_pictures_are_decoded_to_their_stored_size_or_the_one_that_is_asked_for(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    found = class_folders.find(str(write_folders(tmp_path, 30, side=10)))
+    data = data_set(found)
+    assert data.shape == (10, 10, 3)
+    part = Part(rank=0, world_size=1, batch_size=4, seed=1)
+    seen = set()
+    for pixels, labels in data.course(part, None).batches(1):
+        for one, label in zip(pixels.numpy(), labels.numpy(), strict=True):
+            assert int(one[0, 0, 0]) % 3 == label
+            seen.add(int(one[0, 0, 0]))
+    tested = [int(one[0, 0, 0]) for batch, _ in data.test_batches(0, 1, 4) for one in batch]
+    assert sorted([*seen, *tested]) == list(range(30))
+    assert data_set(found, (20, 8)).shape == (8, 20, 3)
+    (tmp_path / "class 0" / "0000.png").write_bytes(picture(0, 0, side=11))
+    assert data_set(class_folders.find(str(tmp_path))).shape == (224, 224, 3)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda place: shutil.rmtree(place), "is no folder or is empty"),
+        (lambda place: (shutil.rmtree(place), place.mkdir()), "is no folder or is empty"),
+        (lambda place: [path.unlink() for path in place.rglob("*.png")], "no picture in a class"),
+        (
+            lambda place: [shutil.rmtree(place / f"class {n}") for n in (1, 2)],
+            r"all 3 pictures are of one class \(class 0\)",
+        ),
+        (lambda place: (place / "train").mkdir(), "so no split to test on"),
+        (
+            lambda place: [p.unlink() for p in place.rglob("*.png") if int(p.stem) > 2],
+            "one picture in each class",
+        ),
+    ],
+    ids=["absent", "empty", "no pictures", "one class", "no test folder", "nothing to hold out"],
+)
+def test_a_folder_that_cannot_be_trained_on_is_refused_with_the_fix(
+    class_folders: Any, tmp_path: Path, spoil: Any, told: str
+) -> None:
+    place = write_folders(tmp_path / "place", 9)
+    spoil(place)
+    with pytest.raises(TrainingError, match=told) as refused:
+        class_folders.find(str(place))
+    assert str(place) in str(refused.value)
+
+
+def test_a_class_that_is_tested_and_not_trained_is_refused(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    write_folders(tmp_path / "train", 9)
+    write_folders(tmp_path / "test", 3)
+    (tmp_path / "test" / "class 0").rename(tmp_path / "test" / "other")
+    with pytest.raises(TrainingError, match="class other is not among the 3 classes"):
+        class_folders.find(str(tmp_path))
+
+
+def test_a_picture_that_is_none_is_named_before_training_or_when_it_is_met(
+    class_folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from entrypoints.lib.data import encoded
+
+    write_folders(tmp_path / "train", 30)
+    write_folders(tmp_path / "test", 3)
+    bad = tmp_path / "train" / "class 1" / "0010.png"
+    bad.write_bytes(bad.read_bytes()[:60])
+    with pytest.raises(TrainingError, match=f"^{bad}: no picture that can be decoded"):
+        data_set(class_folders.find(str(tmp_path)))
+    monkeypatch.setattr(encoded, "LOOKED_AT", 3)
+    data = data_set(class_folders.find(str(tmp_path)))
+    course = data.course(Part(rank=0, world_size=1, batch_size=4, seed=1), None)
+    with pytest.raises(TrainingError, match=f"^{bad}: no picture"), data.explaining():
+        list(course.batches(1))
