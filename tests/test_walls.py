@@ -28,7 +28,8 @@ CLOUDS = re.compile(r"sagemaker|vertex|google|gcs|\bgs:|aws|amazon|\bs3|algo-\d"
 # strategies are recognised by.
 NAMES_PROVIDERS = {"registry.py", "strategies/others.py"}
 DOTTED = re.compile(r"\blaunchers((?:\.[A-Za-z_]\w*)+)(?::(\w+))?")
-RUNTIME_MODULE = re.compile(r"\bruntime\(\"([\w.]+)\"\)")
+SHIPPED = re.compile(r"\b(runtime|library)\(\"([\w.]+)\"\)")
+SHIPPED_FOLDERS = {"runtime": "launch_runtime", "library": "lib"}
 
 
 def parsed(path: Path) -> ast.Module:
@@ -155,9 +156,11 @@ def test_every_dotted_name_of_ours_leads_somewhere(folder: str) -> None:
         text = path.read_text("utf-8")
         lost = {found[0] for found in DOTTED.finditer(text) if not is_there(found[1], found[2])}
         lost |= {
-            found[1]
-            for found in RUNTIME_MODULE.finditer(text)
-            if not (ENTRYPOINTS / "launch_runtime" / f"{found[1].replace('.', '/')}.py").is_file()
+            found[2]
+            for found in SHIPPED.finditer(text)
+            if not (
+                ENTRYPOINTS / SHIPPED_FOLDERS[found[1]] / f"{found[2].replace('.', '/')}.py"
+            ).is_file()
         }
         assert lost == set(), path
 

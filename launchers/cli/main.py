@@ -46,6 +46,7 @@ VERBS = {
     "import": ("import_job", "Write a launch.yaml from a job of AI Platform Training."),
     "init": ("init", "Write a commented launch.yaml and a small train.py."),
     "image": ("image", "Build, push and check the image that ranks run in."),
+    "data": ("data", "Turn pictures into Parquet, look into it, see a sample."),
     "doctor": ("doctor", "Look at every prerequisite: this machine, Docker, your account."),
     "explain": ("explain", "Explain a rule that a problem names, or list them all."),
     "help": ("help", "Show a topic's page, or a verb's help."),

@@ -54,8 +54,8 @@ def name_of(ours: Sequence[str]) -> str:
     words = [word for word in ours if not word.startswith("-")]
     if not words:
         return "version"
-    if words[0] == "image":
-        return f"image-{words[1]}"
+    if words[0] in ("image", "data"):
+        return f"{words[0]}-{words[1]}"
     if words[0] not in PROVIDERS:
         return words[0]
     if "--dry-run=docker" in ours:

@@ -36,7 +36,7 @@ def test_a_pipe_and_one_of_several_jobs_get_one_line_at_the_end(
 
 
 def test_a_pipe_hears_now_and_then_of_a_long_upload(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PIPE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "PIPE_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr", io.StringIO())
     Narrator().progress("code", 340_000_000, 2_300_000_000)
     assert sys.stderr.getvalue() == "code: 340 of 2300 MB\n"  # type: ignore[attr-defined]

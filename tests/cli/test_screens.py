@@ -21,6 +21,7 @@ from launchers.core.registry import PROVIDERS
 from tests.cli.command import Launch
 from tests.cli.screens import shown, too_wide
 from tests.cli.terminal import on_terminal
+from tests.data.made import place as data_place
 
 NARROW, WIDE = 80, 200
 REASON = (
@@ -47,6 +48,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     project.mkdir()
     (project / "train.py").write_text("import horovod.tensorflow as hvd\nhvd.init()\n")
     (project / "job.json").write_text(json.dumps(DOCUMENT))
+    wide = ["a class whose name is a whole sentence", "b"]
+    data_place(project / "food", {"train": [256] * 40, "validation": [100], "test": [7]}, wide)
     monkeypatch.chdir(project)
     (tmp_path / "home").mkdir()
     ledger = Ledger(tmp_path / "home")
@@ -84,6 +87,7 @@ SCREENS = [
     ["init", "new"],
     ["schema", "--list"],
     ["completion", "install", "--shell", "zsh"],
+    ["data", "info", "food"],
     # what goes wrong
     ["nosuch"],
     ["status", "nosuch"],
@@ -95,6 +99,9 @@ SCREENS = [
     ["rehearsals"],
     *(["doctor", subject, "--offline"] for subject in ("docker", "sagemaker", "vertex")),
     ["image", "check", "debian"],
+    ["data", "info", "nosuch"],
+    ["data", "info", "food", "--ranks", "64"],
+    ["data", "show", "food", "--split", "nosuch"],
 ]
 PLANS = [
     ["sagemaker", "train.py", "--instances", "2", "--gpus", "4", "--dry-run"],
@@ -158,7 +165,9 @@ def test_every_rule_is_listed_by_its_whole_id(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("columns", [NARROW, WIDE])
 @pytest.mark.parametrize(
-    "words", [["list"], ["machines"], ["sagemaker", "--help"], ["nosuch"]], ids=" ".join
+    "words",
+    [["list"], ["machines"], ["sagemaker", "--help"], ["nosuch"], ["data", "info", "food"]],
+    ids=" ".join,
 )
 def test_a_real_terminal_shows_the_same(
     words: list[str], columns: int, place: Path, monkeypatch: pytest.MonkeyPatch

@@ -46,7 +46,7 @@ def test_a_step_that_failed_or_was_interrupted_says_so() -> None:
 
 
 def test_a_step_that_takes_long_shows_its_newest_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PIPE_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "PIPE_SECONDS", 0.01)
     stream = io.StringIO()
 
     with LiveProgress(stream) as told:

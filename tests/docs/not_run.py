@@ -21,6 +21,16 @@ COMMANDS = {
     "launch image check launch-torch:0.1.0": CONTAINERS,
     "launch rehearse job.json --source src/": CONTAINERS,
     "launch image diff launch-horovod:1 launch-horovod:2": "needs two images: tests/image",
+    "launch data parquet photos food-on-dask --engine dask --scheduler tcp://10.0.0.5:8786": (
+        "needs a Dask cluster: tests/entrypoints/lib/conversion"
+    ),
+    "launch data parquet s3://bucket/photos s3://bucket/food --engine spark --master "
+    "spark://10.0.0.5:7077": "needs a Spark cluster: tests/entrypoints/lib/conversion",
+    "launch data info food-unfinished": "an error on purpose: tests/data/test_place.py",
+    "launch data show food": "needs a place with pictures: tests/cli/test_data.py",
+    "launch data show food --split test --count 64 --seed 2 -o test.png": (
+        "needs a place with pictures: tests/cli/test_data.py"
+    ),
     "launch doctor sagemaker": "its exit code is this account's: tests/cli/test_doctor.py",
     "launch notify --test": "needs somebody who is configured: tests/cli/notify",
     "launch sagemaker train.py --gpus 4 --notify desktop": "a desktop: tests/cli/notify",
@@ -42,4 +52,7 @@ OTHERS_YAML = {
 }
 
 # Pages whose fenced Python runs in another test.
-PYTHON = {"notebooks.md": "tests/sagemaker/sdk/test_estimator.py, with the SDK"}
+PYTHON = {
+    "data.md": "tests/docs/test_data_page.py, with TensorFlow",
+    "notebooks.md": "tests/sagemaker/sdk/test_estimator.py, with the SDK",
+}

@@ -13,6 +13,7 @@ import yaml
 
 from launchers.cli.main import VERBS, cli
 from tests.cli.command import Launch
+from tests.data import made
 from tests.docs import not_run
 from tests.docs.blocks import Block, blocks, blocks_of, words_of
 from tests.places import ROOT
@@ -33,6 +34,7 @@ REQUEST = ROOT / "tests" / "corpus" / "sagemaker" / "estimator_mpi.json"
 FILES = {
     "train.py": TRAIN,
     "mnist_hvd.py": TRAIN,
+    "entrypoints/train_image_classifier.py": TRAIN,
     "broken.py": TRAIN,
     "data/train/one.txt": "1",
     "settings.json": "{}",
@@ -62,6 +64,10 @@ def reader(launch: Launch) -> Launch:
 @pytest.mark.parametrize("line", RUN)
 def test_a_line_runs_offline_or_as_a_dry_run(line: str, reader: Launch) -> None:
     words = [MEANT.get(word, word) for word in words_of(line)]
+    if words[:2] == ["data", "info"]:
+        made.place(reader.folder / "food", {"train": [8, 8], "test": [4]})
+    elif words[:2] == ["data", "parquet"]:
+        made.class_folders(reader.folder / words[2], each=4)
     if words and words[0] in PROVIDERS:
         words = as_dry_run(words)
 

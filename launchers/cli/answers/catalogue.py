@@ -40,6 +40,9 @@ ANSWERS = {
     "image-build": Named("images:BuiltImageAnswer", "image build"),
     "image-check": Named("images:CheckedImageAnswer", "image check IMAGE"),
     "image-diff": Named("images:ImageDifferencesAnswer", "image diff IMAGE IMAGE"),
+    "data-parquet": Named("data:ConvertedAnswer", "data parquet IMAGES OUT"),
+    "data-info": Named("data:DataInfoAnswer", "data info OUT"),
+    "data-show": Named("data:ContactSheetAnswer", "data show OUT"),
     "version": Named("tables:VersionAnswer", "--version"),
 }
 

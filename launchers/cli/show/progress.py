@@ -22,9 +22,9 @@ from launchers.docker.progress import clock
 _BAR_WIDTH = 24
 # How often a bar is drawn anew, and how often a pipe gets a line, in seconds.
 _TERMINAL_SECONDS = 0.2
-_PIPE_SECONDS = 15.0
+PIPE_SECONDS = 15.0
 
-BYTES, STEPS, PLAIN = "bytes", "steps", "plain"
+BYTES, STEPS, PLAIN, NOTED = "bytes", "steps", "plain", "noted"
 
 
 def draws(stream: IO[str]) -> bool:
@@ -40,7 +40,7 @@ class Bar:
 
     Args:
         kind: BYTES with rate and time left, PLAIN with time left, STEPS with the time so far,
-            which goes on by itself.
+            which goes on by itself, NOTED with the note alone.
     """
 
     def __init__(self, stream: IO[str], kind: str = PLAIN):
@@ -131,6 +131,11 @@ def _rich_progress(stream: IO[str], kind: str) -> Any:
             by_rich.TimeElapsedColumn(),
             by_rich.TextColumn("{task.fields[note]}", markup=False, style="dim"),
         ],
+        NOTED: [
+            by_rich.BarColumn(_BAR_WIDTH),
+            label,
+            by_rich.TextColumn("{task.fields[note]}", markup=False, style="dim"),
+        ],
     }
     return by_rich.Progress(
         *columns[kind],
@@ -166,7 +171,7 @@ class ByteProgress:
             if not self._label:
                 self._bar = self._bar or Bar(sys.stderr, BYTES)
                 self._bar.show(text, done, total)
-        elif time.monotonic() - self._told >= _PIPE_SECONDS:
+        elif time.monotonic() - self._told >= PIPE_SECONDS:
             self._told = time.monotonic()
             say(f"{text}: {done / 1e6:.0f} of {total / 1e6:.0f} MB")
 
@@ -261,7 +266,7 @@ class LiveProgress:
         self._bar.show(self._title, done, total, printable(self._note))
 
     def _tick(self) -> None:
-        while not self._stop.wait(_PIPE_SECONDS):
+        while not self._stop.wait(PIPE_SECONDS):
             with self._lock:
                 if self._title and not self._stop.is_set():
                     line = (

@@ -1,0 +1,271 @@
+"""What a place of pictures holds: read from its manifest, else from its Parquet files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.shipped import library
+from launchers.data.catalogue import RULES
+from launchers.data.reading import ask
+
+# Files that are named one by one where many are wrong.
+_MOST_NAMED = 10
+_PARQUET = (".parquet", ".parq")
+
+
+@dataclass(frozen=True)
+class PlaceFile:
+    """One Parquet file.
+
+    Attributes:
+        name: Below the place's root.
+        sha256: Empty where there is no manifest.
+        row_groups: Rows of each.
+    """
+
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+    row_groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PlaceSplit:
+    """One split.
+
+    Attributes:
+        name: Empty for a folder of Parquet files without a manifest.
+        counts: Rows of each class, by label.
+    """
+
+    name: str
+    rows: int
+    counts: tuple[int, ...]
+    files: tuple[PlaceFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Of its files."""
+        return sum(one.bytes for one in self.files)
+
+    @property
+    def row_groups(self) -> tuple[int, ...]:
+        """Rows of each, over all files."""
+        return tuple(rows for one in self.files for rows in one.row_groups)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place.
+
+    Attributes:
+        root: A folder, or an address; the splits' files lie below it.
+        classes: Their names; without a manifest the labels' numbers.
+        has_manifest: Whether it was read from one.
+        made: How it was made, as the manifest has it.
+        bad: Paths of pictures that were left out, and why.
+        sizes: Bytes of the files that are there, by their names below the root.
+    """
+
+    root: str
+    classes: tuple[str, ...]
+    splits: tuple[PlaceSplit, ...]
+    has_manifest: bool = True
+    made: Mapping[str, Any] = field(default_factory=dict)
+    bad: tuple[tuple[str, str], ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_place(place: str, python: Callable[[], str]) -> Place:
+    """What ``place`` holds: a root with a manifest, one of its split folders, or a folder of
+    Parquet files. Files that are not the manifest's are told by :func:`problems_in_files`.
+
+    Args:
+        python: Which Python reads what needs pyarrow: an address, Parquet without a manifest.
+
+    Raises:
+        LaunchError: It is none, is unfinished, or its manifest cannot be read.
+    """
+    layout = library("data.layout")
+    remote = "://" in place
+    root, split = place.rstrip("/") or place, ""
+    found = ask(python(), "look", place=root) if remote else _look(root)
+    above, _, last = root.rpartition("/") if remote else (*_parts(root),)
+    if found["manifest"] is None and last in layout.SPLITS:
+        outer = ask(python(), "look", place=above) if remote else _look(above)
+        if outer["manifest"] is not None:
+            root, split, found = above, last, outer
+    if found["manifest"] is None:
+        return _without_manifest(root, found, python)
+    try:
+        manifest = layout.from_text(found["manifest"])
+    except layout.ManifestError as error:
+        at = f"{root}/{layout.MANIFEST}"
+        raise LaunchError(RULES["data-manifest"].at(at, str(error), "a whole manifest")) from None
+    whole = _of_manifest(root, manifest, found["sizes"])
+    if not split:
+        return whole
+    kept = tuple(one for one in whole.splits if one.name == split)
+    if not kept:
+        raise LaunchError(no_split(place, split, whole))
+    return replace(whole, splits=kept)
+
+
+def problems_in_files(place: Place) -> list[Problem]:
+    """A problem for each file of the manifest that is missing or has another size."""
+    wrong = []
+    for one in (file for split in place.splits for file in split.files):
+        size = place.sizes.get(one.name)
+        if size != one.bytes:
+            found = "no such file" if size is None else f"{size:,} bytes"
+            wrong.append(_wrong(place, one.name, found, f"{one.bytes:,} bytes"))
+    return _few(wrong, place)
+
+
+def problems_in_hashes(
+    place: Place, python: Callable[[], str], progress: Callable[[int, int], None]
+) -> list[Problem]:
+    """A problem for each file whose bytes are others than the manifest's. Reads all of them.
+
+    Args:
+        progress: Is told of bytes that were read, and of how many there are.
+    """
+    files = [file for split in place.splits for file in split.files if file.sha256]
+    total, done, wrong = sum(one.bytes for one in files), 0, []
+    for one in files:
+        if "://" in place.root:
+            digest = ask(python(), "hash", place=place.root, names=[one.name])[one.name]
+        else:
+            digest = _sha256(Path(place.root, one.name))
+        if digest != one.sha256:
+            wrong.append(_wrong(place, one.name, f"SHA-256 {digest}", f"SHA-256 {one.sha256}"))
+        done += one.bytes
+        progress(done, total)
+    return _few(wrong, place)
+
+
+def chosen_splits(place: Place, name: str | None) -> tuple[PlaceSplit, ...]:
+    """The split of that name; all of them without one.
+
+    Raises:
+        LaunchError: There is none of that name.
+    """
+    kept = tuple(one for one in place.splits if name is None or one.name == name)
+    if not kept:
+        raise LaunchError(no_split("--split", str(name), place))
+    return kept
+
+
+def no_split(path: str, name: str, place: Place) -> Problem:
+    """There is no such split."""
+    expected = " or ".join(one.name for one in place.splits if one.name)
+    return RULES["data-split"].at(path, f"no split {name}", expected or "a place with splits")
+
+
+def _parts(folder: str) -> tuple[str, str, str]:
+    path = Path(os.path.abspath(folder))
+    return str(path.parent), "/", path.name
+
+
+def _look(folder: str) -> dict[str, Any]:
+    """As the program's task of that name, for a folder of this machine."""
+    layout = library("data.layout")
+    root = Path(folder)
+    try:
+        if not root.is_dir():
+            there = "a file" if root.exists() else "no such folder"
+            raise LaunchError(RULES["data-place"].at(folder, there))
+        with os.scandir(root):  # os.walk would pass over a folder that may not be read
+            pass
+        sizes = {
+            Path(above, name).relative_to(root).as_posix(): Path(above, name).stat().st_size
+            for above, _, names in os.walk(root)
+            for name in names
+        }
+        manifest = None
+        if layout.MANIFEST in sizes:
+            manifest = (root / layout.MANIFEST).read_text("utf-8", "replace")
+    except OSError as error:
+        raise LaunchError(RULES["data-place"].at(folder, _reason(error))) from None
+    unfinished = (root / layout.UNFINISHED_FOLDER).is_dir()
+    return {"manifest": manifest, "unfinished": unfinished, "sizes": sizes}
+
+
+def _without_manifest(root: str, found: Mapping[str, Any], python: Callable[[], str]) -> Place:
+    if found["unfinished"]:
+        raise LaunchError(RULES["data-unfinished"].at(root, "a conversion that is not finished"))
+    names = sorted(name for name in found["sizes"] if _is_data(name))
+    if not names:
+        there = "no Parquet file and no manifest.json" if found["sizes"] else "an empty folder"
+        raise LaunchError(RULES["data-place"].at(root, there))
+    answer = ask(python(), "rows", place=root, names=names)
+    files = tuple(
+        PlaceFile(one["name"], one["rows"], one["bytes"], "", tuple(one["row_groups"]))
+        for one in answer["files"]
+    )
+    by_label = {int(label): rows for label, rows in answer["counts"].items()}
+    counts = tuple(by_label.get(label, 0) for label in range(max(by_label, default=-1) + 1))
+    split = PlaceSplit("", sum(counts), counts, files)
+    classes = tuple(map(str, range(len(counts))))
+    return Place(root, classes, (split,), has_manifest=False, sizes=found["sizes"])
+
+
+def _is_data(name: str) -> bool:
+    hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
+    return not hidden and name.lower().endswith(_PARQUET)
+
+
+def _of_manifest(root: str, manifest: Any, sizes: Mapping[str, int]) -> Place:
+    splits = tuple(
+        PlaceSplit(
+            name,
+            split.rows,
+            tuple(split.counts),
+            tuple(
+                PlaceFile(one.name, one.rows, one.bytes, one.sha256, tuple(one.row_groups))
+                for one in split.files
+            ),
+        )
+        for name, split in manifest.splits.items()
+    )
+    bad = tuple((one.path, one.reason) for one in manifest.bad)
+    return Place(root, tuple(manifest.classes), splits, True, manifest.made, bad, sizes)
+
+
+def _wrong(place: Place, name: str, found: str, expected: str) -> Problem:
+    return RULES["data-files"].at(f"{place.root}/{name}", found, expected)
+
+
+def _few(wrong: Sequence[Problem], place: Place) -> list[Problem]:
+    """Not a thousand lines for a thousand files."""
+    more = len(wrong) - _MOST_NAMED
+    if more <= 0:
+        return list(wrong)
+    rest = RULES["data-files"].at(place.root, f"{more} more files that differ", "its manifest's")
+    return [*wrong[:_MOST_NAMED], rest]
+
+
+def _sha256(path: Path) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as stream:
+            for chunk in iter(lambda: stream.read(1 << 20), b""):
+                digest.update(chunk)
+    except OSError as error:
+        return _reason(error)
+    return digest.hexdigest()
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.EACCES:
+        return "may not be read"
+    return error.strerror or str(error)

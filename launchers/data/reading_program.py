@@ -1,0 +1,162 @@
+"""What runs in the Python for data and reads a place there: pyarrow, and Pillow for the sheet.
+
+`python reading_program.py` reads a JSON object, the request, from standard input, and prints its
+answer, another. The request's `task` is `look` (what a remote place has), `hash` (SHA-256 of
+files), `rows` (of a folder of Parquet files without a manifest) or `sheet` (a contact sheet). An
+answer with the key `error` says why there is none: the rule, the place, and what was found. Python
+3.8's syntax; nothing of ours is imported but the neighbour that draws.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from typing import Any
+
+MANIFEST, UNFINISHED = "manifest.json", "_conversion"
+_CHUNK = 1 << 20
+
+
+class RefusedError(Exception):
+    """The answer's error."""
+
+    def __init__(self, rule: str, place: str, found: str) -> None:
+        super().__init__(found)
+        self.rule, self.place, self.found = rule, place, found
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    request = json.load(sys.stdin)
+    tasks: Any = {"look": look, "hash": hashes, "rows": rows, "sheet": sheet}
+    task = tasks[request.pop("task")]
+    try:
+        answer = task(**request)
+    except RefusedError as error:
+        answer = {"error": {"rule": error.rule, "place": error.place, "found": error.found}}
+    print(json.dumps(answer), flush=True)
+
+
+def look(place: str) -> dict[str, Any]:
+    """``{"manifest": its text or null, "unfinished": bool, "sizes": {name: bytes}}``."""
+    system, root = opened(place)
+    sizes = listed(system, root, place)
+    manifest = None
+    if MANIFEST in sizes:
+        with system.open_input_stream(f"{root}/{MANIFEST}") as stream:
+            manifest = stream.read().decode("utf-8", "replace")
+    unfinished = any(name.startswith(UNFINISHED + "/") for name in sizes)
+    return {"manifest": manifest, "unfinished": unfinished, "sizes": sizes}
+
+
+def hashes(place: str, names: list[str]) -> dict[str, str]:
+    """The SHA-256 of each file below the place, or why it has none."""
+    system, root = opened(place)
+    found = {}
+    for name in names:
+        digest = hashlib.sha256()
+        try:
+            with system.open_input_stream(f"{root}/{name}") as stream:
+                for chunk in iter(lambda: stream.read(_CHUNK), b""):
+                    digest.update(chunk)
+            found[name] = digest.hexdigest()
+        except OSError as error:
+            found[name] = reason(error)
+    return found
+
+
+def rows(place: str, names: list[str]) -> dict[str, Any]:
+    """``{"files": [{"name", "rows", "bytes", "row_groups"}], "counts": {label: rows}}``; only
+    footers and labels are read."""
+    import pyarrow.compute as compute
+    import pyarrow.parquet as parquet
+
+    system, root = opened(place)
+    files = []
+    counts: dict[Any, int] = {}
+    for name in names:
+        path = f"{root}/{name}"
+        file = checked(system, path, name)
+        groups = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+        try:
+            labels = parquet.read_table(path, columns=["label"], filesystem=system)["label"]
+        except (OSError, ValueError) as error:
+            raise RefusedError("data-files", name, reason(error)) from error
+        for one in compute.value_counts(labels).to_pylist():
+            counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
+        size = system.get_file_info(path).size
+        files.append({"name": name, "rows": sum(groups), "bytes": size, "row_groups": groups})
+    if None in counts or any(label < 0 for label in counts):
+        raise RefusedError("data-columns", place, "a label that is null or below 0")
+    return {"files": files, "counts": {str(label): counts[label] for label in sorted(counts)}}
+
+
+def checked(system: Any, path: str, name: str) -> Any:
+    """An open Parquet file with the columns of pictures.
+
+    Raises:
+        RefusedError: It is none, is cut short, or has other columns.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        file = parquet.ParquetFile(path, filesystem=system)
+    except (OSError, ValueError) as error:
+        raise RefusedError("data-files", name, reason(error)) from error
+    schema = file.schema_arrow
+    types = {field.name: field.type for field in schema}
+    label, content = types.get("label"), types.get("content")
+    has_bytes = content is not None and (
+        pa.types.is_binary(content) or pa.types.is_large_binary(content)
+    )
+    if label is None or not pa.types.is_integer(label) or not has_bytes:
+        columns = ", ".join(f"{field.name} {field.type}" for field in schema)
+        raise RefusedError("data-columns", name, f"columns {columns}"[:300])
+    return file
+
+
+def sheet(**request: Any) -> dict[str, Any]:
+    """See :mod:`sheet_program`, which lies beside this file."""
+    import sheet_program  # type: ignore[import-not-found]
+
+    answer: dict[str, Any] = sheet_program.sheet(sys.modules[__name__], **request)
+    return answer
+
+
+def opened(place: str) -> tuple[Any, str]:
+    """(pyarrow's file system, path there) of a folder or of an s3:// or gs:// address."""
+    from pyarrow import fs
+
+    try:
+        if "://" in place:
+            system, root = fs.FileSystem.from_uri(place)
+        else:
+            system, root = fs.LocalFileSystem(), os.path.abspath(place)
+    except (OSError, ValueError) as error:
+        raise RefusedError("data-place", place, reason(error)) from error
+    return system, root.rstrip("/")
+
+
+def listed(system: Any, root: str, place: str) -> dict[str, int]:
+    """The size of each file below the folder."""
+    from pyarrow import fs
+
+    try:
+        found = system.get_file_info(fs.FileSelector(root, recursive=True))
+    except OSError as error:
+        raise RefusedError("data-place", place, reason(error)) from error
+    files = [one for one in found if one.type == fs.FileType.File]
+    return {one.path[len(root) :].lstrip("/"): one.size for one in files}
+
+
+def reason(error: Exception) -> str:
+    """What a library says, in one line."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200]
+
+
+if __name__ == "__main__":
+    main()

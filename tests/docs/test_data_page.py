@@ -1,0 +1,35 @@
+"""The loader's lines of docs/data.md, in a script of the reader's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.command import Launch
+from tests.data.made import class_folders
+from tests.docs.blocks import blocks
+from tests.places import ENTRYPOINTS
+
+
+@pytest.mark.horovod
+def test_the_pages_script_reads_a_converted_place(launch: Launch) -> None:
+    (block,) = [
+        one for one in blocks() if one.place.startswith("data.md:") and one.language == "python"
+    ]
+    class_folders(launch.folder / "photos", each=8)
+    assert launch("data", "parquet", "photos", "food").code == 0
+    launch.write("own.py", block.text)
+
+    done = subprocess.run(
+        [sys.executable, "own.py"],
+        cwd=launch.folder,
+        env=launch.environment({"PYTHONPATH": str(ENTRYPOINTS)}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert [line.partition(" [")[0] for line in done.stdout.splitlines()] == ["(4, 64, 64, 3)"] * 3
