@@ -75,6 +75,7 @@ class AugmentedReader:
         augmentation: What is made of every picture.
         most: The largest number of batches that were submitted and not taken, so far.
         waited: Seconds for which the caller had to wait for batches, so far.
+        pillow: The release of Pillow that all workers have.
         failure: What ended the batches, or None.
     """
 
@@ -85,6 +86,7 @@ class AugmentedReader:
         augmentation: Augmentation,
         *,
         read_ahead: int = 8,
+        pillow: str | None = None,
         no_worker_seconds: float = WORKERS_SECONDS,
         silent_seconds: float = SILENT_SECONDS,
     ) -> None:
@@ -96,6 +98,7 @@ class AugmentedReader:
             augmentation: What the workers make of each picture.
             read_ahead: Batches of this rank that may be submitted and not yet taken, which bounds
                 what they hold in the workers' memory and here.
+            pillow: Of another reader of these pictures that has been through this; None proves it.
             no_worker_seconds: How long there may be no worker, now and later.
             silent_seconds: How long a batch may take while there are workers.
 
@@ -109,12 +112,7 @@ class AugmentedReader:
         self.most, self.waited = 0, 0.0
         self.failure: Exception | None = None
         self._names = _below(reader.pictures)
-        connection = Connection(scheduler)
-        try:
-            connection.wait_for_workers(no_worker_seconds)
-            self._pillow = connection.check(TASKS, LOOK, reader.pictures.address, self._some())
-        finally:
-            connection.close()
+        self.pillow = pillow or self._proven(no_worker_seconds)
 
     def batches(
         self, *, epochs: int | None = None, steps: int | None = None
@@ -155,6 +153,12 @@ class AugmentedReader:
                 self._check(labels, batch.rows)
                 yield AugmentedBatch(images, labels, batch.weights, batch.rows, batch.epoch)
 
+    def _proven(self, no_worker_seconds: float) -> str:
+        with contextlib.closing(Connection(self._scheduler)) as connection:
+            connection.wait_for_workers(no_worker_seconds)
+            address = self.reader.pictures.address
+            return connection.check(TASKS, LOOK, address, self._some())
+
     def _call(self, epoch: int, rows: Array) -> tuple[Any, ...]:
         pictures, augmentation = self.reader.pictures, self.augmentation
         groups = pictures.groups
@@ -173,7 +177,7 @@ class AugmentedReader:
             "augment": tuple(augmentation.augment),
             "seed": augmentation.seed,
             "epoch": epoch,
-            "pillow": self._pillow,
+            "pillow": self.pillow,
         }
         return pictures.address, parts, order, rows.tolist(), how
 

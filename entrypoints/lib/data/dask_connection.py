@@ -54,7 +54,8 @@ class Connection:
                 "package dask[distributed]. Install the launcher's extra 'dask'."
             ) from error
         # What goes wrong is said here, in one line.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+        for logger in ("distributed", "asyncio"):
+            logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
         try:
             self._client = distributed.Client(
                 self.address, timeout=self._connect_seconds, set_as_default=False, name="launch"

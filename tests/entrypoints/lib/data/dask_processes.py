@@ -73,12 +73,12 @@ class Dask:
         return (self._folder / f"{name}.log").read_text()
 
     @contextlib.contextmanager
-    def watched(self) -> Iterator[Callable[[], int]]:
-        """A function that counts the batches that the scheduler knows: waiting, made or kept."""
+    def watched(self, prefix: str = "launch-") -> Iterator[Callable[[], int]]:
+        """A function that counts what the scheduler knows: batches that wait, are made or kept."""
         from distributed import Client
 
         def count(dask_scheduler: Any) -> int:
-            return sum(str(key).startswith("launch-") for key in dask_scheduler.tasks)
+            return sum(str(key).startswith(prefix) for key in dask_scheduler.tasks)
 
         with Client(self.address, set_as_default=False) as client:
             yield lambda: client.run_on_scheduler(lambda dask_scheduler: count(dask_scheduler))
