@@ -6,11 +6,17 @@ import subprocess
 import sys
 
 import pytest
+from lib.data import kinds
 
 from tests.cli.command import Launch
 from tests.data.made import class_folders
 from tests.docs.blocks import blocks
-from tests.places import ENTRYPOINTS
+from tests.places import ENTRYPOINTS, ROOT
+
+
+def test_the_page_has_every_kind_of_data_that_the_shared_script_takes() -> None:
+    page = (ROOT / "docs" / "data.md").read_text("utf-8")
+    assert [kind for kind in kinds.forms() if f"`{kind}`" not in page] == []
 
 
 @pytest.mark.horovod
