@@ -243,7 +243,7 @@ def _to_test_on(training: Pictures, test_address: str | None) -> Pictures:
     if test_address is not None:
         return open_place(test_address, TEST_SPLITS[0])
     address = training.address.rstrip("/")
-    if address.rsplit("/", 1)[-1] == training.split:  # a split folder was named
+    if address.rsplit("/", 1)[-1] == "train":  # a split folder was named
         address = address.rsplit("/", 1)[0]
     for split in TEST_SPLITS:
         try:
