@@ -32,7 +32,7 @@ class ConvertedAnswer(TypedDict):
     splits: list[ConvertedSplit]
     pictures: Annotated[int, "That were read."]
     rows: Annotated[int, "That were written, augmented copies included."]
-    left_out: list[LeftOutPicture]
+    left_out: Annotated[list[LeftOutPicture], "Empty where `made` is false; the manifest has all."]
     seconds: Annotated[float | None, "Null where nothing was to be done."]
     rate: Annotated[float | None, "Pictures a second."]
 
