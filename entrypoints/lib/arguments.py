@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Sequence
 from . import options
 from .data.kinds import KINDS
 from .errors import leave_after_speaker, speaks_for_all
-from .options import READ_AHEAD, SGD_LEARNING_RATE, SHUFFLE_GROUPS, WARM_UP_EPOCHS
+from .options import AUGMENT, READ_AHEAD, SGD_LEARNING_RATE, SHUFFLE_GROUPS, WARM_UP_EPOCHS
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,9 @@ class Settings:
     image_size: tuple[int, int] | None
     decode: str
     remainder: str
+    augment: tuple[str, ...]
+    scheduler: str | None
+    predict_copies: int
     read_ahead: int
     shuffle_groups: int
     model: str
@@ -81,6 +84,9 @@ def _settings(given: Any) -> Settings:
         image_size=given.image_size,
         decode=given.decode,
         remainder=given.remainder,
+        augment=given.augment or AUGMENT,
+        scheduler=given.scheduler,
+        predict_copies=given.predict_copies,
         read_ahead=given.read_ahead or READ_AHEAD,
         shuffle_groups=given.shuffle_groups or SHUFFLE_GROUPS,
         model=given.model or defaults.model,
@@ -126,6 +132,16 @@ def _of_data(given: Any, settings: Settings) -> str | None:
         return (
             f"argument --data-dir: --data {data}:{settings.place} names the place already; "
             "leave one of them out"
+        )
+    if settings.scheduler and data != "augment":
+        return (
+            f"argument --scheduler: --data {data} needs no Dask; add --data augment:PLACE or leave "
+            "it out"
+        )
+    if given.augment and data != "augment" and not settings.predict_copies:
+        return (
+            "argument --augment: nothing is augmented; add --data augment:PLACE or "
+            "--predict-copies N"
         )
     streamed = KINDS[data].streamed
     for flag in ("--read-ahead", "--shuffle-groups"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import random
 import time
@@ -12,7 +14,7 @@ import tensorflow as tf
 
 from . import models, places, results, schedules, storage, tracking, training
 from .arguments import Settings
-from .data import sources
+from .data import dask_cluster, sources
 from .data.dataset import Course, DataSet, Part
 from .data.division import DROP
 from .errors import TrainingError
@@ -34,7 +36,11 @@ def run(settings: Settings, ranks: Ranks, gpus: int) -> None:
         TrainingError: Something stops it; every epoch before has its checkpoint.
         PeerEndedError: The same, on the ranks that have nothing to add.
     """
-    _Run(settings, ranks, gpus).run()
+    with contextlib.ExitStack() as stack:
+        if settings.data == "augment":
+            address = stack.enter_context(dask_cluster.scheduler_for(ranks, settings.scheduler))
+            settings = dataclasses.replace(settings, scheduler=address)
+        _Run(settings, ranks, gpus).run()
 
 
 class _Run:
@@ -67,7 +73,14 @@ class _Run:
         self._course = ranks.together(self._next_course)
         with self._data.explaining():
             seconds, rate = self._train()
-            accuracy, loss = results.evaluate(self._model, self._data, ranks)
+            accuracy, loss = results.evaluate(
+                self._model,
+                self._data,
+                ranks,
+                settings.predict_copies,
+                settings.augment,
+                settings.seed,
+            )
         self._finish(accuracy, loss, seconds, rate)
 
     def _prepare_folders(self) -> None:

@@ -7,8 +7,10 @@ import difflib
 import math
 from typing import Callable
 
+from .data import dask_connection
 from .data.division import REMAINDERS
 from .data.kinds import KINDS, forms
+from .pictures import augmenting
 from .schedules import SCALINGS
 
 MODELS = ("mlp", "cnn", "resnet50")
@@ -17,6 +19,7 @@ DECODINGS = ("full", "scaled")
 WARM_UP_EPOCHS = 3
 READ_AHEAD = 256  # MiB
 SHUFFLE_GROUPS = 16
+AUGMENT = ("crop", "flip")
 SGD_LEARNING_RATE = 0.05
 EPILOG = """\
 Checkpoints go to --checkpoint-dir, LAUNCH_CHECKPOINT_DIR or AIP_CHECKPOINT_DIR;
@@ -32,6 +35,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = "Trains an image classifier with Keras and Horovod on any number of ranks."
     parser.epilog = EPILOG
     _add_data(parser)
+    _add_augmentation(parser)
     _add_training(parser)
     _add_output(parser)
 
@@ -82,6 +86,50 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         help="row groups of Parquet whose pictures are shuffled together, as far as they fit "
         f"into --read-ahead (default {SHUFFLE_GROUPS})",
     )
+
+
+def _add_augmentation(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("augmentation")
+    kinds = ",".join(augmenting.KINDS)
+    group.add_argument(
+        "--augment",
+        type=_kinds,
+        metavar="KINDS",
+        help=f"of {kinds}: what Dask's workers do to training pictures (--data augment:PLACE) and "
+        f"what is done for --predict-copies (default {','.join(AUGMENT)})",
+    )
+    group.add_argument(
+        "--scheduler",
+        type=_scheduler,
+        metavar="ADDRESS",
+        help="Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT, of --data augment:PLACE "
+        "(default: one of each host's own, with a worker a core)",
+    )
+    group.add_argument(
+        "--predict-copies",
+        type=whole(0, 1000),
+        default=0,
+        metavar="N",
+        help="test predictions are averaged over each picture and N augmented copies (default 0)",
+    )
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    words = tuple(text.split(","))
+    for word in words:
+        if word not in augmenting.KINDS or words.count(word) > 1:
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: expected one or several of {', '.join(augmenting.KINDS)}, with commas"
+            )
+    return words
+
+
+def _scheduler(text: str) -> str:
+    if not dask_connection.ADDRESS.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: expected tcp://HOST:PORT or tls://HOST:PORT, as a Dask scheduler says it"
+        )
+    return text
 
 
 def _add_training(parser: argparse.ArgumentParser) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from . import storage
+from . import prediction, storage
 from .arrays import Array
 from .data.dataset import DataSet
 from .errors import TrainingError
@@ -19,15 +19,21 @@ EVALUATION_BATCH = 256
 SMALLEST_PROBABILITY = 1e-7  # as Keras clips before the logarithm
 
 
-def evaluate(model: Any, data: DataSet, ranks: Ranks) -> tuple[float, float]:
+def evaluate(
+    model: Any, data: DataSet, ranks: Ranks, copies: int, augment: Sequence[str], seed: int
+) -> tuple[float, float]:
     """(accuracy 0 to 1, mean cross-entropy) on the test split, the same on all ranks.
 
     Each rank reads its share; results are weighted by the number of images, so they do not
-    depend on the world size.
+    depend on the world size. With ``copies`` a picture's prediction is the mean over it and so
+    many copies, augmented by the kinds and the seed.
     """
     count, correct, loss = 0, 0.0, 0.0
     for pixels, labels in data.test_batches(ranks.rank, ranks.size, EVALUATION_BATCH):
-        right, of_batch = score(model.predict_on_batch(pixels), labels.numpy())
+        found = prediction.averaged(
+            model.predict_on_batch, pixels.numpy(), copies=copies, augment=augment, seed=seed
+        )
+        right, of_batch = score(found, labels.numpy())
         count, correct, loss = count + len(labels), correct + right, loss + of_batch
     totals = np.sum(np.array(ranks.gather((float(count), correct, loss))), axis=0)
     return float(totals[1] / totals[0]), float(totals[2] / totals[0])

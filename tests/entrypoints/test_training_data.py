@@ -91,3 +91,16 @@ def test_folders_are_read_with_padding_and_a_share_of_each_class_is_held_out(
     weights = [weight for rank in steps for _, weight in rank[1]]
     assert min(weights) == 0.0
     assert np.mean(weights) == pytest.approx(1.0)
+
+
+def test_dask_augments_for_two_ranks_and_predictions_are_averaged_over_copies(
+    tmp_path: Path,
+) -> None:
+    """Without --scheduler the host's first rank starts a cluster, which is gone in the end."""
+    place = numbered_pictures.write_parquet(tmp_path / "place", 83, 30)
+    arguments = ["--data", f"augment:{place}", "--model", "mlp", "--epochs", "3"]
+    arguments += ["--batch-size", "4", "--predict-copies", "2", "--model-dir", str(tmp_path / "m")]
+    ranks = run(tmp_path / "ranks", arguments, 2)
+    assert [rank.exit_code for rank in ranks] == [0, 0], ranks
+    assert metrics_in(tmp_path / "m")["test_accuracy"] > 0.9
+    assert not any(rank.stderr for rank in ranks)

@@ -48,6 +48,7 @@ KINDS: Mapping[str, Kind] = {
     "tfds": Kind(_PICTURES, "NAME"),
     "images": Kind(_PICTURES, "FOLDER"),
     "parquet": Kind(_PICTURES, "PLACE", streamed=True),
+    "augment": Kind(_PICTURES, "PLACE", streamed=True),
 }
 
 

@@ -93,6 +93,14 @@ def _parquet(settings: Settings) -> DataSet:
     return StreamedPictures(place.path, beside.path if beside else None, settings)
 
 
+def _augment(settings: Settings) -> DataSet:
+    from .augmented import AugmentedPictures
+
+    place = _place(settings)
+    beside = places.test_place(place, os.environ)
+    return AugmentedPictures(place.path, beside.path if beside else None, settings)
+
+
 _LOADERS: Mapping[str, Callable[[Settings], DataSet]] = {
     "digits": _digits,
     "fashion-mnist": _fashion_mnist,
@@ -101,6 +109,7 @@ _LOADERS: Mapping[str, Callable[[Settings], DataSet]] = {
     "tfds": _tfds,
     "images": _images,
     "parquet": _parquet,
+    "augment": _augment,
 }
 
 
