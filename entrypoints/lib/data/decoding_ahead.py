@@ -5,7 +5,6 @@ Pillow lets other threads run while it decodes, so threads are as good as proces
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -85,12 +84,14 @@ class PictureForm:
         header = decoding.looked_at(content)
         reduced = wanted if self.scaled_decoding else None
         image = decoding.decoded(content, header, reduced, self.fit)
-        source = augmenting.draws(seed, str(row), epoch)
-        if self.augment:
+        is_drawn = bool(self.augment) or self.transform is not None
+        source = augmenting.draws(seed, str(row), epoch) if is_drawn else None
+        if source is not None and self.augment:
             image = augmenting.augmented(image, self.augment, source, wanted, self.fit)
         elif image.size != wanted:
             image = resizing.resized(image, wanted, self.fit)
-        image = image.convert(MODES[self.channels])
+        if image.mode != MODES[self.channels]:
+            image = image.convert(MODES[self.channels])
         return image if self.transform is None else self.transform(image, source)
 
     def into(self, place: Array, image: Any) -> None:
@@ -118,7 +119,7 @@ def decoded_batches(
     form: PictureForm,
     pictures: Pictures,
     seed: int,
-    threads: int | None = None,
+    threads: int = 2,
     ahead: int = 2,
 ) -> Generator[tuple[Batch, Array], None, None]:
     """Each batch with its pixels, (n, channels, height, width), in the order of ``batches``.
@@ -130,18 +131,17 @@ def decoded_batches(
         form: What is made of each picture.
         pictures: For a bad picture's name.
         seed: Of the augmentation.
-        threads: That decode; as many as this process may use cores for None.
+        threads: That decode.
         ahead: Batches that are decoded or being decoded beside the one that is given.
 
     Raises:
         TrainingError: A picture can't be decoded: its path and why.
     """
-    count = threads or usable_cores()
     waiting: deque[tuple[Batch, Array, list[Future[None]]]] = deque()
-    with ThreadPoolExecutor(count, thread_name_prefix="decode") as pool:
+    with ThreadPoolExecutor(threads, thread_name_prefix="decode") as pool:
         try:
             for batch in batches:
-                waiting.append(_started(pool, batch, form, pictures, seed, count))
+                waiting.append(_started(pool, batch, form, pictures, seed, threads))
                 if len(waiting) > ahead:
                     yield _finished(*waiting.popleft())
             while waiting:
@@ -150,11 +150,6 @@ def decoded_batches(
             for _, _, parts in waiting:
                 for part in parts:
                     part.cancel()
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _started(

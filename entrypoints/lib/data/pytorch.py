@@ -20,11 +20,12 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ..errors import TrainingError
-from .decoding_ahead import PictureForm, decoded_batches, usable_cores
+from .decoding_ahead import PictureForm, decoded_batches
 from .division import PAD, UNEVEN, Division
 from .parquet_place import Pictures
 from .position import Position, from_json
 from .reader import PictureReader
+from .world import decoding_threads
 
 _LETTER_BYTES = 64 << 10
 
@@ -75,7 +76,8 @@ class PictureBatches(IterableDataset):
             seed: Of orders, augmentation and workers.
             endless: Epoch after epoch without an end, as many ranks' steps may be counted outside.
             steps: Batches of an iteration, over the borders of epochs.
-            threads: That decode, of this rank; its cores for None. Workers share them.
+            threads: That decode, of each process; for None the rank's part of the host's cores
+                among its workers.
             ahead: Batches that each process decodes ahead.
             ahead_bytes: Of encoded pictures that each process holds, roughly.
 
@@ -94,7 +96,7 @@ class PictureBatches(IterableDataset):
             pictures, division, rank=rank, seed=seed, ahead_bytes=ahead_bytes
         )
         self._endless, self._steps, self._ahead = endless, steps, ahead
-        self._threads = threads or max(1, usable_cores() // division.workers)
+        self._threads = threads or decoding_threads(division.workers)
         # Shared with workers: a persistent one has this object as it was when the worker started.
         self._letter = torch.zeros(_LETTER_BYTES, dtype=torch.uint8).share_memory_()
         self._taken = 0  # batches since the letter's position, of the rank; in a worker its own

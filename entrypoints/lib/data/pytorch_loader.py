@@ -155,7 +155,7 @@ def picture_loader(
         drop_last: Leave short batches out.
         endless: Iterate without an end.
         steps: Batches of an iteration, over the borders of epochs.
-        threads: That decode, of this rank.
+        threads: That decode, of each process; see ``PictureBatches``.
         ahead_bytes: Of encoded pictures that each process holds, roughly.
         context: How workers start; a place that isn't a folder is read by spawned ones for None,
             as its clients don't outlive a fork.

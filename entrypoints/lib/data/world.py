@@ -10,6 +10,8 @@ from ..errors import TrainingError
 _HOROVOD = ("horovod.torch", "horovod.tensorflow", "horovod.keras", "horovod.tensorflow.keras")
 # What says how many ranks were started: ours, torchrun's, Horovod's, Open MPI's.
 _SIZES = ("LAUNCH_WORLD_SIZE", "WORLD_SIZE", "HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE")
+# And how many of them on this host.
+_LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "HOROVOD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 
 def rank_and_world(rank: int | None = None, world: int | None = None) -> tuple[int, int]:
@@ -34,6 +36,17 @@ def rank_and_world(rank: int | None = None, world: int | None = None) -> tuple[i
     if not 0 <= found[0] < found[1]:
         raise TrainingError(f"rank {found[0]} of world {found[1]}: expected 0 <= rank < world")
     return found
+
+
+def decoding_threads(workers: int = 1) -> int:
+    """Threads for each of ``workers`` processes of this rank: its part of the host's cores."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    told = (os.environ.get(name, "") for name in _LOCAL_SIZES)
+    ranks = next((int(text) for text in told if text.isdigit() and int(text)), 1)
+    return max(1, cores // (ranks * workers))
 
 
 def _joined() -> tuple[int, int] | None:
