@@ -27,6 +27,7 @@ class LocalDoctor(Doctor):
             slow("TensorFlow", probed.tensorflow),
             slow("PyTorch", probed.torch),
             slow("JAX", probed.jax),
+            Check("pictures", probed.pictures),
             slow("compiler", probed.compiler),
             slow("GPUs", probed.gpus),
             Check("Open MPI", machine.open_mpi),

@@ -15,6 +15,7 @@ from launchers.core.model.findings import Finding, finding, well
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.prerequisites import IMPORT_SECONDS
 from launchers.local.catalogue import RULES
+from launchers.local.doctor import pictures
 from launchers.local.doctor.machine import said_by
 from launchers.local.python_environment import PythonEnvironment, inspect
 from launchers.machine.devices import visible_gpus
@@ -174,6 +175,13 @@ class Probed:
         if answer.value is None:
             return [finding(RULES["local-import"].at("JAX", f"{python.jax}: {answer.error}"))]
         return [well("JAX", f"{python.jax}, on {', '.join(answer.value)}")]
+
+    def pictures(self) -> list[Finding]:
+        """What `launch data` would find there."""
+        if not self._python.python:
+            return []
+        answer = self._asked(pictures.PROGRAM)
+        return pictures.findings(answer.value) if answer.value is not None else []
 
     def compiler(self) -> list[Finding]:
         """What compiles Horovod, where that is still to be done."""
