@@ -1,0 +1,1 @@
+"""What the ranks' data costs: delivering, decoding, converting, augmenting; beside peers."""
