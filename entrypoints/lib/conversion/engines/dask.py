@@ -71,8 +71,14 @@ class DaskEngine:
             future.add_done_callback(done.put)
             futures.append(future)
         lookout = _Lookout(self._connection)
-        for _ in tasks:
-            yield travelling.record(self._answer(lookout.next(done)))
+        left = len(futures)
+        while left:
+            future = lookout.next(done)
+            if future.status == "pending":  # it was done by a worker that is gone: it is done again
+                future.add_done_callback(done.put)
+                continue
+            left -= 1
+            yield travelling.record(self._answer(future))
 
     def close(self) -> None:
         """Gives up what is not done, and ends the local cluster."""
