@@ -13,6 +13,9 @@ from .parquet_place import open_place
 from .pytorch import PictureBatches
 from .world import rank_and_world
 
+# A worker that was killed: what PyTorch says, or what the connection for its tensors says first.
+_WORKER_LOST = (RuntimeError, ConnectionError, EOFError, FileNotFoundError)
+
 
 class PictureLoader:
     """Iterates over a rank's batches; knows how many of them the loop has got.
@@ -79,10 +82,14 @@ class PictureLoader:
             if turn == self._turn:
                 self.close()
             raise
-        except RuntimeError as error:
-            if "DataLoader worker" not in str(error):
+        except _WORKER_LOST as error:
+            if isinstance(error, RuntimeError) and "DataLoader worker" not in str(error):
                 raise
-            self.close()
+            # PyTorch raises this at any moment once a worker has died, so once more here.
+            try:
+                self.close()
+            except RuntimeError:
+                self.close()
             raise TrainingError(
                 f"a worker of the data has ended ({' '.join(str(error).split())[:200]}). Likely it "
                 "was out of memory: use fewer workers, or less ahead."
