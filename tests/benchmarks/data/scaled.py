@@ -37,7 +37,15 @@ def run(sizes: Sizes) -> dict[str, dict[str, list[Rate]]]:
     print_table(
         "Decoded to scale beside decoded whole (pixels 0 to 255; accuracy of a small CNN, "
         f"{sizes.runs} seeds)",
-        ["stored/wanted", "rate", "pixels, mean difference", "largest", "whole", "to scale", "noise"],
+        [
+            "stored/wanted",
+            "rate",
+            "pixels, mean difference",
+            "largest",
+            "whole",
+            "to scale",
+            "noise",
+        ],
         rows,
     )
     return found
