@@ -50,8 +50,6 @@ def read_in_a_process(folder: Path, ahead_mebibytes: int, tensorflow: bool) -> d
 
 def read(folder: str, ahead_mebibytes: int, tensorflow: bool) -> dict[str, float]:
     """Reads an epoch in this process: rows, seconds, MiB that it has taken at most and before."""
-    import resource
-
     sys.path.insert(0, str(ROOT / "entrypoints"))
     from lib.data.division import Division
     from lib.data.parquet_place import open_place
@@ -59,7 +57,7 @@ def read(folder: str, ahead_mebibytes: int, tensorflow: bool) -> dict[str, float
 
     if tensorflow:
         from lib.data.tensorflow import encoded_batches
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = most_mebibytes()
     begun = time.monotonic()
     pictures = open_place(folder)
     reader = PictureReader(pictures, Division(), ahead_bytes=ahead_mebibytes << 20)
@@ -67,13 +65,18 @@ def read(folder: str, ahead_mebibytes: int, tensorflow: bool) -> dict[str, float
         rows = sum(int(labels.shape[0]) for _, labels in encoded_batches(reader, epochs=1))
     else:
         rows = sum(len(batch.labels) for batch in reader.batches(epochs=1))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "rows": rows,
         "seconds": time.monotonic() - begun,
-        "mebibytes": peak,
+        "mebibytes": most_mebibytes(),
         "mebibytes_before": before,
     }
+
+
+def most_mebibytes() -> float:
+    """The largest resident size of this process (ru_maxrss may be its parent's)."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def main() -> None:
