@@ -312,8 +312,8 @@ def test_an_interrupted_build_ends_in_the_engine_too(tmp_path: Path) -> None:
         def waiting() -> list[Any]:
             return [
                 item
-                for item in client.containers.list()
-                if item.attrs["Config"]["Cmd"][-1:] == [step]
+                for item in client.containers.list(ignore_removed=True)
+                if (item.attrs["Config"]["Cmd"] or [])[-1:] == [step]
             ]
 
         process = subprocess.Popen(

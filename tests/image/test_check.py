@@ -54,8 +54,8 @@ def test_our_image_has_everything_that_both_providers_need(launch: Launch, ours:
     assert found["horovod"] == "0.28.1 for tensorflow"
     assert found["ranks"] == "world size 2"
     assert found["toolkit"].startswith("5.1.")
-    # The goal that the image was cut to.
-    assert answer.json["size"] <= 2.3e9
+    # The goal that the image was cut to, and what pyarrow and Pillow add.
+    assert answer.json["size"] <= 2.3e9 + 0.15e9
     assert left_over() == []
 
 
