@@ -124,7 +124,7 @@ def test_rehearsals_lists_what_is_left_and_clean_removes_it(
     kill_with_its_lifeline(launcher, home)
     table = launch("rehearsals", LAUNCH_HOME=str(home)).out
     assert "left over" in table
-    assert "2 containers, 1 networks, 1 folders" in table
+    assert "2 containers, 1 network, 1 folder" in table
     cleaned = launch("rehearsals", "--clean", LAUNCH_HOME=str(home))
     assert (cleaned.code, cleaned.err) == (0, "removed 1\n")
     assert things_of(client, "left-behind") == []
