@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import signal
 import subprocess
 import threading
@@ -32,6 +33,8 @@ PROGRAM = "convert_images.py"
 # What an interrupted conversion may take to end its workers.
 _ENDING_SECONDS = 15.0
 _LAST_LINES = 20
+# A signal that comes just before a wait is heard at its end only.
+_WAIT_SECONDS = 0.5
 
 Event = dict[str, Any]
 
@@ -50,7 +53,8 @@ class Conversion:
         self._command = [python, str(file), *arguments, "--events", "json"]
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: deque[str] = deque(maxlen=_LAST_LINES)
-        self._listener: threading.Thread | None = None
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        self._listeners: list[threading.Thread] = []
         self._lifeline: Lifeline | None = None
 
     def __enter__(self) -> Conversion:
@@ -66,8 +70,10 @@ class Conversion:
             found = f"{self._command[0]} ({error.strerror or error})"
             raise LaunchError(RULES["data-python"].at("--python", found)) from None
         self._lifeline = Lifeline(self._process.pid)
-        self._listener = threading.Thread(target=self._hear_errors, daemon=True)
-        self._listener.start()
+        for hear in (self._hear_events, self._hear_errors):
+            listener = threading.Thread(target=hear, daemon=True)
+            listener.start()
+            self._listeners.append(listener)
         return self
 
     def __exit__(
@@ -82,8 +88,7 @@ class Conversion:
                 self._interrupt(process)
         finally:  # also where the user does not want to wait for its end
             self._kill(process)
-            assert self._listener is not None
-            self._listener.join()
+            self._join()
             assert self._lifeline is not None
             self._lifeline.cut()
             for stream in (process.stdout, process.stderr):
@@ -98,9 +103,8 @@ class Conversion:
             LaunchError: It said an error, or ended without a result.
         """
         process = self._started()
-        assert process.stdout is not None
         started, result = False, False
-        for line in process.stdout:
+        while (line := self._line()) is not None:
             event = _parsed(line)
             if event is None:
                 self._errors.append(line.decode("utf-8", "replace").rstrip())
@@ -114,8 +118,7 @@ class Conversion:
             yield event
         code = process.wait()
         if code or not result:
-            assert self._listener is not None
-            self._listener.join()
+            self._join()
             said = next((line for line in reversed(self._errors) if line.strip()), "")
             raise ended_without_answer(PROGRAM, code, said)
 
@@ -128,6 +131,25 @@ class Conversion:
         assert self._process is not None
         return self._process
 
+    def _line(self) -> bytes | None:
+        """The next line that it says; None at the end."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._lines.get(timeout=_WAIT_SECONDS)
+
+    def _join(self) -> None:
+        for listener in self._listeners:
+            listener.join()
+
+    def _hear_events(self) -> None:
+        """All of it, also what nobody asks for any more: a full pipe would hold the program."""
+        stream = self._started().stdout
+        assert stream is not None
+        with contextlib.suppress(ValueError, OSError):
+            for line in stream:
+                self._lines.put(line)
+        self._lines.put(None)
+
     def _hear_errors(self) -> None:
         stream = self._started().stderr
         assert stream is not None
@@ -136,11 +158,9 @@ class Conversion:
                 self._errors.append(line.decode("utf-8", "replace").rstrip())
 
     def _interrupt(self, process: subprocess.Popen[bytes]) -> None:
-        """Ask it to end, and hear it to its end: what it says is not to fill the pipe."""
+        """Ask it to end, and give it time to."""
         with contextlib.suppress(OSError):
             process.terminate()
-        deaf = threading.Thread(target=_drain, args=(process,), daemon=True)
-        deaf.start()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_ENDING_SECONDS)
 
@@ -152,13 +172,6 @@ class Conversion:
             else:
                 process.kill()
         process.wait()
-
-
-def _drain(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdout is not None
-    with contextlib.suppress(ValueError, OSError):
-        for _ in process.stdout:
-            pass
 
 
 def _parsed(line: bytes) -> Event | None:

@@ -108,7 +108,10 @@ def launcher(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[bytes]
 
     yield start
     for process in started:
-        process.communicate()
+        try:
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
     until(lambda: not processes_with(str(tmp_path / "mark")), "everything has ended")
 
 
