@@ -57,15 +57,7 @@ def _images(settings: Settings) -> DataSet:
     place = _place(settings)
     beside = places.test_place(place, os.environ)
     found = find(place.path, beside.path if beside else None)
-    return EncodedPictures(
-        "images",
-        place.path,
-        found.class_names,
-        found.training.first(settings.limit),
-        found.test,
-        settings.image_size,
-        scaled=settings.decode == "scaled",
-    )
+    return _encoded("images", place.path, found, settings)
 
 
 def _tfds(settings: Settings) -> DataSet:
@@ -74,9 +66,13 @@ def _tfds(settings: Settings) -> DataSet:
             tfds_files.prepare(str(settings.place), folder)
 
     found = tfds_files.find(str(settings.place), settings.data_dir, os.environ, prepare)
+    return _encoded("tfds", found.folder, found, settings)
+
+
+def _encoded(name: str, origin: str, found: Any, settings: Settings) -> DataSet:
     return EncodedPictures(
-        "tfds",
-        found.folder,
+        name,
+        origin,
         found.class_names,
         found.training.first(settings.limit),
         found.test,
