@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping
 
 from ..data import layout
 from ..errors import TrainingError
@@ -74,7 +74,11 @@ class Progress:
 
     def __init__(self, wanted: plan.Plan, done: dict[int, TaskRecord], say: Say) -> None:
         self.records = dict(done)
-        self._say, self._tasks = say, {task.number: task for task in wanted.tasks}
+        # (pictures, bytes) of each task, added up once: a task holds many pictures
+        sizes = {task.number: (len(task.pictures), task.bytes) for task in wanted.tasks}
+        self._say, self._sizes = say, sizes
+        self._whole = _sum(sizes.values())
+        self._so_far = _sum(sizes[number] for number in done)
         self._began = time.monotonic()
         self.pictures = 0  # of this run
 
@@ -99,7 +103,7 @@ class Progress:
                 "pictures": len(found.pictures),
                 "bytes": found.bytes,
                 "classes": list(found.classes),
-                "tasks": len(self._tasks),
+                "tasks": len(self._sizes),
                 "tasks_done": len(self.records),
                 "ignored": found.ignored,
             }
@@ -112,21 +116,21 @@ class Progress:
         if record.number in self.records:
             return
         self.records[record.number] = record
-        self.pictures += len(self._tasks[record.number].pictures)
+        size = self._sizes[record.number]
+        self.pictures += size[0]
+        self._so_far = _sum((self._so_far, size))
         self._say_bad(record)
-        done = [self._tasks[number] for number in self.records]
-        count = sum(len(task.pictures) for task in self._tasks.values())
-        count_done = sum(len(task.pictures) for task in done)
+        (count, all_bytes), (count_done, bytes_done) = self._whole, self._so_far
         rate = self.pictures / self.seconds if self.seconds > 0 else None
         self._say(
             {
                 "event": "progress",
-                "tasks": len(self._tasks),
-                "tasks_done": len(done),
+                "tasks": len(self._sizes),
+                "tasks_done": len(self.records),
                 "pictures": count,
                 "pictures_done": count_done,
-                "bytes": sum(task.bytes for task in self._tasks.values()),
-                "bytes_done": sum(task.bytes for task in done),
+                "bytes": all_bytes,
+                "bytes_done": bytes_done,
                 "seconds": round(self.seconds, 3),
                 "rate": rate,
                 "seconds_left": (count - count_done) / rate if rate else None,
@@ -136,6 +140,14 @@ class Progress:
     def _say_bad(self, record: TaskRecord) -> None:
         for one in record.bad:
             self._say({"event": "bad", "path": one.path, "reason": one.reason})
+
+
+def _sum(sizes: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """(pictures, bytes) of these together."""
+    pictures = bytes_ = 0
+    for one, of_one in sizes:
+        pictures, bytes_ = pictures + one, bytes_ + of_one
+    return pictures, bytes_
 
 
 def _result(
