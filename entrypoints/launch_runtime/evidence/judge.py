@@ -107,6 +107,9 @@ def _apart(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Find
     elif any(alone(one) for rank in training for one in ranks[rank].trained):
         why = f"their gradients went through {words.groups} of one rank"
         fix = words.fix_alone
+    elif any(one["unused"] for rank in training for one in ranks[rank].trained):
+        why = "their weights went to other ranks, and no variable was given what came back"
+        fix = f"assign the averages to the variables, or {words.wrap}"
     elif words.around and any(one["past"] for rank in training for one in ranks[rank].trained):
         why, fix = words.around, words.fix_around
     else:

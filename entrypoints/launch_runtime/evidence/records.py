@@ -11,7 +11,10 @@ A record is a JSON object::
 
 ``sets`` has one entry for each optimizer (or hand-written update). ``groups`` are the groups of
 ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``past``: its
-model is wrapped to exchange them, and the script calls the model inside. ``form`` is a digest of
+model is wrapped to exchange them, and the script calls the model inside. ``unused``: values of its
+variables went to other ranks, and the script never gave them another value. ``how`` is what went:
+``gradients``; ``weights``, the values of its variables; ``values``, something of their shapes.
+``ways`` are words of ``WAYS``. ``form`` is a digest of
 the shapes of its variables, in order. ``prints`` are four 32-bit floats a
 variable: its norm and three projections of its values on fixed directions. ``other`` are exchanges
 of at least ``MANY`` elements that belong to no variable: group and elements. ``called_after``
@@ -30,6 +33,9 @@ EXCHANGE, INIT, STRICT = "exchange", "init", "strict"
 MODES = (EXCHANGE, INIT, STRICT)  # what a job's proof may rest on
 
 PRINT_FLOATS = 4
+# In which gradients went, beside their average: summed over several backward passes first.
+ADASUM, FP16, ACCUMULATED = "adasum", "fp16", "accumulated"
+WAYS = {ADASUM: "Adasum", FP16: "fp16", ACCUMULATED: "accumulated"}  # the proof's words
 
 Record = MutableMapping[str, Any]
 
@@ -125,7 +131,8 @@ def _checked(one: Record) -> Record:
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
-    checked["past"] = bool(one.get("past"))
+    checked["past"], checked["unused"] = bool(one.get("past")), bool(one.get("unused"))
+    checked["ways"] = [way for way in WAYS if way in one.get("ways", ())]
     for name in ("variables", "elements", "local", "exchanged"):
         checked[name] = int(one[name])
     weights = one.get("weights")

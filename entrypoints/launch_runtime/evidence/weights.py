@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 from launch_runtime.evidence.finding import OPT_OUT, Finding
-from launch_runtime.evidence.records import ALL, Rank, Record, groups, table
+from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, groups, table
 from launch_runtime.words import Words
 
 # Ranks that average gradients differ by rounding alone, some parts in a million. Start weights
@@ -18,16 +18,14 @@ ANOTHER_MODEL = 0.5
 
 def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) -> Finding:
     """The words for a job whose ranks exchanged; a failure where weights are far apart."""
-    how = {one["how"] for rank in training for one in ranks[rank].exchanging}
-    words = "exchange of unknown values seen"
-    if "gradients" in how:
-        words = "gradients exchanged"
-    elif "values" in how:
-        words = "values exchanged"
+    words = exchanged(one for rank in training for one in ranks[rank].exchanging)
     if any(rank.joined for rank in ranks):
         return Finding(f"{words}, weights not compared ({strategy.uneven} was called)")
-    found = [_compare(ranks, key) for key in _keys(ranks, training)]
+    how = "gradients" if _keys(ranks, training, "gradients") else "weights"
+    found = [_compare(ranks, key, how) for key in _keys(ranks, training, how)]
     differing = [one for one in found if one.differing]
+    if differing and how == "weights":  # as steps of each rank after the last average make them
+        return Finding(f"{words}, weights differ at the end")
     if differing:
         one = differing[0]
         return Finding(
@@ -43,22 +41,35 @@ def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) ->
     return Finding(f"{words}, weights not compared" + (f" ({reasons[0]})" if reasons else ""))
 
 
-def _keys(ranks: Sequence[Rank], training: Sequence[int]) -> list[tuple[str, int, Any]]:
+def exchanged(sets: Iterable[Record]) -> str:
+    """What went from rank to rank, for the proof: ``gradients exchanged (fp16)``."""
+    sets = list(sets)
+    how = {one["how"] for one in sets}
+    ways = [words for way, words in WAYS.items() if any(way in one["ways"] for one in sets)]
+    behind = f" ({', '.join(ways)})" if ways else ""
+    for kind, words in (("gradients", "gradients"), ("weights", "parameters"), ("values",) * 2):
+        if kind in how:
+            return f"{words} exchanged{behind}"
+    return "exchange of unknown values seen"
+
+
+def _keys(ranks: Sequence[Rank], training: Sequence[int], how: str) -> list[tuple[str, int, Any]]:
     """What can be compared: sets of the same form, of the same place among these, and a group."""
     keys: dict[tuple[str, int, Any], None] = {}
     for rank in training:
-        for form, place, one in _placed(ranks[rank]):
+        for form, place, one in _placed(ranks[rank], how):
             for group in groups(one):
                 keys[(form, place, ALL if group == ALL else tuple(group))] = None
     return list(keys)
 
 
-def _placed(rank: Rank) -> list[tuple[str, int, Record]]:
-    """The sets whose gradients were averaged: form, number among those of this form, set."""
+def _placed(rank: Rank, how: str) -> list[tuple[str, int, Record]]:
+    """The sets whose gradients (or weights) were averaged: form, number among those of this form,
+    set."""
     seen: dict[str, int] = {}
     placed = []
     for one in rank.trained:
-        if one["how"] == "gradients" and groups(one):
+        if one["how"] == how and groups(one):
             place = seen[one["form"]] = seen.get(one["form"], -1) + 1
             placed.append((one["form"], place, one))
     return placed
@@ -72,18 +83,20 @@ class _Compared(NamedTuple):
     reason: str
 
 
-def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any]) -> _Compared:
+def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Compared:
     form, place, group = key
     members = range(len(ranks)) if group == ALL else [r for r in group if 0 <= r < len(ranks)]
     held: list[tuple[int, Record]] = []
     for rank in members:
-        for its_form, its_place, one in _placed(ranks[rank]):
+        for its_form, its_place, one in _placed(ranks[rank], how):
             if (its_form, its_place) == (form, place) and one.get("weights"):
                 held.append((rank, one["weights"]))
     reason = next((weights["why"] for _, weights in held if weights["why"]), "")
     if len(held) < 2 or reason:
         return _Compared(0, 0, "", False, reason)
     changed = {index for _, weights in held for index in weights["changed"]}
+    if how == "weights":  # that is how a script puts averages in
+        changed = set()
     tables = [(rank, table(weights)) for rank, weights in held]
     blind = any(weights["blind"] for _, weights in held)
     found = _Compared(0, 0, "", any(len(w["kept"]) < len(w["shapes"]) for _, w in held), "")
@@ -93,7 +106,7 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any]) -> _Compared:
         pairs = [(own[index], theirs[index]) for index in shared]
         found = found._replace(compared=found.compared + len(pairs))
         where = f"between ranks {first} and {rank}"
-        if blind and _far(pairs) > ANOTHER_MODEL:
+        if blind and _far(pairs) > (ANOTHER_MODEL if how == "gradients" else FAR_APART):
             return found._replace(
                 differing=1, worst=f"the model by {_percent(_far(pairs))} of its size {where}"
             )

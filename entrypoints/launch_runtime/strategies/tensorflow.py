@@ -14,6 +14,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.records import INIT, STRICT, Record, merged
+from launch_runtime.evidence.weights import exchanged
 from launch_runtime.rank import identity, tracebacks
 from launch_runtime.rank.exchange import tensorflow_hooks
 from launch_runtime.rank.identity import Place
@@ -279,8 +280,7 @@ def _judge_one(records: Sequence[Record], replicas: int, mode: str) -> Finding:
             f"one of {replicas} replicas trained: no gradient went from replica to replica",
             f"{_SCOPE}; {OPT_OUT}",
         )
-    by_gradients = any(one["how"] == "gradients" for one in rank.exchanging)
-    return Finding("gradients exchanged" if by_gradients else "values exchanged")
+    return Finding(exchanged(rank.exchanging))
 
 
 STRATEGY = TensorFlow()

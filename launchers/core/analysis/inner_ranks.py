@@ -54,7 +54,7 @@ def _started(facts: SourceFacts, path: str, strategy: Strategy) -> Iterator[Prob
                 f"{path}:{one.line}", f"{one.name} starts ranks inside each rank of the job"
             )
             return
-    command = re.compile(rf"\b(?:{strategy.launchers})")
+    command = re.compile(rf"\b(?:{strategy.launchers})(?!')")
     tree = facts.tree(path)
     texts = docstrings(tree) if tree is not None else {}
     for node in ast.walk(tree) if tree is not None else ():

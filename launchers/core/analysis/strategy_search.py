@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from launchers.core.analysis.facts import SourceFacts
 from launchers.core.analysis.python_imports import literal
-from launchers.core.strategies import joining
+from launchers.core.strategies import VARIABLE, joining
 from launchers.core.strategies.strategy import Strategy, Use
 
 SEEN, SEVERAL, OTHER, NONE, UNSEEN = "seen", "several", "other", "none", "unseen"
@@ -68,13 +68,21 @@ def seen(facts: SourceFacts, said: Sequence[str] = ()) -> Sight | None:
     strategies = joining()
     places = [place for one in strategies if (place := first_place(facts, one)) is not None]
     chosen = [one.name for one in strategies if any(one.is_word(_value(word)) for word in said)]
-    yields = bool(places) and all(place.use.yields for place in places)
+    asker = _asks_the_launcher(facts) if places else ""
+    yields = bool(places) and not asker and all(place.use.yields for place in places)
     if yields and (chosen or _is_named(facts, strategies)):
         return _mentioned(facts, strategies, said)
-    places = [one for one in places if not one.use.yields] or places
+    if not asker:
+        places = [one for one in places if not one.use.yields] or places
     places = [one for one in places if one.strategy.name in chosen] or places
-    if len(places) > 1:
+    if len(places) > 1 and not asker:
         return Sight(SEVERAL, places=tuple(places))
+    if len(places) > 1:
+        # What needs no other library than its framework stands behind Horovod.
+        others = " or ".join(f"--strategy {place.strategy.name}" for place in places[:-1])
+        why = f"{places[-1].why}; {asker} reads {VARIABLE}, so {others} goes as well"
+        places[-1] = replace(places[-1], why=why)
+        return Sight(SEEN, places[-1].strategy.name, why, places=tuple(places))
     for place in places:
         return Sight(SEEN, place.strategy.name, place.why, places=(place,))
     return _mentioned(facts, strategies, said)
@@ -107,6 +115,16 @@ def first_place(facts: SourceFacts, strategy: Strategy) -> Place | None:
                 if why:
                     return Place(strategy, use, why)
     return None
+
+
+def _asks_the_launcher(facts: SourceFacts) -> str:
+    """The file whose code reads by which strategy the launcher has started it, or an empty string:
+    such a script trains by whichever that is."""
+    for path in facts.files:
+        tree = facts.tree(path) if VARIABLE.encode() in facts.texts.read(path) else None
+        if tree is not None and any(literal(node) == VARIABLE for node in ast.walk(tree)):
+            return path
+    return ""
 
 
 def _imported(facts: SourceFacts, path: str, use: Use) -> str:

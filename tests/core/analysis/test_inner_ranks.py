@@ -30,6 +30,7 @@ NONE = [
     '"""Run it by torchrun --nproc_per_node 4."""\n# torchrun x\nprint(\'torch\')\n',
     "loader = DataLoader(data, multiprocessing_context='spawn')\n",
     "total = world_size * batch_size\n",
+    'place = (world_size, "torchrun\'s variables")\n',
 ]
 
 

@@ -81,6 +81,19 @@ def test_two_ways_to_join_are_asked_about(name: str):
         assert (found.strategy, found.problems) == (word, ())
 
 
+def test_a_script_that_reads_the_launchers_choice_goes_by_either_and_by_the_frameworks_own_first():
+    text = str(SEVERAL["a backend to choose"])
+    told = text + 'import os\nby = os.environ["LAUNCH_STRATEGY"]\n'
+    found = judge(told)
+    assert (found.strategy, found.problems) == ("torch", ())
+    assert "train.py reads LAUNCH_STRATEGY, so --strategy horovod goes as well" in str(found.rows)
+    assert judge(told, asked="horovod").problems == ()
+    assert judge(text + "# LAUNCH_STRATEGY\n").problems[0].rule == "strategy-several"
+    mirrored = "import tensorflow as tf, os\ntf.distribute.MirroredStrategy()\nimport my_horovod\n"
+    assert judge(mirrored).strategy == "horovod"
+    assert judge(mirrored + "os.environ['LAUNCH_STRATEGY']\n").strategy == "tensorflow"
+
+
 def test_an_argument_that_is_the_name_chooses_between_two_ways():
     found = judge(SEVERAL["a backend to choose"], said=("--backend", "horovod"))
     assert (found.strategy, found.problems) == ("horovod", ())

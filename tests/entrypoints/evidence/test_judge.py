@@ -61,6 +61,22 @@ GOOD = {
         [[record(one_set(how="values", weights=None))]] * 2,
         "values exchanged, weights not compared",
     ),
+    "parameters averaged": (
+        [[record(one_set(how="weights"))]] * 2,
+        "parameters exchanged, weights equal",
+    ),
+    "parameters averaged, and steps after that": (
+        [[record(one_set(how="weights"))], [record(one_set(how="weights", weights=weights(5, 9)))]],
+        "parameters exchanged, weights differ at the end",
+    ),
+    "averages put in after the last step": (
+        [[record(one_set(how="weights", weights=weights(0.0, 1.0, changed=[0, 1])))]] * 2,
+        "parameters exchanged, weights equal",
+    ),
+    "Adasum in 16 bits after backward passes": (
+        [[record(one_set(ways=["accumulated", "adasum", "fp16", "\x1b[31m"]))]] * 2,
+        "gradients exchanged (Adasum, fp16, accumulated), weights equal",
+    ),
     "an exchange that nobody can attribute": (
         [[record(ALONE, other=[[ALL, 600]])]] * 2,
         "exchange of unknown values seen, weights not compared",
@@ -144,6 +160,10 @@ def test_what_trained_together_passes_and_says_how(name: str) -> None:
 
 BAD = {
     "no exchange": ([[record(ALONE)]] * 3, "3 ranks trained apart: no gradient"),
+    "weights that went out and never came in": (
+        [[record({**ALONE, "unused": True})]] * 2,
+        "2 ranks trained apart: their weights went to other ranks, and no variable was given",
+    ),
     "two of three": (
         [[record(ALONE)], [record(ALONE)], [record()]],
         "2 ranks of 3 trained apart: no gradient",

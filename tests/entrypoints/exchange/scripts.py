@@ -130,6 +130,51 @@ for number in range(3):
 """
 )
 
+_AVERAGES = (
+    _READY
+    + """
+network = Network()
+
+@tf.function
+def average():
+    for variable, mean in zip(network.variables, hvd.grouped_allreduce(network.variables)):
+        variable.assign(mean)
+
+@tf.function
+def step(number):
+    with tf.GradientTape() as tape:
+        loss = network.loss(number)
+    sgd.apply_gradients(zip(tape.gradient(loss, network.variables), network.variables))
+
+for number in range(4):
+    step(number)
+    if number % 2:
+        average()
+"""
+)
+
+_SUMS = (
+    _READY
+    + """
+network = Network(1)
+sums = [tf.Variable(tf.zeros_like(variable)) for variable in network.variables]
+for number in range(4):
+    with tf.GradientTape() as tape:
+        loss = network.loss(number)
+    for total, gradient in zip(sums, tape.gradient(loss, network.variables)):
+        total.assign_add(gradient)
+    if number % 2:
+        means = [hvd.allreduce(total, compression=hvd.Compression.fp16) for total in sums]
+        sgd.apply_gradients(zip(means, network.variables))
+        for total in sums:
+            total.assign(tf.zeros_like(total))
+"""
+)
+
+_METRICS = """hvd.allgather_object(
+    {"loss": float(loss), "accuracy": 0.5, "step": step, "of": "rank %d of the training" % RANK})
+"""
+
 _LOCAL_LAYERS = (
     _READY
     + """
@@ -229,8 +274,13 @@ TOGETHER = {
     "no broadcast, one seed": (_steps(tape=_WRAPPED, seed="1"), EQUAL),
     "backward passes": (
         _FIT.replace("Optimizer(optimizer)", "Optimizer(optimizer, backward_passes_per_step=2)"),
-        EQUAL,
+        "gradients exchanged (accumulated), weights equal",
     ),
+    "own backward passes in 16 bits": (
+        _SUMS,
+        "gradients exchanged (fp16, accumulated), weights equal",
+    ),
+    "parameters averaged": (_AVERAGES, "parameters exchanged, weights equal"),
     "own allreduce": (
         _steps(exchange="gradients = [hvd.allreduce(g) for g in gradients]", seed="1"),
         EQUAL,
@@ -253,7 +303,7 @@ TOGETHER = {
     ),
     "own allreduce of weights": (
         _steps(after="for v in network.variables: v.assign(hvd.allreduce(v))"),
-        "values exchanged, weights not compared",
+        "parameters exchanged, weights equal",
     ),
     "sparse embeddings": (_SPARSE, EQUAL),
     "join": (
@@ -287,6 +337,17 @@ TOGETHER = {
 # Name -> script, and what the failure must say.
 APART = {
     "no collective": (_steps(after="pass"), "2 ranks trained apart: no gradient and no weight"),
+    "averages that nobody assigns": (
+        _steps(after="for v in network.variables: hvd.allreduce(v)"),
+        "2 ranks trained apart: their weights went to other ranks, and no variable was given",
+    ),
+    "averages before the first step, and metrics": (
+        _steps(
+            begin="for v in network.variables: v.assign(hvd.allreduce(v))",
+            after=_METRICS.replace("\n", ""),
+        ),
+        "2 ranks trained apart: no gradient and no weight",
+    ),
     "a metric alone": (
         _steps(begin=_BROADCAST, after="hvd.allreduce(loss)"),
         "2 ranks trained apart: no gradient and no weight",

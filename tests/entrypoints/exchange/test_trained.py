@@ -41,7 +41,7 @@ def test_with_a_part_among_them_nothing_is_compared_and_it_says_so(trained: Trai
 
 
 def test_a_part_that_was_exchanged_in_another_way_counts_too(trained: TrainedSet):
-    trained.variables[1].is_whole, trained.variables[1].how = False, "values"
+    trained.variables[1].is_whole, trained.variables[1].hows = False, {"values"}
     assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
 
 

@@ -1,5 +1,5 @@
-"""Runs a script with the exchange's hooks in it and prints its records: what a rank's guard does,
-without guard and agent.
+"""Puts the exchange's hooks in, for a script that runs next, whose records it prints: what a rank's
+guard does, without guard and agent.
 
     python watched.py SCRIPT [ARGUMENTS...]
 """
@@ -46,6 +46,7 @@ collector = exchange.install(_print, STRATEGY.tables)
 when_imported({"horovod.common.basics": _watch_horovod})
 atexit.register(lambda: sys.stderr.write(f"WATCHED {collector.broken or 'well'}\n"))
 atexit.register(collector.finish)
-sys.argv = sys.argv[1:]
-sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
-runpy.run_path(sys.argv[0], run_name="__main__")
+if __name__ == "__main__":
+    sys.argv = sys.argv[1:]
+    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
+    runpy.run_path(sys.argv[0], run_name="__main__")

@@ -35,6 +35,22 @@ def test_a_rank_is_left_its_own_device_where_the_guard_pins(
     assert environment.get("CUDA_VISIBLE_DEVICES") == expected
 
 
+@pytest.mark.parametrize("local_rank", [0, 3])
+def test_the_device_of_a_task_of_sparks_is_the_ranks_whatever_its_local_rank(
+    local_rank: int,
+) -> None:
+    environment = {"LAUNCH_PIN_GPU": "guard", "LAUNCH_TASK_GPUS": "5"}
+    pin(environment, local_rank)
+    assert environment == {"LAUNCH_PIN_GPU": "guard", "CUDA_VISIBLE_DEVICES": "5"}
+
+
+def test_a_task_of_sparks_without_a_device_is_refused_where_the_guard_pins() -> None:
+    with pytest.raises(RefusalError, match="none among its resources") as caught:
+        pin({"LAUNCH_PIN_GPU": "guard", "LAUNCH_TASK_GPUS": ""}, 0)
+    assert "spark.task.resource.gpu.amount" in caught.value.fix
+    pin({"LAUNCH_PIN_GPU": "script", "LAUNCH_TASK_GPUS": ""}, 0)
+
+
 @pytest.mark.parametrize("devices", ["0,1", "0,1,-1,3"])
 def test_fewer_devices_than_ranks_are_refused(devices: str) -> None:
     environment = {"LAUNCH_PIN_GPU": "guard", "CUDA_VISIBLE_DEVICES": devices}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.entrypoints.simulated import SimulatedJob
+from tests.entrypoints.strategies import hangs
 from tests.entrypoints.strategies import tensorflow_scripts as scripts
 
 pytestmark = pytest.mark.horovod  # of the training stack
@@ -144,3 +145,21 @@ def test_a_model_on_one_of_two_replicas_fails_the_job(tf_job: MakeJob) -> None:
     job.script(scripts.DEVICES + scripts.FIT_OUTSIDE)
     assert job.run(seconds=SECONDS) == [1], job.text()
     assert job.failure()["reason"].startswith("one of 2 replicas trained")
+
+
+COMPILED = """
+hangs = worker == 1
+def compiled():
+    with strategy.scope():
+        net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        net.compile("sgd", "mse")
+    return net
+"""
+
+
+def test_a_host_that_hangs_in_fit_is_found_though_another_thread_prints(tf_job: MakeJob) -> None:
+    # Without the hooks of the proof: by Keras' own count of batches.
+    job = tf_job(**KERAS_2, LAUNCH_HANG_AFTER="4", LAUNCH_PROOF="init")
+    job.script(scripts.HOSTS + COMPILED + hangs.FIT)
+    job.start_all()
+    job.until_said(hangs.FOUND, seconds=SECONDS)

@@ -107,7 +107,7 @@ for _ in range(3):
         dist.all_reduce(parameter.data)
         parameter.data /= size
 """,
-        VALUES,
+        "parameters exchanged, weights equal",
     ),
     "made and destroyed twice": (
         """

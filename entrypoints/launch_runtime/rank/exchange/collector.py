@@ -9,13 +9,14 @@ import threading
 import time
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
+from launch_runtime.evidence.records import ACCUMULATED
 from launch_runtime.rank.exchange import BROADCAST, devices, fingerprints
 from launch_runtime.rank.exchange.seen import Marks, Unclaimed
 from launch_runtime.rank.exchange.trained import (
     BY_HAND,
     GRADIENTS,
     UNKNOWN,
-    VALUES,
+    WEIGHTS,
     TrainedSet,
     Variable,
     Variables,
@@ -90,8 +91,10 @@ class Collector:
         self._by_hand: TrainedSet | None = None
         self.variables = Variables()
         self._gradients = Marks()  # a gradient -> the variable that it is of
+        self._sums = Marks()  # a variable that gathers gradients -> the variable that they are of
         self._arrived = Marks()  # what an exchange gave -> the group that it went over
         self._unclaimed = Unclaimed()
+        self._has_begun = False  # a gradient was computed
         self._joined, self._called_after, self._calls = False, 0, 0
         self._sent_at = float("-inf")
         self._finished = False
@@ -106,7 +109,7 @@ class Collector:
         for gradient, variable in zip(gradients, variables):
             if gradient is None or variable is None:
                 continue
-            variable.has_gradient = True
+            variable.has_gradient = self._has_begun = True
             if variable.how != GRADIENTS:
                 self._gradients.set(gradient, variable)
 
@@ -117,8 +120,17 @@ class Collector:
         name: str,
         pairs: Sequence[tuple[Any, Variable | None]],
         steps: Callable[[], int] | None,
+        ways: Iterable[str] = (),
     ) -> None:
-        """An optimizer changes variables by gradients; once a trace inside a ``tf.function``."""
+        """An optimizer changes variables by gradients; once a trace inside a ``tf.function``.
+
+        Args:
+            owner: The optimizer.
+            name: Its class.
+            pairs: Gradient and variable of each.
+            steps: Gives the number of its steps, where somebody counts them.
+            ways: Of ``evidence.records.WAYS``, in which its gradients go to other ranks.
+        """
         known = self._by_owner.get(id(owner))
         if known is None or not known.is_of(owner):
             known = self._new_set(name, owner, steps)
@@ -126,6 +138,7 @@ class Collector:
                 return
         if self._phase not in known.phases:
             known.phases.append(self._phase)
+        known.ways.update(ways)
         for gradient, variable in pairs:
             if variable is None:
                 continue
@@ -146,17 +159,20 @@ class Collector:
         )
 
     @_quiet
-    def assigned(self, variable: Variable, value: Any = None) -> None:
+    def assigned(self, variable: Variable, value: Any = None, is_traced: bool = False) -> None:
         """The script, and no optimizer, gives a variable another value.
 
         Args:
             value: The new one, where it is known.
+            is_traced: A function that does so is traced, and may run at any time.
         """
         group = self._arrived.of(value)
+        variable.is_renewed |= is_traced or WEIGHTS in variable.hows
         if group is not None:
             # It came from other ranks: a broadcast, or an average of weights.
             if group != BROADCAST:
-                self._went(variable, VALUES, group)
+                self._went(variable, WEIGHTS, group)
+                variable.is_renewed = True
         elif variable.owner is not None and variable.owner.name != BY_HAND:
             steps = variable.owner.steps()
             variable.changed_at = UNKNOWN if steps is None else steps
@@ -169,16 +185,41 @@ class Collector:
             self._by_hand.add(variable)
 
     @_quiet
-    def reduced(self, variables: Iterable[Variable | None], group: Any) -> None:
+    def summed(self, accumulator: Any, gradient: Any) -> None:
+        """A variable gathers what may be the gradient of another one, over several passes."""
+        variable = self._gradients.of(gradient)
+        if variable is not None and not variable.is_of(accumulator):
+            self._sums.set(accumulator, variable)
+
+    @_quiet
+    def same(self, tensor: Any, other: Any) -> None:
+        """``other`` holds what ``tensor`` does, in another type."""
+        for marks in (self._gradients, self._sums, self._arrived):
+            what = marks.of(tensor)
+            if what is not None:
+                marks.set(other, what)
+
+    @_quiet
+    def reduced(
+        self, variables: Iterable[Variable | None], group: Any, ways: Iterable[str] = ()
+    ) -> None:
         """The gradients of these variables go through an exchange over ``group``."""
         self._called()
         for variable in variables:
             if variable is not None:
-                self._went(variable, GRADIENTS, group)
+                self._went(variable, GRADIENTS, group, ways)
 
     @_quiet
     def exchanged(
-        self, tensor: Any, shape: Sequence[int | None], group: Any, value: Any = None
+        self,
+        tensor: Any,
+        shape: Sequence[int | None],
+        group: Any,
+        value: Any = None,
+        *,
+        is_now: bool = False,
+        is_bytes: bool = False,
+        ways: Iterable[str] = (),
     ) -> None:
         """A tensor goes to the other ranks of ``group``, and nobody has said whose it is.
 
@@ -187,16 +228,31 @@ class Collector:
             shape: Its dimensions; an unknown one is None.
             group: ``"all"``, or a list of ranks.
             value: The variable whose value it is, where it is one's.
+            is_now: It goes now, and not whenever a function that is traced runs: ahead of the first
+                gradient it is no training.
+            is_bytes: It holds bytes: a pickled object.
+            ways: Of ``evidence.records.WAYS``.
         """
         self._called()
-        if isinstance(value, Variable):
-            self._went(value, VALUES, group)
+        if is_now and not self.has_begun:
             return
-        variable = self._gradients.of(tensor)
-        if variable is not None:
-            self._went(variable, GRADIENTS, group)
-        elif self._unclaimed.see(shape, group):
+        total, gradient = self._sums.of(tensor), self._gradients.of(tensor)
+        if total is not None:
+            self._went(total, GRADIENTS, group, {*ways, ACCUMULATED})
+        elif gradient is not None:
+            self._went(gradient, GRADIENTS, group, ways)
+        elif isinstance(value, Variable):
+            self._went(value, WEIGHTS, group, ways)
+            if value.owner is None and not value.has_gradient:  # not trained itself, so far
+                self._unclaimed.see_shape(value.shape, group)
+        elif self._unclaimed.see(shape, group, is_bytes):
             self._news()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether training has begun: a gradient was computed, or an optimizer has made a step."""
+        self._has_begun = self._has_begun or any(one.steps() != 0 for one in self._sets)
+        return self._has_begun
 
     @_quiet
     def arrived(self, tensor: Any, group: Any) -> None:
@@ -273,9 +329,9 @@ class Collector:
         self._sets.append(known)
         return known
 
-    def _went(self, variable: Variable, how: str, group: Any) -> None:
+    def _went(self, variable: Variable, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         new = group not in variable.groups
-        variable.went(how, group)
+        variable.went(how, group, ways)
         if new and is_group(group):
             self._news()
 

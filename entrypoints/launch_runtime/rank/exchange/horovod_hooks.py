@@ -12,8 +12,9 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from launch_runtime.evidence.records import ALL
+from launch_runtime.evidence.records import ADASUM, ALL, FP16
 from launch_runtime.rank.exchange import BROADCAST, REDUCING, tensorflow_hooks
+from launch_runtime.rank.exchange.seen import Marks
 from launch_runtime.rank.exchange.tensorflow_hooks import plain
 from launch_runtime.rank.import_hook import OnImport
 
@@ -30,6 +31,7 @@ def table(collector: Collector) -> dict[str, OnImport]:
     hooks = _Hooks(collector)
     return {
         "horovod.tensorflow.mpi_ops": hooks.operations,
+        "horovod.tensorflow.compression": hooks.compression,
         "horovod.tensorflow": hooks.binding,
     }
 
@@ -48,6 +50,28 @@ def group_of(process_set: Any) -> Any:
 class _Hooks:
     def __init__(self, collector: Collector):
         self._collector = collector
+        self._halved = Marks()  # tensors that were made smaller on their way
+
+    def compression(self, module: Any) -> None:
+        """``horovod.tensorflow.compression``: what was made smaller is the same gradient."""
+        cls = module.FP16Compressor
+        compress, decompress = cls.compress, cls.decompress
+        collector, halved = self._collector, self._halved
+
+        @functools.wraps(compress)
+        def smaller(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            result = compress(tensor, *args, **kwargs)
+            collector.same(tensor, result[0])
+            halved.set(result[0], True)
+            return result
+
+        @functools.wraps(decompress)
+        def larger(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            result = decompress(tensor, *args, **kwargs)
+            collector.same(tensor, result)
+            return result
+
+        cls.compress, cls.decompress = staticmethod(plain(smaller)), staticmethod(plain(larger))
 
     def operations(self, module: Any) -> None:
         """``horovod.tensorflow.mpi_ops``."""
@@ -71,6 +95,11 @@ class _Hooks:
         @functools.wraps(original)
         def make(*args: Any, **kwargs: Any) -> Any:
             group = group_of(argument("process_set", parameters, args, kwargs))
+            ways = (
+                {ADASUM} if _is_adasum(argument("op", parameters, args, kwargs), module) else set()
+            )
+            if "FP16" in getattr(argument("compression", parameters, args, kwargs), "__name__", ""):
+                ways.add(FP16)
             reduce_gradients = original(*args, **kwargs)
 
             def reduced(grads: Any, vars: Any = None, *rest: Any, **named: Any) -> Any:  # noqa: A002
@@ -80,7 +109,7 @@ class _Hooks:
                         for gradient, variable in zip(grads, vars)
                         if gradient is not None
                     ]
-                    collector.reduced(found, group)
+                    collector.reduced(found, group, ways)
                 elif not rest and not named:
                     return reduce_gradients(grads)
                 with collector.within(REDUCING):
@@ -93,7 +122,7 @@ class _Hooks:
     def _wrap(self, module: Any, name: str, several: bool) -> None:
         original = getattr(module, name)
         parameters = parameters_of(original)
-        collector = self._collector
+        collector, halved = self._collector, self._halved
 
         @functools.wraps(original)
         def operation(*args: Any, **kwargs: Any) -> Any:
@@ -101,13 +130,24 @@ class _Hooks:
                 return original(*args, **kwargs)
             group = group_of(argument("process_set", parameters, args, kwargs))
             given = argument(parameters[0], parameters, args, kwargs)
+            is_adasum = _is_adasum(argument("op", parameters, args, kwargs), module)
             result = original(*args, **kwargs)
             given = list(given) if several and isinstance(given, (list, tuple)) else [given]
             for tensor in given:
-                value = tensorflow_hooks.tracked(collector, tensor)
-                collector.exchanged(tensor, _shape(tensor), group, value)
-            for tensor in result if several and isinstance(result, (list, tuple)) else [result]:
-                collector.arrived(tensor, group)
+                ways = {ADASUM} if is_adasum else set()
+                collector.exchanged(
+                    tensor,
+                    _shape(tensor),
+                    group,
+                    tensorflow_hooks.tracked(collector, tensor),
+                    is_now=tensorflow_hooks.is_eager(),
+                    is_bytes=_is_bytes(tensor),
+                    ways=ways | {FP16} if halved.of(tensor) else ways,
+                )
+            if collector.has_begun or not tensorflow_hooks.is_eager():
+                came = result if several and isinstance(result, (list, tuple)) else [result]
+                for tensor in came:
+                    collector.arrived(tensor, group)
             return result
 
         setattr(module, name, plain(operation))
@@ -139,6 +179,14 @@ def argument(name: str, parameters: list[str], args: Any, kwargs: Any) -> Any:
         return kwargs[name]
     place = parameters.index(name) if name in parameters else len(args)
     return args[place] if place < len(args) else None
+
+
+def _is_adasum(op: Any, module: Any) -> bool:
+    return op is not None and op == getattr(module, "Adasum", object())
+
+
+def _is_bytes(tensor: Any) -> bool:
+    return getattr(getattr(tensor, "dtype", None), "name", "") in ("uint8", "int8")
 
 
 def _shape(tensor: Any) -> list[Any]:

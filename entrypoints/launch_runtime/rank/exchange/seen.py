@@ -52,12 +52,15 @@ class Unclaimed:
         self.shapes: dict[tuple[int, ...], list[Any]] = {}
         self.largest: list[list[Any]] = []
 
-    def see(self, shape: Sequence[int | None], group: Any) -> bool:
+    def see(self, shape: Sequence[int | None], group: Any, is_bytes: bool = False) -> bool:
         """Notes one; whether its group is news.
 
         Args:
             shape: Its dimensions; an unknown one is None.
+            is_bytes: It holds bytes, four of which make an element: a pickled object.
         """
+        if is_bytes:
+            return self._see_bytes(shape, group)
         known = tuple(int(dimension) for dimension in shape if dimension is not None)
         elements = 1
         for dimension in known:
@@ -69,6 +72,19 @@ class Unclaimed:
             if group not in groups:
                 groups.append(group)
         return elements >= MANY and self._is_new(group, elements)
+
+    def see_shape(self, shape: Sequence[int], group: Any) -> None:
+        """Notes that a whole tensor of this shape went over ``group``, and was no packed one."""
+        groups = self.shapes.setdefault(tuple(shape), [])
+        if is_group(group) and group not in groups:
+            groups.append(group)
+
+    def _see_bytes(self, shape: Sequence[int | None], group: Any) -> bool:
+        elements = 1
+        for dimension in shape:
+            elements *= 1 if dimension is None else int(dimension)
+        elements //= 4
+        return is_group(group) and elements >= MANY and self._is_new(group, elements)
 
     def _is_new(self, group: Any, elements: int) -> bool:
         for entry in self.largest:

@@ -13,6 +13,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable
 
+from launch_runtime.evidence.records import ACCUMULATED
 from launch_runtime.rank.exchange import APPLYING
 from launch_runtime.rank.exchange.distribute_hooks import Replicas
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
@@ -81,13 +82,19 @@ class _Hooks:
 
     def optimizer(self, name: str, module: Any) -> None:
         """A module with an optimizer that has ``apply_gradients``."""
-        cls: Any = getattr(module, name, None)
-        original = getattr(cls, "apply_gradients", None)
-        if original is None:
+        base: Any = getattr(module, name, None)
+        if getattr(base, "apply_gradients", None) is None:
             return
-        collector, note, step = self._collector, self._applied, self._step
         if self._replicas is not None:
             self._replicas.optimizer(module)
+        # Keras's own class above it hands on other tensors than it was given.
+        for cls in {base, getattr(module, "Optimizer", base)}:
+            if "apply_gradients" in cls.__dict__:
+                self._wrap_apply(cls)
+
+    def _wrap_apply(self, cls: Any) -> None:
+        original = cls.apply_gradients
+        collector, note, step = self._collector, self._applied, self._step
 
         @functools.wraps(original)
         def apply_gradients(optimizer: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
@@ -146,9 +153,12 @@ class _Hooks:
 
         @functools.wraps(original)
         def assign(variable: Any, *args: Any, **kwargs: Any) -> Any:
-            known = collector.variables.of(variable)
-            if known is not None and not is_applying():
-                collector.assigned(known, args[0] if args else kwargs.get("value"))
+            if not is_applying():
+                value = args[0] if args else kwargs.get("value", kwargs.get("delta"))
+                known = collector.variables.of(variable)
+                if known is not None:
+                    collector.assigned(known, value, is_traced=not is_eager())
+                collector.summed(variable, value)
             return original(variable, *args, **kwargs)
 
         setattr(cls, name, plain(assign))
@@ -188,7 +198,9 @@ class _Hooks:
         if local:
             _note_local([pair[1] for pair in pairs], [pair[1] for pair in known], local)
         name = type(optimizer).__name__
-        collector.applied(optimizer, name, known, _steps_of(optimizer))
+        passes = getattr(helper, "backward_passes_per_step", 1)
+        ways = [ACCUMULATED] if isinstance(passes, int) and passes > 1 else []
+        collector.applied(optimizer, name, known, _steps_of(optimizer), ways)
 
 
 def tracked(collector: Collector, found: Any) -> Variable | None:
@@ -206,6 +218,12 @@ def tracked(collector: Collector, found: Any) -> Variable | None:
         return collector.variables.keep(found, shape, _reader(handle, found.dtype), handle)
     except (TypeError, ValueError):
         return None
+
+
+def is_eager() -> bool:
+    """Whether an operation runs now, and is not traced into a function."""
+    context = sys.modules.get("tensorflow.python.eager.context")
+    return context is not None and bool(context.executing_eagerly())
 
 
 def plain(function: Any) -> Any:

@@ -11,6 +11,7 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
+from launch_runtime.evidence.records import ACCUMULATED, ADASUM, FP16
 from launch_runtime.rank.exchange import APPLYING, REDUCING
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
@@ -196,7 +197,7 @@ class Hooks:
         def reduction(optimizer: Any, given: Any, *args: Any, **kwargs: Any) -> Any:
             several = given if isinstance(given, (list, tuple)) else [given]
             group = group_of(getattr(optimizer, "process_set", None))
-            collector.reduced([track(parameter) for parameter in several], group)
+            collector.reduced([track(one) for one in several], group, _ways(optimizer))
             with collector.within(REDUCING):
                 return original(optimizer, given, *args, **kwargs)
 
@@ -256,6 +257,18 @@ class Hooks:
             return original(*args, **kwargs)
 
         setattr(module, name, told)
+
+
+def _ways(optimizer: Any) -> list[str]:
+    """In which a wrapped optimizer of Horovod's sends its gradients."""
+    compression = getattr(optimizer, "_compression", None)
+    passes = getattr(optimizer, "backward_passes_per_step", 1)
+    found = {
+        ADASUM: "Adasum" in type(optimizer)._allreduce_grad_async.__qualname__,
+        FP16: "FP16" in getattr(compression, "__name__", ""),
+        ACCUMULATED: isinstance(passes, int) and passes > 1,
+    }
+    return [way for way, is_so in found.items() if is_so]
 
 
 def _parameters(optimizer: Any) -> list[Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 import weakref
 import zlib
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints
 
-GRADIENTS, VALUES = "gradients", "values"
+# What went to other ranks: a variable's gradient; its own value; something of its shape.
+GRADIENTS, WEIGHTS, VALUES = "gradients", "weights", "values"
 BY_HAND = "a hand-written update"
 MOST = 8192  # variables, and marks of tensors
 SMALLEST_BUFFER = 8  # elements of a whole model in one buffer, which is no metric
@@ -39,7 +40,9 @@ class Variable:
         self._read: Reader | None = read
         self._ref = weakref.ref(variable, self._dropped)
         self.groups: list[Any] = []  # over which its gradient or its value went
-        self.how = ""
+        self.hows: set[str] = set()
+        self.ways: set[str] = set()  # of evidence.records.WAYS
+        self.is_renewed = False  # the script gave it another value after one of it had gone out
         self.is_blind = False  # the framework lets a script change it unseen
         self.is_whole = True  # every rank has all of it, so that ranks can be compared
         self.is_past = False  # a wrapper was made for its model, called or not
@@ -58,12 +61,23 @@ class Variable:
         """Whether the script has let it go."""
         return self._ref() is None
 
-    def went(self, how: str, group: Any) -> None:
+    @property
+    def how(self) -> str:
+        """The best of what went to other ranks, or ""."""
+        return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in self.hows), "")
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether its value alone went out, and it was never given another one: what came back was
+        looked at, and the ranks trained apart."""
+        return self.hows == {WEIGHTS} and not self.is_renewed and not self.is_blind
+
+    def went(self, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         """Notes an exchange over ``group``."""
         if group not in self.groups:
             self.groups.append(group)
-        if self.how != GRADIENTS:
-            self.how = how
+        self.hows.add(how)
+        self.ways.update(ways)
 
     def look(self) -> None:
         """Reads the values and keeps their floats; a variable that was dropped keeps its own."""
@@ -75,7 +89,7 @@ class Variable:
             self.print = None
 
     def _dropped(self, _: Any) -> None:
-        if self.how == GRADIENTS and self.owner is not None:
+        if self.how in (GRADIENTS, WEIGHTS) and self.owner is not None:
             self.owner.settle()
             self.look()
         self._read = None
@@ -124,6 +138,7 @@ class TrainedSet:
         self._steps = steps
         self.variables: list[Variable] = []
         self.phases: list[str] = []
+        self.ways: set[str] = set()  # of evidence.records.WAYS
         self._compared: dict[str, Any] | None = None  # the weights as they were read last
         self._last_steps: int | None = None
 
@@ -169,11 +184,12 @@ class TrainedSet:
             seconds: What is left for that.
         """
         own = [variable for variable in self.variables if not variable.local]
-        exchanged = [variable for variable in own if variable.groups]
+        exchanged = [variable for variable in own if variable.groups and not variable.is_unused]
         groups: list[Any] = []
         for variable in exchanged:
             groups += [group for group in variable.groups if group not in groups]
-        by_gradients = [variable for variable in exchanged if variable.how == GRADIENTS]
+        hows = [how for how in (GRADIENTS, WEIGHTS, VALUES) if any(v.how == how for v in exchanged)]
+        ways = self.ways.union(*(variable.ways for variable in exchanged)) if exchanged else ()
         entry: dict[str, Any] = {
             "name": self.name,
             "form": _form(self.variables),
@@ -181,14 +197,17 @@ class TrainedSet:
             "elements": sum(variable.elements for variable in own),
             "local": len(self.variables) - len(own),
             "exchanged": len(exchanged),
-            "how": GRADIENTS if by_gradients else VALUES if exchanged else "",
+            "how": hows[0] if hows else "",
+            "ways": sorted(ways),
             "groups": groups,
             "phases": list(self.phases),
             "past": any(variable.is_past and not variable.groups for variable in own),
+            "unused": any(variable.is_unused for variable in own),
         }
-        if weights and by_gradients:
+        if weights and hows[:1] not in ([], [VALUES]):
             # What only some ranks have whole says little of the rest.
-            comparable = by_gradients if all(variable.is_whole for variable in own) else []
+            is_whole = all(variable.is_whole for variable in own)
+            comparable = [one for one in exchanged if one.how == hows[0]] if is_whole else []
             self._compared = self._weights(comparable, seconds)
         return {**entry, "weights": self._compared}
 
@@ -235,7 +254,7 @@ def matched(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
     the way). They count where they make up half of the set or more, so that a metric of the shape
     of a bias is no exchange of a model. So does a flat buffer that has the size of all of them.
     """
-    open_ones = [v for v in one.variables if not v.local and not v.groups]
+    open_ones = [v for v in one.variables if not v.local and (not v.groups or v.is_unused)]
     fitting = [v for v in open_ones if v.elements > 1 and v.shape in shapes]
     everything = sum(v.elements for v in one.variables if not v.local)
     if open_ones and everything >= SMALLEST_BUFFER:
