@@ -84,6 +84,11 @@ def one_line(text: str, limit: int = REASON_LIMIT) -> str:
     return flat if len(flat) <= limit else flat[: limit - 3] + "..."
 
 
+def shown(text: str, limit: int = 2000) -> str:
+    """A line of a rank as it may be printed again: its blanks stay, control characters do not."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:limit])
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Writes all of ``data``; blocks as long as the reader does.
 

@@ -69,6 +69,12 @@ class Words(NamedTuple):
         """What a proof says of a job of one rank that joined nothing."""
         return lines.world(1, 1, 1, self.not_used)
 
+    def unjoined(self, ranks: Sequence[int], seconds: float, size: int) -> str:
+        """The warning about ranks that have not joined the others after so many seconds."""
+        names = lines.and_list([str(number) for number in ranks])
+        found = f"no {self.join} in rank {names} after {seconds:g} s"
+        return f"warning: {found}; {self.late.format(size=size)}"
+
 
 HOROVOD = Words(
     product="Horovod",

@@ -114,6 +114,52 @@ while True:
     job.until_said("the job hung")
 
 
+# A monitor that prints all the while, and a training that says how far it is.
+BEATS = """
+def beat():
+    while True:
+        time.sleep(0.2)
+        print("alive, memory", time.monotonic(), "of 80 GB")
+threading.Thread(target=beat, daemon=True).start()
+"""
+
+
+def test_a_rank_whose_lines_count_steps_is_found_though_another_thread_prints(
+    make_job: MakeJob,
+) -> None:
+    job = make_job(hosts=2, LAUNCH_HANG_AFTER=AFTER, LAUNCH_HANG_ACTION="end")
+    job.script(
+        f"""{INIT}{EXCHANGE}{BEATS}
+for step in range(1, 11):
+    print(f"step {{step}}/100")
+    time.sleep(0.1)
+def load():
+    time.sleep(1000)
+if rank == 1:
+    load()
+allreduce()
+"""
+    )
+    assert job.run() == [1, 1], job.text()
+    reason = job.failure()["reason"]
+    assert reason.startswith("rank 1 hung: no progress for 3 s, in train.py:"), reason
+    assert reason.endswith("the other waits in allreduce") or "rank 0 waits in allreduce" in reason
+
+
+def test_a_long_evaluation_that_counts_its_batches_is_no_hang(make_job: MakeJob) -> None:
+    job = make_job(hosts=1, processes=2, LAUNCH_HANG_AFTER="1", LAUNCH_HANG_ACTION="end")
+    job.script(
+        f"""{INIT}
+for batch in range(30):
+    print(f"\\r{{batch}}/30 [===>", end="", flush=True)
+    time.sleep(0.2)
+print("evaluated", rank)
+"""
+    )
+    assert job.run() == [0], job.text()
+    assert len(job.said("evaluated")) == 2
+
+
 # Ranks of Debian's PyTorch, from the start of their training on. Its import takes seconds, in which
 # no other thread of Python runs.
 TORCH = """
@@ -170,6 +216,16 @@ def test_a_rank_of_torch_whose_data_never_comes_is_named(torch_job: MakeJob) -> 
     )
     for rank in (0, 2):
         assert job.said(rf"\[host-1/{rank}\] launch:     File .*/torch/autograd/.* in backward")
+
+
+def test_a_rank_of_torch_is_found_though_another_thread_prints(torch_job: MakeJob) -> None:
+    job = torch_job(hangs_at=2000, pause=0.001, workers=0, steps=900)
+    text = (job.source / "train.py").read_text()
+    job.script(f"import threading, time\n{BEATS}{text}")
+    job.start_all()
+    (warning,) = job.until_said("warning: rank 1 hung")
+    assert "no progress for 6 s" in warning
+    assert "the others wait in backward" in warning
 
 
 def test_slow_steps_that_print_nothing_are_progress(torch_job: MakeJob) -> None:

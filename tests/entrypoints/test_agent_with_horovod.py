@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.entrypoints.simulated import WIPE_HOROVOD, SimulatedJob
+from tests.entrypoints.strategies import hangs
 from tests.waiting import until
 
 pytestmark = pytest.mark.horovod
@@ -188,3 +189,42 @@ if __name__ == "__main__":
     assert "a launcher inside the script (horovod.run" in job.failure()["reason"]
     assert not job.said(r"\] went on")
     assert not job.processes_of_ranks()
+
+
+# In Keras' compiled step.
+COMPILED = """
+import horovod.tensorflow.keras as keras_hvd
+hangs = rank == 1
+def compiled():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(keras_hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01)), "mse")
+    return model
+"""
+
+
+def test_a_rank_that_hangs_in_fit_is_found_though_another_thread_prints(real_job: MakeJob) -> None:
+    job = real_job(hosts=1, processes=2, LAUNCH_KERAS="2", LAUNCH_HANG_AFTER="4")
+    job.script(START + COMPILED + hangs.FIT)
+    job.start_all()
+    job.until_said(hangs.FOUND, seconds=SECONDS)
+
+
+# Step by step in Python, without a tf.function.
+EAGER = """
+weights, optimizer = tf.Variable(tf.ones((4, 1))), tf.keras.optimizers.SGD(0.01)
+hvd.broadcast_variables([weights], root_rank=0)
+for step in range(100_000):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((tf.ones((8, 4)) @ weights) ** 2)
+    gradients = hvd.DistributedGradientTape(tape).gradient(loss, [weights])
+    optimizer.apply_gradients(zip(gradients, [weights]))
+    if step == 200 and rank == 1:
+        stand()
+"""
+
+
+def test_a_rank_that_hangs_in_an_eager_loop_is_found_too(real_job: MakeJob) -> None:
+    job = real_job(hosts=1, processes=2, LAUNCH_KERAS="2", LAUNCH_HANG_AFTER="4")
+    job.script(START + hangs.BEAT + EAGER)
+    job.start_all()
+    job.until_said(hangs.FOUND, seconds=SECONDS)

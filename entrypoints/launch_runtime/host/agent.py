@@ -173,12 +173,8 @@ class HostAgent:
     def _warn(self, late: list[int]) -> None:
         size = self._settings.world_size
         if late and size > 1:
-            names = lines.and_list([str(number) for number in late])
-            words, after = self._settings.strategy.words, self._settings.init_warning
-            self._say(
-                f"warning: no {words.join} in rank {names} after {after:g} s; "
-                + words.late.format(size=size)
-            )
+            words = self._settings.strategy.words
+            self._say(words.unjoined(late, self._settings.init_warning, size))
 
     def _leave(self, verdict: Failure | None) -> int:
         """Ends the ranks, says what there is to say, and lets the first host be the last."""

@@ -9,7 +9,7 @@ from typing import Callable
 from launch_runtime import lines
 
 QUEUE_LIMIT = 1 << 20  # bytes waiting to be written before the ranks have to wait
-HELD_LIMIT = 4 << 20  # bytes of lines held back; all of them are in the ranks' own logs
+HELD_LIMIT = 4 << 20  # bytes of lines held back
 
 
 class Console:
@@ -18,10 +18,14 @@ class Console:
     Args:
         host: This host's name, for the tags ``[host/rank]`` and ``[host/agent]``.
         descriptor: Where lines go.
+        dropped: Takes the lines that the verdict keeps from being shown, where the ranks have no
+            logs of their own.
     """
 
-    def __init__(self, host: str, descriptor: int = 1):
-        self._host, self._descriptor = host, descriptor
+    def __init__(
+        self, host: str, descriptor: int = 1, dropped: Callable[[bytes], None] | None = None
+    ):
+        self._host, self._descriptor, self._dropped = host, descriptor, dropped
         self._changed = threading.Condition()
         self._queue: deque[bytes] = deque()
         self._queued = 0  # bytes in the queue and in the hands of the writer
@@ -47,11 +51,20 @@ class Console:
                 self._changed.wait_for(lambda: self._queued < QUEUE_LIMIT or self._broken)
             for line in found:
                 if self._decided and rank != self._speaker:
-                    return
-                if self._holding:
+                    self._drop(line)
+                elif self._holding:
                     self._hold(rank, line)
                 elif not self._repeated(line):
                     self._put(rank, line)
+
+    def pass_on(self, tagged: bytes) -> bool:
+        """Whole lines that another console has tagged; False where so much waits to be written
+        already that they have to come again later. Never blocks."""
+        with self._changed:
+            if self._queued >= QUEUE_LIMIT and not self._broken:
+                return False
+            self._enqueue(tagged)
+            return True
 
     def hold(self) -> None:
         """A rank of this host has failed: keep all ranks' lines until the verdict."""
@@ -84,6 +97,12 @@ class Console:
         for rank, line in held:
             if passes(rank):
                 self._put(rank, line)
+            else:
+                self._drop(line)
+
+    def _drop(self, line: bytes) -> None:
+        if self._dropped is not None:
+            self._dropped(line)
 
     def _hold(self, rank: int, line: bytes) -> None:
         self._held_bytes += len(line)
@@ -99,8 +118,10 @@ class Console:
         return repeated
 
     def _put(self, source: str | int, line: bytes) -> None:
+        self._enqueue(f"[{self._host}/{source}] ".encode() + line + b"\n")
+
+    def _enqueue(self, tagged: bytes) -> None:
         if not self._broken:
-            tagged = f"[{self._host}/{source}] ".encode() + line + b"\n"
             self._queue.append(tagged)
             self._queued += len(tagged)
             self._changed.notify_all()

@@ -20,14 +20,11 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 from launch_runtime import lines
 from launch_runtime.failures import JOINING, LOST_HOST_CODE, TRAINING, Failure, from_fields
+from launch_runtime.host.claims import Claims
 from launch_runtime.host.cluster import Cluster
 from launch_runtime.host.hang import Hangs
 from launch_runtime.host.judgement import Judgement
 from launch_runtime.host.settings import Settings
-
-# How long a failure that looks like the consequence of another one waits for that other one.
-CONSEQUENCE_SECONDS = 1.5
-_NO_CAUSE = "a rank ended before the others, or two hosts cannot reach each other"
 
 
 class _Member(NamedTuple):
@@ -61,7 +58,7 @@ class Coordinator:
         self._say, self._on_news = say, on_news
         self._lock = threading.Lock()
         self._members: dict[int, _Member] = {}
-        self._claims: list[tuple[float, Failure]] = []
+        self._claims = Claims(several=len(cluster.hosts) > 1)
         self._began = False
         self._told_contacts: list[list[Any]] = []
         self._is_second = False  # this agent was started again while the job ran
@@ -147,24 +144,20 @@ class Coordinator:
             raise ValueError(f"host {index} of {len(self._cluster.hosts)}")
         known = self._members.get(index)
         if self._began and known and known.report["incarnation"] != incarnation:
-            self._claim(restarted(self._cluster, index), now)
+            self._claims.add(restarted(self._cluster, index), now)
             return
         if not self._began and report["began"]:
             # It knows a first host that began the job. That was not this one.
             self._is_second = True
-            self._claim(restarted(self._cluster, self._cluster.position), now)
+            self._claims.add(restarted(self._cluster, self._cluster.position), now)
         self._judgement.take(index, report.get("evidence"))
         own = {key: value for key, value in report.items() if key != "evidence"}
         self._members[index] = _Member(own, now)
         for fields in report["failures"]:
-            self._claim(from_fields(fields), now)
+            self._claims.add(from_fields(fields), now)
         if known is None and len(self._cluster.hosts) > 1:
             here, hosts = len(self._members), len(self._cluster.hosts)
             self._say(f"{self._name(index)} is here, {here} of {hosts} hosts")
-
-    def _claim(self, failure: Failure, now: float) -> None:
-        if all(failure != other for _, other in self._claims):
-            self._claims.append((now, failure))
 
     def _decide(self, now: float) -> None:
         if self._verdict is None and self._all_ended_well():
@@ -176,41 +169,30 @@ class Coordinator:
             reports = {index: member.report for index, member in self._members.items()}
             hung = self._hangs.look(reports, now)
             if hung:
-                self._claim(hung, now)
+                self._claims.add(hung, now)
         elif not self._claims:
             self._begin(now)
-        self._verdict = next((claim for _, claim in self._claims if not claim.consequence), None)
-        if not self._verdict and self._claims and now - self._claims[0][0] >= CONSEQUENCE_SECONDS:
-            self._verdict = self._lost_meanwhile(now) or self._without_cause()
+        self._verdict = self._claims.verdict(now, self._lost_meanwhile)
 
     def _lost_meanwhile(self, now: float) -> Failure | None:
         """The host that says nothing any more since a rank met what another rank's end causes."""
-        claimed, consequence = self._claims[0]
         for index, member in self._members.items():
-            if member.seen < claimed:
-                failure = lost(self._cluster, index, now - member.seen)
-                return failure._replace(reason=f"{failure.reason}; then {consequence.reason:.150}")
+            if member.seen < self._claims.since:
+                return lost(self._cluster, index, now - member.seen)
         return None
-
-    def _without_cause(self) -> Failure:
-        """The first of those that only follow, where nothing that they follow was seen."""
-        failure = self._claims[0][1]
-        if len(self._cluster.hosts) < 2 or failure.signal or failure.phase != TRAINING:
-            return failure
-        return failure._replace(reason=f"{_NO_CAUSE}: {failure.reason}")
 
     def _begin(self, now: float) -> None:
         missing = self._missing(now)
         if not missing:
             problem = self._disagreement()
             if problem:
-                self._claim(Failure(self._name(0), problem, JOINING), now)
+                self._claims.add(Failure(self._name(0), problem, JOINING), now)
             # Hosts that are here may take their time: what they install is theirs to fail at.
             self._began = not problem and not self._preparing()
             if self._began:
                 self._told_contacts = self._contacts()
         elif now - self._started > self._settings.join_timeout:
-            self._claim(never_came(missing, self._settings.join_timeout), now)
+            self._claims.add(never_came(missing, self._settings.join_timeout), now)
 
     def _contacts(self) -> list[list[Any]]:
         """Where each host can be met; nowhere if the strategy asks for no ports."""
@@ -252,7 +234,7 @@ class Coordinator:
         for index, member in self._members.items():
             gone = member.report.get("left")
             if not gone and now - member.seen > self._settings.host_timeout:
-                self._claim(lost(self._cluster, index, now - member.seen), now)
+                self._claims.add(lost(self._cluster, index, now - member.seen), now)
 
     def _missing(self, now: float) -> list[str]:
         """Hosts that never came, or came and went before the job began."""

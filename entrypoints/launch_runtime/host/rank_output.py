@@ -20,6 +20,7 @@ from typing import Any, Callable, Sequence
 from launch_runtime import lines
 from launch_runtime.host.console import Console
 from launch_runtime.host.line_splitter import LineSplitter
+from launch_runtime.host.moving_counts import MovingCounts
 from launch_runtime.masking import Masker
 
 _LONGEST_IDLE = 1 << 14  # bytes that are looked at for lines without progress
@@ -39,11 +40,13 @@ class RankOutput(threading.Thread):
         on_event: Called from this thread with the rank and each event of the guard that is not
             a line to print; ``{"event": "log-lost"}`` when the raw log could not be written.
         idle: Lines that say nothing but that the rank waits, as a regular expression, or "".
+        counts: Looks for counts that go up in what it writes, or None.
 
     Attributes:
         proof: What rank 0 has proven, or "".
         heard: When the rank has written a line last that says more than that it waits; monotonic
             seconds.
+        moved: When a count in what it writes went up last; the same.
 
     Raises:
         OSError: The log cannot be opened.
@@ -59,6 +62,7 @@ class RankOutput(threading.Thread):
         stamp: str,
         on_event: Callable[[int, dict[str, Any]], None],
         idle: str = "",
+        counts: MovingCounts | None = None,
     ):
         super().__init__(daemon=True)
         self._rank, self._console, self._on_event = rank, console, on_event
@@ -70,7 +74,8 @@ class RankOutput(threading.Thread):
         self._status_rest = b""
         self._stamp = stamp
         self.proof = ""
-        self.heard = time.monotonic()
+        self.heard = self.moved = time.monotonic()
+        self._counts = counts
         self._idle = re.compile(idle.encode()) if idle else None
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._log_path = log_path
@@ -89,7 +94,7 @@ class RankOutput(threading.Thread):
                 poll.unregister(self._status)
             if data:
                 if not self._is_idle(data):
-                    self.heard = time.monotonic()
+                    self._hear(data)
                 self._show(self._masker.feed(data) if self._masker else data)
             elif data is not None:
                 break
@@ -152,6 +157,11 @@ class RankOutput(threading.Thread):
         if event["event"] == "failing":
             self._console.hold()
         self._on_event(self._rank, event)
+
+    def _hear(self, data: bytes) -> None:
+        self.heard = time.monotonic()
+        if self._counts is not None and self._counts.feed(data):
+            self.moved = self.heard
 
     def _is_idle(self, data: bytes) -> bool:
         """Whether these lines say nothing but that ranks wait."""

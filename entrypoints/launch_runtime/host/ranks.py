@@ -12,11 +12,18 @@ from typing import Any, Callable, Sequence
 from launch_runtime import failures, state_file
 from launch_runtime.failures import Failure
 from launch_runtime.host.console import Console
+from launch_runtime.host.moving_counts import MovingCounts
 from launch_runtime.host.processes import signal_group
 from launch_runtime.host.rank_evidence import RankEvidence
 from launch_runtime.host.rank_output import RankOutput
 from launch_runtime.host.stack_file import StackFile
 from launch_runtime.words import HOROVOD, Words
+
+# Of a guard's counts those that are steps of a training; after so many changes of them, or of
+# counts in its lines, a rank's steps are known.
+_STEPS = ("steps", "batches", "exchanges")
+_KNOWN_MOVES = 3
+_PUT_OFF = 3  # times the time without progress, by lines alone
 
 
 class Rank:
@@ -44,6 +51,8 @@ class Rank:
         self._initialised = self._script_ended = False
         self.stacks: StackFile | None = None  # where the job's hangs are looked for
         self.counts: dict[str, int] = {}  # its exchanges and steps, as its guard counts them
+        self._lines: MovingCounts | None = None  # where the job's hangs are looked for
+        self._moves = 0  # how often its guard's counts have changed
         self._told = 0.0  # when the guard has said anything last
         self.failure: Failure | None = None  # what the guard has said of its own end
 
@@ -76,7 +85,7 @@ class Rank:
         lifeline, self._lifeline = os.pipe()
         self._told = time.monotonic()
         if environment.get("LAUNCH_HANG_AFTER"):
-            self.stacks = StackFile()
+            self._lines, self.stacks = MovingCounts(), StackFile()
             environment = {**environment, "LAUNCH_STACKS_FD": str(self.stacks.descriptor)}
         passed = (status_write, lifeline, *([self.stacks.descriptor] if self.stacks else []))
         self._output = RankOutput(
@@ -88,6 +97,7 @@ class Rank:
             self._stamp,
             on_event,
             self._words.idle,
+            self._lines,
         )
         self._process = subprocess.Popen(
             [sys.executable, *command],
@@ -154,10 +164,23 @@ class Rank:
         )
         return self._initialised
 
-    @property
-    def progressed(self) -> float:
-        """When it has written a line last, or its guard has told anything; monotonic seconds."""
-        return max(self._told, self._output.heard if self._output else 0.0)
+    def progressed(self, after: float) -> float:
+        """When it has made progress last; monotonic seconds.
+
+        That is when its guard has told anything, or it has written a line. Once it is known how
+        it counts its steps, lines in which no count goes up put a hang off and hide none: they
+        count until so many times ``after`` behind the last step.
+
+        Args:
+            after: Seconds without progress after which the job hangs.
+        """
+        if self._output is None:
+            return self._told
+        heard, certain = self._output.heard, max(self._told, self._output.moved)
+        moves = self._moves + (self._lines.moves if self._lines else 0)
+        if moves >= _KNOWN_MOVES:
+            heard = min(heard, certain + (_PUT_OFF - 1) * after)
+        return max(heard, certain)
 
     def say(self, texts: Sequence[str]) -> None:
         """Prints lines about the rank, as lines of it; from any thread."""
@@ -176,7 +199,9 @@ class Rank:
         kind = event["event"]
         self._told = time.monotonic()
         if kind == "progress":
-            self.counts = {str(name): int(count) for name, count in event["counts"].items()}
+            counts = {str(name): int(count) for name, count in event["counts"].items()}
+            self._moves += any(counts.get(name) != self.counts.get(name) for name in _STEPS)
+            self.counts = counts
         elif kind == "initialised":
             self._initialised = True
         elif kind == "evidence":

@@ -1,7 +1,8 @@
 """Whether this host's ranks make progress, and their stacks once the first host asks for them.
 
-Progress is a line of output, an exchange or a step of training that the rank's guard counts, or
-that the rank has joined the others. Processor time is none: a rank that waits may spin.
+Progress is an exchange or a step of training that the rank's guard counts, a line of output, or
+that the rank has joined the others. Where steps are known, lines that count none put a hang off for
+a while (host/ranks.py). Processor time is none: a rank that waits may spin.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Stillness:
         running = self._ranks()
         if not self._after or not running:
             return
-        quiet = time.monotonic() - max(rank.progressed for rank in running)
+        quiet = time.monotonic() - max(rank.progressed(self._after) for rank in running)
         still = quiet >= self._after
         if still != self._still:
             self._still = still

@@ -18,6 +18,9 @@ WATCHED_VARIABLES = (*PLACE_VARIABLES, "HOROVOD_HOSTNAME", "HOROVOD_CONTROLLER")
 # What launch's agent says of the seat, to a guard of any strategy: size, rank, local size, local
 # rank. The guard takes it out.
 SEAT = "LAUNCH_SEAT"
+# Set where the cluster that starts the ranks spreads them over machines in its own way, which is
+# said and not compared: two of Spark's executors on one machine are one host to Horovod.
+SPREAD, REPORTED = "LAUNCH_SPREAD", "reported"
 _SAGEMAKER_HOST_FILE = "/opt/ml/input/config/resourceconfig.json"
 
 
@@ -140,7 +143,8 @@ def check(promise: Promise, place: Place, environment: Mapping[str, str]) -> Non
             f"world size {place.size} (given by {place.by})",
             *_why_another_size(promise, place, environment),
         )
-    if promise.processes and place.local_size != promise.processes:
+    compared = promise.processes and environment.get(SPREAD) != REPORTED
+    if compared and place.local_size != promise.processes:
         raise RefusalError(
             str(promise),
             "{} on host {} (given by {})".format(

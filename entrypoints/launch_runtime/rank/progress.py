@@ -10,21 +10,28 @@ named.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
+import functools
 import sys
 import tempfile
 import threading
 import time
-from typing import Any, Callable, Mapping
+import weakref
+from typing import Any, Callable, Mapping, Sequence
 
 from launch_runtime import environment as env
 from launch_runtime import lines, stacks
+from launch_runtime.rank.import_hook import when_imported
 from launch_runtime.rank.reporter import Reporter
 
 VARIABLE = "LAUNCH_HANG_AFTER"
-EXCHANGES, STEPS, OTHERS = "exchanges", "steps", "others"
+EXCHANGES, STEPS, OTHERS, BATCHES = "exchanges", "steps", "others", "batches"
 _LEAST, _MOST = 0.1, 10.0  # seconds between two looks
 _TORCH = "torch.distributed.distributed_c10d"
+# Where Keras 2 has its Model: tf-keras, and the Keras of TensorFlow 2.13 to 2.15, 2.6 to 2.12.
+_KERAS = ("tf_keras.src.engine.training", "keras.src.engine.training", "keras.engine.training")
+_COUNTERS = ("_train_counter", "_test_counter", "_predict_counter")
 
 Counts = Callable[[], Mapping[str, int]]
 
@@ -42,16 +49,24 @@ def watch(environment: Mapping[str, str], reporter: Reporter, steps: Counts) -> 
     """
     after = env.seconds(environment, VARIABLE, 0.0)
     if after:
+        batches = Batches()
+        when_imported(dict.fromkeys(_KERAS, batches.watch))
         tell = reporter.progress if reporter.has_agent else Alone(reporter, after).look
         pause = min(_MOST, max(_LEAST, after / 10))
-        threading.Thread(target=_count, args=(tell, steps, pause), daemon=True).start()
+        threading.Thread(
+            target=_count, args=(tell, (steps, exchanges, batches.counts), pause), daemon=True
+        ).start()
 
 
-def _count(tell: Callable[[Mapping[str, int]], None], steps: Counts, pause: float) -> None:
+def _count(
+    tell: Callable[[Mapping[str, int]], None], kinds: Sequence[Counts], pause: float
+) -> None:
     never = threading.Event()
     while not never.wait(pause):
-        # A framework's import takes a while.
-        tell({"modules": len(sys.modules), **_quietly(steps), **_quietly(exchanges)})
+        counts = {"modules": len(sys.modules)}  # a framework's import takes a while
+        for kind in kinds:
+            counts.update(_quietly(kind))
+        tell(counts)
 
 
 def _quietly(count: Counts) -> Mapping[str, int]:
@@ -81,6 +96,44 @@ def exchanges() -> dict[str, int]:
     return counts
 
 
+class Batches:
+    """The batches that models of Keras 2 have seen in fit(), evaluate() and predict(), as Keras
+    counts them itself: also in a job of one rank, and without the hooks of the proof. Nothing is
+    added to a step."""
+
+    def __init__(self) -> None:
+        self._models: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def watch(self, module: Any) -> None:
+        """``module`` has Keras' Model."""
+        model: Any = getattr(module, "Model", None)
+        original = getattr(model, "_init_batch_counters", None)
+        if original is None:
+            return
+        models = self._models
+
+        @functools.wraps(original)
+        def made(own: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(own, *args, **kwargs)
+            with contextlib.suppress(Exception):  # a model of a kind that has no number
+                models.add(own)
+            return result
+
+        model._init_batch_counters = made
+
+    def counts(self) -> dict[str, int]:
+        """All of them together, from any thread; nothing before the first."""
+        counted = 0
+        for model in list(self._models):
+            for name in _COUNTERS:
+                counter = getattr(model, name, None)
+                # Where several replicas hold it, the first one's is this process's own.
+                counter = (getattr(counter, "_values", None) or (counter,))[0]
+                if counter is not None:
+                    counted += int(counter.numpy())
+        return {BATCHES: counted} if counted else {}
+
+
 class Alone:
     """Speaks for a rank without an agent, once for each time that it stands still.
 
@@ -99,7 +152,7 @@ class Alone:
         """Takes the newest counts."""
         if dict(counts) != self._counts:
             self._counts, self._since, self._told = dict(counts), self._now(), False
-        known = [name for name in (STEPS, EXCHANGES) if counts.get(name)]
+        known = [name for name in (STEPS, EXCHANGES, BATCHES) if counts.get(name)]
         if self._told or not known or self._now() - self._since < self._after:
             return
         self._told = True

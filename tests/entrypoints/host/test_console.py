@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from launch_runtime.host.console import QUEUE_LIMIT, Console
 
+from tests.waiting import until
+
 
 class Screen:
     """A console that writes into a pipe, and what has come out of it."""
@@ -61,6 +63,17 @@ def test_a_failure_on_another_host_silences_all_ranks(screen: Screen) -> None:
     assert screen.lines() == []
 
 
+def test_what_the_verdict_silences_can_be_kept() -> None:
+    kept: list[bytes] = []
+    console = Console("host-1", dropped=kept.append)
+    console.hold()
+    console.rank_lines(0, [b"Traceback of 0"])
+    assert kept == []
+    console.decide(None)
+    console.rank_lines(0, [b"one", b"two"])
+    assert kept == [b"Traceback of 0", b"one", b"two"]
+
+
 def test_a_stop_on_request_lets_everybody_go_on(screen: Screen) -> None:
     screen.console.hold()
     screen.console.rank_lines(0, [b"saving"])
@@ -89,6 +102,7 @@ def test_a_slow_reader_holds_up_the_ranks_and_never_the_agent(screen: Screen) ->
 
     writer = threading.Thread(target=rank)
     writer.start()
+    until(lambda: not screen.console.pass_on(b""), "as much as may wait to be written")
     screen.console.hold()
     screen.console.decide(0)
     screen.console.say("launch: still here")

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from launch_runtime.failures import ENDING, JOINING, STARTING, TRAINING, Failure
+from launch_runtime.host.claims import CONSEQUENCE_SECONDS
 from launch_runtime.host.cluster import Cluster, Host
-from launch_runtime.host.coordinator import CONSEQUENCE_SECONDS, Coordinator
+from launch_runtime.host.coordinator import Coordinator
 from launch_runtime.host.settings import Settings
 
 SETTINGS = Settings(
