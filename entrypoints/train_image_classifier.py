@@ -11,51 +11,58 @@ on after it. ``--help`` lists the options, and the environment that names folder
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Sequence
 
-from lib import arguments, stack
-from lib.errors import PeerEndedError, TrainingError, leave_after_speaker, speaks_for_all
+from lib import script
+from lib.arguments import Settings
 
-# What Horovod's operations say on every rank once one of them is gone.
-PEER_GONE = ("Horovod has been shut down", "Connection closed by peer", "Connection reset by peer")
+
+def train(settings: Settings) -> None:
+    """Trains, evaluates and writes the model, in step with all ranks."""
+    from lib.tensorflow import stack
+
+    stack.import_quietly()
+    # Only now: these import TensorFlow and Horovod, which read their settings then.
+    import tensorflow as tf
+    from lib.data.division import DROP
+    from lib.run import Run
+    from lib.tensorflow import fit, models, sync
+    from lib.tensorflow.export import export
+    from lib.tensorflow.learner import KerasLearner
+    from lib.tensorflow.ranks import HorovodRanks
+
+    ranks = HorovodRanks()
+    sync.check(settings, ranks)
+    with Run(settings, ranks, gpus=stack.prepare_devices(ranks)) as run:
+        tf.random.set_seed(settings.seed)
+        model = models.build_for(settings, run.data, ranks)
+        optimizer = models.optimizer(settings.optimizer, settings.learning_rate)
+        # hvd.DistributedOptimizer: a step averages the gradients of all ranks (float16 ones while
+        # they are scaled). With --sync average it stays as it is; the run averages parameters.
+        distributed = sync.distributed(optimizer, settings)
+        passes = settings.backward_passes
+        optimizer = ranks.together(lambda: models.with_loss_scale(distributed, model, passes))
+        # Samples have weights where an epoch's last steps are not equally long on all ranks.
+        metrics = "metrics" if settings.remainder == DROP else "weighted_metrics"
+        model.compile(optimizer, fit.LOSS, **{metrics: fit.METRICS})
+        models.create_optimizer_state(model.optimizer, model.trainable_variables)
+        run.restore(KerasLearner(model, model.optimizer, ranks, settings))
+        for stretch in run.stretches():
+            model.fit(
+                stretch.batches(),
+                initial_epoch=stretch.epochs.start,
+                epochs=stretch.epochs.stop,
+                steps_per_epoch=stretch.steps,
+                callbacks=[fit.InStep(run)],
+                verbose=0,
+            )
+        run.finish(lambda folder: export(models.portable(model, settings), folder))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The process's exit code: 0, or 1 after one line that says what stopped the training."""
-    settings = arguments.parse(argv)
-    ranks = None
-    try:
-        stack.import_quietly()
-        # Only now: these import TensorFlow and Horovod, which read their settings then.
-        from lib import image_classifier
-        from lib.ranks import Ranks
-
-        ranks = Ranks()
-        gpus = stack.prepare_devices(ranks.position, ranks.on_this_host, os.environ)
-        image_classifier.run(settings, ranks, gpus)
-    except TrainingError as error:
-        if ranks is not None or speaks_for_all(os.environ):
-            _complain(str(error))
-        else:
-            leave_after_speaker()
-        return 1
-    except PeerEndedError:
-        leave_after_speaker()
-        return 1
-    except Exception as error:
-        if ranks is None or ranks.size == 1 or not any(text in str(error) for text in PEER_GONE):
-            raise
-        _complain(f"rank {ranks.rank} stops: another rank has ended in the middle of training")
-        leave_after_speaker()
-        return 1
-    return 0
-
-
-def _complain(message: str) -> None:
-    sys.stdout.flush()
-    print(f"{os.path.basename(__file__)}: error: {message}", file=sys.stderr, flush=True)
+    return script.run(train, argv)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,19 @@ import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn, Sequence
 
-from . import options
+from . import model_options, options
 from .data.kinds import KINDS
 from .errors import leave_after_speaker, speaks_for_all
-from .options import AUGMENT, READ_AHEAD, SGD_LEARNING_RATE, SHUFFLE_GROUPS, WARM_UP_EPOCHS
+from .options import (
+    AUGMENT,
+    READ_AHEAD,
+    SGD_LEARNING_RATE,
+    SHUFFLE_GROUPS,
+    TRACK_WAIT,
+    WARM_UP_EPOCHS,
+)
+from .sync import Sync
+from .sync import problem as of_exchange
 
 
 @dataclass(frozen=True)
@@ -20,8 +29,11 @@ class Settings:
     """The command line, complete: every default is filled in.
 
     ``data`` is the kind and ``place`` what stands behind its colon; ``image_size`` is (width,
-    height); ``batch_size`` is per rank; ``learning_rate`` is the one before scaling; ``limit``,
-    ``max_steps`` and ``checkpoint_steps`` are None where nothing is cut; ``read_ahead`` is in MiB.
+    height); ``augment`` is for Dask's workers and copies to predict, ``augment_in_model`` for
+    training where there are no such workers; ``freeze`` is none, body or a number of layers;
+    ``batch_size`` is per rank; ``learning_rate`` is the one before scaling; ``limit``,
+    ``max_steps`` and ``checkpoint_steps`` are None where nothing is cut; ``read_ahead`` is in MiB;
+    ``track_wait`` is in seconds.
     """
 
     data: str
@@ -31,24 +43,37 @@ class Settings:
     decode: str
     remainder: str
     augment: tuple[str, ...]
+    augment_in_model: tuple[str, ...]
     scheduler: str | None
     predict_copies: int
     read_ahead: int
     shuffle_groups: int
     model: str
+    weights: str
+    freeze: str | int
+    dropout: float
+    precision: str
     optimizer: str
     epochs: int
     batch_size: int
     learning_rate: float
     lr_scaling: str
     warmup_epochs: int
+    sync: Sync
+    compression: str
+    backward_passes: int
+    divide: str
     seed: int
     limit: int | None
     max_steps: int | None
+    validate: bool
     checkpoint_dir: str | None
     checkpoint_steps: int | None
+    checkpoint_minutes: float | None
     keep_checkpoints: int
     model_dir: str | None
+    track: tuple[str, ...]
+    track_wait: int
 
 
 def parse(argv: Sequence[str] | None = None) -> Settings:
@@ -63,7 +88,13 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
     if unknown:
         parser.error(_unknown(unknown[0], parser))
     settings = _settings(given)
-    for problem in (_of_rates(given, settings), _of_data(given, settings)):
+    for problem in (
+        _of_rates(given, settings),
+        _of_data(given, settings),
+        _of_tracking(given),
+        model_options.problem(given, settings.model),
+        of_exchange(settings),
+    ):
         if problem:
             parser.error(problem)
     return settings
@@ -85,24 +116,37 @@ def _settings(given: Any) -> Settings:
         decode=given.decode,
         remainder=given.remainder,
         augment=given.augment or AUGMENT,
+        augment_in_model=() if kind == "augment" else given.augment or (),
         scheduler=given.scheduler,
         predict_copies=given.predict_copies,
         read_ahead=given.read_ahead or READ_AHEAD,
         shuffle_groups=given.shuffle_groups or SHUFFLE_GROUPS,
         model=given.model or defaults.model,
+        weights=given.weights,
+        freeze=given.freeze,
+        dropout=given.dropout,
+        precision=given.precision,
         optimizer=given.optimizer,
         epochs=epochs,
         batch_size=given.batch_size or defaults.batch_size,
         learning_rate=given.lr or of_optimizer,
         lr_scaling=given.lr_scaling,
         warmup_epochs=warmup,
+        sync=given.sync,
+        compression=given.compression,
+        backward_passes=given.backward_passes,
+        divide=given.divide,
         seed=given.seed,
         limit=given.limit,
         max_steps=given.max_steps_per_epoch,
+        validate=given.validate,
         checkpoint_dir=given.checkpoint_dir,
         checkpoint_steps=given.checkpoint_steps,
+        checkpoint_minutes=given.checkpoint_minutes,
         keep_checkpoints=given.keep_checkpoints,
         model_dir=given.model_dir,
+        track=given.track,
+        track_wait=TRACK_WAIT if given.track_wait is None else given.track_wait,
     )
 
 
@@ -138,11 +182,6 @@ def _of_data(given: Any, settings: Settings) -> str | None:
             f"argument --scheduler: --data {data} needs no Dask; add --data augment:PLACE or leave "
             "it out"
         )
-    if given.augment and data != "augment" and not settings.predict_copies:
-        return (
-            "argument --augment: nothing is augmented; add --data augment:PLACE or "
-            "--predict-copies N"
-        )
     streamed = KINDS[data].streamed
     for flag in ("--read-ahead", "--shuffle-groups"):
         if getattr(given, flag[2:].replace("-", "_")) is not None and not streamed:
@@ -152,6 +191,12 @@ def _of_data(given: Any, settings: Settings) -> str | None:
             f"argument --limit: --data {data} is read as a stream and has no first N images; "
             "use --max-steps-per-epoch"
         )
+    return None
+
+
+def _of_tracking(given: Any) -> str | None:
+    if given.track_wait is not None and not given.track:
+        return "argument --track-wait: nothing is tracked; add --track or leave it out"
     return None
 
 

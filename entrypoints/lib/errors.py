@@ -13,17 +13,21 @@ class TrainingError(Exception):
     """
 
 
+class StoppedError(Exception):
+    """All ranks were told to stop and have come to the same step; the text says where they are."""
+
+
 class PeerEndedError(Exception):
     """Another rank has said why the run ends; this one has nothing to add."""
 
 
-# Set by what starts ranks, before Horovod runs: Horovod's own, Open MPI's and PMI's.
-RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+# Set by what starts ranks, before they have met: Horovod's own, Open MPI's, PMI's and torchrun's.
+RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK")
 SECONDS_FOR_SPEAKER_TO_LEAVE = 2.0
 
 
 def speaks_for_all(environment: Mapping[str, str]) -> bool:
-    """Whether this process is rank 0, as far as one can tell before Horovod has started.
+    """Whether this process is rank 0, as far as one can tell before the ranks have met.
 
     What fails alike on every rank is said once.
     """
@@ -37,3 +41,8 @@ def leave_after_speaker() -> None:
     Who started the ranks names the first one that left, and ends the others at once.
     """
     time.sleep(SECONDS_FOR_SPEAKER_TO_LEAVE)
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, without the lines below it; its type where it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

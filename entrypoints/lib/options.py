@@ -7,13 +7,14 @@ import difflib
 import math
 from typing import Callable
 
+from . import model_options, sync
 from .data import dask_connection
 from .data.division import REMAINDERS
 from .data.kinds import KINDS, forms
 from .pictures import augmenting
 from .schedules import SCALINGS
+from .tracking import names as trackers
 
-MODELS = ("mlp", "cnn", "resnet50")
 OPTIMIZERS = ("adam", "sgd")
 DECODINGS = ("full", "scaled")
 WARM_UP_EPOCHS = 3
@@ -21,6 +22,7 @@ READ_AHEAD = 256  # MiB
 SHUFFLE_GROUPS = 16
 AUGMENT = ("crop", "flip")
 SGD_LEARNING_RATE = 0.05
+TRACK_WAIT = 60  # seconds
 EPILOG = """\
 Checkpoints go to --checkpoint-dir, LAUNCH_CHECKPOINT_DIR or AIP_CHECKPOINT_DIR;
 the model and metrics.json to --model-dir, SM_MODEL_DIR, AIP_MODEL_DIR or
@@ -32,12 +34,14 @@ A FOLDER or PLACE that is left out is --data-dir, else the input channel
 def add_to(parser: argparse.ArgumentParser) -> None:
     """Adds every option to ``parser``."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description = "Trains an image classifier with Keras and Horovod on any number of ranks."
+    parser.description = "Trains an image classifier on any number of ranks."
     parser.epilog = EPILOG
     _add_data(parser)
     _add_augmentation(parser)
     _add_training(parser)
+    _add_exchange(parser)
     _add_output(parser)
+    _add_tracking(parser)
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -95,8 +99,9 @@ def _add_augmentation(parser: argparse.ArgumentParser) -> None:
         "--augment",
         type=_kinds,
         metavar="KINDS",
-        help=f"of {kinds}: what Dask's workers do to training pictures (--data augment:PLACE) and "
-        f"what is done for --predict-copies (default {','.join(AUGMENT)})",
+        help=f"of {kinds}: what is done to training pictures, by Dask's workers with --data "
+        f"augment:PLACE (default {','.join(AUGMENT)}), else by a layer of the model (default "
+        f"nothing), and what is done for --predict-copies (default {','.join(AUGMENT)})",
     )
     group.add_argument(
         "--scheduler",
@@ -134,7 +139,7 @@ def _scheduler(text: str) -> str:
 
 def _add_training(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model and training")
-    group.add_argument("--model", choices=MODELS, help=_by_data_set("model"))
+    model_options.add_to(group, _by_data_set("model"))
     group.add_argument("--epochs", type=whole(1), metavar="N", help=_by_data_set("epochs"))
     group.add_argument(
         "--batch-size",
@@ -171,6 +176,43 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of first weights and order of images (default 1)",
     )
+    group.add_argument(
+        "--validate",
+        action="store_true",
+        help="evaluate on the whole test split after every epoch too",
+    )
+
+
+def _add_exchange(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("exchange between ranks")
+    group.add_argument(
+        "--sync",
+        type=sync.parse,
+        default=sync.Sync(),
+        metavar="HOW",
+        help="gradients of every step, averaged or by Adasum (which needs mpirun), or K steps (an "
+        f"epoch) of each rank alone and then averaged parameters: {sync.FORMS} (default allreduce)",
+    )
+    group.add_argument(
+        "--compression",
+        choices=sync.COMPRESSIONS,
+        default=sync.NONE,
+        help="gradients travel as they are, or in 16 bits (default none)",
+    )
+    group.add_argument(
+        "--backward-passes",
+        type=whole(1),
+        default=1,
+        metavar="N",
+        help="batches whose gradients a rank adds up before they are exchanged (default 1)",
+    )
+    group.add_argument(
+        "--divide",
+        choices=sync.DIVIDED,
+        default=sync.SAMPLES,
+        help="each rank reads its share of an epoch's samples, or all of them in its share of the "
+        "epochs (default samples)",
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -183,6 +225,12 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         help="a checkpoint after every N steps of an epoch too (default: after each epoch)",
     )
     places.add_argument(
+        "--checkpoint-minutes",
+        type=_minutes,
+        metavar="M",
+        help="a checkpoint too where the last one is M minutes old, such as 10 or 0.5",
+    )
+    places.add_argument(
         "--keep-checkpoints",
         type=whole(1),
         default=2,
@@ -190,6 +238,35 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         help="how many of the newest checkpoints stay (default 2)",
     )
     places.add_argument("--model-dir", metavar="DIR", help="folder or gs:// address")
+
+
+def _add_tracking(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("tracking")
+    group.add_argument(
+        "--track",
+        type=_trackers,
+        default=(),
+        metavar="WHERE",
+        help=f"one or several of {','.join(trackers.NAMES)}: parameters, metrics, world and model "
+        "of the run, to MLFLOW_TRACKING_URI or the model's folder, and to TensorBoard's files",
+    )
+    group.add_argument(
+        "--track-wait",
+        type=whole(0, 86400),
+        metavar="SECONDS",
+        help="that the end waits for a server that hasn't taken all yet; the rest is kept in a "
+        f"file (default {TRACK_WAIT})",
+    )
+
+
+def _trackers(text: str) -> tuple[str, ...]:
+    words = tuple(text.split(","))
+    for word in words:
+        if word not in trackers.NAMES or words.count(word) > 1:
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: expected one or several of {', '.join(trackers.NAMES)}, with commas"
+            )
+    return words
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -244,13 +321,21 @@ def _image_size(text: str) -> tuple[int, int]:
     return sides[0], sides[-1]
 
 
+def _minutes(text: str) -> float:
+    return _above_0(text, "10 or 0.5")
+
+
 def _rate(text: str) -> float:
+    return _above_0(text, "0.001")
+
+
+def _above_0(text: str, example: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number above 0, such as 0.001")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number above 0, such as {example}")
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import sync
 from .arguments import Settings
 from .data import weights
 from .data.division import Division
@@ -17,7 +18,7 @@ class Plan:
     Attributes:
         images_per_rank: Training images that a rank reads in an epoch; with ``--remainder uneven``
             or ``pad`` some ranks have one less.
-        steps: Optimizer steps of an epoch.
+        steps: Batches of an epoch: optimizer steps, but for ``--backward-passes``.
         images_per_epoch: Training images that all ranks together read in an epoch.
     """
 
@@ -30,14 +31,16 @@ def plan_epochs(settings: Settings, training_images: int, world_size: int) -> Pl
     """The plan for so many images and ranks.
 
     Raises:
-        TrainingError: A rank would get fewer images than fill a batch.
+        TrainingError: A rank would get fewer images than fill a batch, or fewer batches than
+            ``--backward-passes`` takes for a step.
     """
     if training_images < world_size:
         raise TrainingError(
             f"{training_images} training images for {world_size} ranks: expected at least one "
             "each. Use fewer ranks or more data."
         )
-    division = Division(world_size, 1, settings.batch_size, settings.remainder)
+    readers = sync.readers(settings, world_size)
+    division = Division(readers, 1, settings.batch_size, settings.remainder)
     share, _ = division.share_rows(training_images, 0)
     if settings.batch_size > share:
         raise TrainingError(
@@ -48,6 +51,13 @@ def plan_epochs(settings: Settings, training_images: int, world_size: int) -> Pl
     steps = weights.steps_of_all(division, training_images)
     if settings.max_steps is not None:
         steps = min(steps, settings.max_steps)
+    if steps < settings.backward_passes:
+        raise TrainingError(
+            f"--backward-passes {settings.backward_passes}: an epoch has {steps} batches on each "
+            "rank; expected at least as many. Use fewer passes, or a smaller --batch-size."
+        )
+    steps = sync.whole_steps(settings, steps)
     most = steps * settings.batch_size
-    read = [min(division.share_rows(training_images, rank)[0], most) for rank in range(world_size)]
-    return Plan(images_per_rank=read[0], steps=steps, images_per_epoch=sum(read))
+    read = [min(division.share_rows(training_images, rank)[0], most) for rank in range(readers)]
+    images = sum(read) * (world_size // readers)
+    return Plan(images_per_rank=read[0], steps=steps, images_per_epoch=images)

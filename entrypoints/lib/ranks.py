@@ -1,45 +1,55 @@
-"""The ranks of a run: who this one is, and what all of them know, decide and end together."""
+"""The ranks of a run, however they speak: what they know, decide and end together.
+
+A way to speak is a subclass that gives two operations; everything else is made of them.
+"""
 
 from __future__ import annotations
 
-import os
-from typing import Any, Callable, Mapping, Sequence, TypeVar
+import abc
+from typing import Callable, ClassVar, Mapping, Sequence, TypeVar
 
-import horovod
-import horovod.tensorflow as hvd
 import numpy as np
-import tensorflow as tf
 
 from .arrays import Array
+from .data.dataset import DataSet
 from .errors import PeerEndedError, TrainingError
 
 T = TypeVar("T")
 
-# What says how many ranks were started, before Horovod says how many it found.
+# What says how many ranks were started, before the ranks say how many they found.
 SIZE_VARIABLES = ("LAUNCH_WORLD_SIZE", "HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 WEIGHT_TOLERANCE = 1e-3  # relative; ranks in step agree far better than this
 
 
-class Ranks:
-    """Horovod's ranks after ``hvd.init()``. Every method that says "all ranks" is collective.
+class Ranks(abc.ABC):
+    """The ranks once they have found each other. What says "all ranks" is called on all of them.
 
     Attributes:
         rank: This process's number in the job, from 0.
         size: The world size.
         position: This process's number on its host, from 0.
         on_this_host: Ranks on its host.
+        of_this_process: The one object there is; None before.
     """
 
-    def __init__(self) -> None:
-        """Starts Horovod. Blocks until all ranks have come.
+    of_this_process: ClassVar[Ranks | None] = None
 
-        Raises:
-            TrainingError: Horovod found another number of ranks than were started.
-        """
-        hvd.init()
-        self.rank, self.size = int(hvd.rank()), int(hvd.size())
-        self.position, self.on_this_host = int(hvd.local_rank()), int(hvd.local_size())
-        check_size(self.size, os.environ)
+    def __init__(self, rank: int, size: int, position: int, on_this_host: int):
+        self.rank, self.size = rank, size
+        self.position, self.on_this_host = position, on_this_host
+        Ranks.of_this_process = self
+
+    @abc.abstractmethod
+    def gather(self, value: T) -> list[T]:
+        """Every rank's ``value`` on all ranks, by rank; it is pickled."""
+
+    @abc.abstractmethod
+    def from_first(self, value: T) -> T:
+        """Rank 0's ``value`` on all ranks; it is pickled."""
+
+    def reading(self, data: DataSet) -> DataSet:
+        """The data as this process reads it: as it is, unless it trains several models."""
+        return data
 
     @property
     def first(self) -> bool:
@@ -59,7 +69,7 @@ class Ranks:
             result = attempt()
         except TrainingError as error:
             problem = str(error)
-        problems: list[str | None] = hvd.allgather_object(problem, name="problem")
+        problems = self.gather(problem)
         failed = [rank for rank, text in enumerate(problems) if text is not None]
         if not failed:
             return result  # type: ignore[return-value]
@@ -81,33 +91,6 @@ class Ranks:
         """
         return self.together(lambda: attempt() if self.first else None)
 
-    def from_first(self, value: T) -> T:
-        """Rank 0's ``value`` on all ranks; it is pickled."""
-        result: T = hvd.broadcast_object(value, root_rank=0, name="value")
-        return result
-
-    def gather(self, value: T) -> list[T]:
-        """Every rank's ``value`` on all ranks, by rank; it is pickled."""
-        result: list[T] = hvd.allgather_object(value, name="values")
-        return result
-
-    def same_variables(self, variables: Sequence[Any]) -> None:
-        """Puts rank 0's values into ``variables`` on all ranks."""
-        hvd.broadcast_variables(list(variables), root_rank=0)
-
-    def average_variables(self, variables: Sequence[Any]) -> None:
-        """Puts the mean of all ranks' values into ``variables``; the same numbers on every rank."""
-        floats = [variable for variable in variables if variable.dtype.is_floating]
-        if not floats or self.size == 1:
-            return
-        flat = np.concatenate([variable.numpy().astype(np.float32).ravel() for variable in floats])
-        means = hvd.allreduce(tf.constant(flat), name="average_variables").numpy()
-        at = 0
-        for variable in floats:
-            count = int(np.prod(variable.shape, dtype=np.int64))
-            variable.assign(means[at : at + count].reshape(variable.shape))
-            at += count
-
     def average(self, values: Mapping[str, float], weight: float) -> dict[str, float]:
         """Averages over all ranks, each rank's values counting ``weight`` times."""
         gathered = self.gather((weight, dict(values)))
@@ -116,8 +99,12 @@ class Ranks:
             name: sum(each * of_rank[name] for each, of_rank in gathered) / total for name in values
         }
 
-    def check_in_step(self, weights: Sequence[Array]) -> None:
+    def check_in_step(self, weights: Sequence[Array], versions: Mapping[str, str]) -> None:
         """Proves that training keeps the model the same on all ranks.
+
+        Args:
+            weights: This rank's.
+            versions: Of the libraries that should have kept them so, for the message.
 
         Raises:
             TrainingError: A rank's weights have drifted away, so gradients are not averaged.
@@ -128,26 +115,28 @@ class Ranks:
         def compare() -> None:
             for rank, of_rank in enumerate(sums):
                 if not np.allclose(of_rank, sums[0], rtol=WEIGHT_TOLERANCE, equal_nan=True):
+                    used = ", ".join(f"{name} {version}" for name, version in versions.items())
                     raise TrainingError(
                         f"the model of rank {rank} differs from rank 0's after an epoch: gradients "
-                        f"are not averaged. Horovod {horovod.__version__} does not fit TensorFlow "
-                        f"{tf.__version__}; take a Horovod that was built for it."
+                        f"are not averaged. {used}: these do not fit each other; take versions "
+                        "that were built for each other."
                     )
 
         self.on_first(compare)
 
 
-def check_size(found: int, environment: Mapping[str, str]) -> None:
-    """Passes when Horovod found as many ranks as were started.
+def check_size(found: int, by: str, environment: Mapping[str, str]) -> None:
+    """Passes when as many ranks found each other as were started.
+
+    Args:
+        found: The world size.
+        by: The library that found it, for the message.
+        environment: The process's.
 
     Raises:
-        TrainingError: It did not: N processes would each train a model of their own.
+        TrainingError: There are others: N processes would each train a model of their own.
     """
     for name in SIZE_VARIABLES:
         text = environment.get(name, "")
         if text.isdigit() and int(text) != found:
-            raise TrainingError(
-                f"{name} says {text} ranks, but Horovod found {found}. Likely this Horovod was "
-                "built without the controller that started it (horovodrun --check-build), or "
-                "HOROVOD_CONTROLLER is not set."
-            )
+            raise TrainingError(f"{name} says {text} ranks, but {by} found {found}.")

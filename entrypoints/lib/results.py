@@ -1,13 +1,12 @@
-"""What a run leaves behind: the accuracy on the test split and a model file that loads again."""
+"""What a run leaves behind: the accuracy on the test split, a model file, metrics.json."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from typing import Any, Sequence
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
-import tensorflow as tf
 
 from . import prediction, storage
 from .arrays import Array
@@ -17,29 +16,65 @@ from .ranks import Ranks
 
 EVALUATION_BATCH = 256
 SMALLEST_PROBABILITY = 1e-7  # as Keras clips before the logarithm
+METRICS_FILE = "metrics.json"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model does on a split.
+
+    Attributes:
+        accuracy: 0 to 1.
+        loss: Mean cross-entropy.
+    """
+
+    accuracy: float
+    loss: float
+
+    def of_validation(self) -> dict[str, float]:
+        """As an epoch's metrics name it."""
+        return {"validation_loss": self.loss, "validation_accuracy": self.accuracy}
 
 
 def evaluate(
-    model: Any, data: DataSet, ranks: Ranks, copies: int, augment: Sequence[str], seed: int
-) -> tuple[float, float]:
-    """(accuracy 0 to 1, mean cross-entropy) on the test split, the same on all ranks.
+    predict: Callable[[Array], Array],
+    data: DataSet,
+    ranks: Ranks,
+    copies: int,
+    augment: Sequence[str],
+    seed: int,
+    hurries: Callable[[], bool] = lambda: False,
+) -> Score | None:
+    """The score on the test split, the same on all ranks; None where a rank had to hurry.
 
     Each rank reads its share; results are weighted by the number of images, so they do not
     depend on the world size. With ``copies`` a picture's prediction is the mean over it and so
     many copies, augmented by the kinds and the seed.
+
+    Args:
+        predict: (n, classes) probabilities for (n, rows, columns, channels) float32.
+        data: Whose test split it is.
+        ranks: Of the run.
+        copies: Augmented copies of each picture.
+        augment: How those are made; of ``pictures.augmenting.KINDS``.
+        seed: Of what is drawn for them.
+        hurries: Asked after each batch; where it says so on any rank there is no score.
     """
-    count, correct, loss = 0, 0.0, 0.0
-    for pixels, labels in data.test_batches(ranks.rank, ranks.size, EVALUATION_BATCH):
-        found = prediction.averaged(
-            model.predict_on_batch, pixels.numpy(), copies=copies, augment=augment, seed=seed
-        )
-        right, of_batch = score(found, labels.numpy())
+    count, correct, loss, hurry = 0, 0.0, 0.0, False
+    for pixels, labels in data.test_arrays(ranks.rank, ranks.size, EVALUATION_BATCH):
+        found = prediction.averaged(predict, pixels, copies=copies, augment=augment, seed=seed)
+        right, of_batch = scored(found, labels)
         count, correct, loss = count + len(labels), correct + right, loss + of_batch
-    totals = np.sum(np.array(ranks.gather((float(count), correct, loss))), axis=0)
-    return float(totals[1] / totals[0]), float(totals[2] / totals[0])
+        hurry = hurries()
+        if hurry:
+            break
+    totals = np.sum(np.array(ranks.gather((float(count), correct, loss, float(hurry)))), axis=0)
+    if totals[3]:
+        return None
+    return Score(float(totals[1] / totals[0]), float(totals[2] / totals[0]))
 
 
-def score(probabilities: Array, labels: Array) -> tuple[float, float]:
+def scored(probabilities: Array, labels: Array) -> tuple[float, float]:
     """(number of right answers, sum of cross-entropies).
 
     Args:
@@ -51,34 +86,34 @@ def score(probabilities: Array, labels: Array) -> tuple[float, float]:
     return right, float(-np.sum(np.log(np.maximum(of_label, SMALLEST_PROBABILITY))))
 
 
-def export(model: Any, folder: str) -> str:
-    """Writes ``model`` into ``folder`` as one file, whole or not at all, and gives its path.
-
-    The file is model.keras, or model.h5 where Keras is older than that format (before 2.12).
-
-    Args:
-        model: A Keras model, compiled without Horovod so that it loads without it.
-        folder: A folder or an address that can be written.
+def exported(export: Callable[[str], str], folder: str) -> str:
+    """The path of the file that ``export`` writes into ``folder``.
 
     Raises:
         TrainingError: The disk is full or the folder cannot be written.
     """
-    path = storage.join(folder, "model.keras" if _has_keras_format() else "model.h5")
     try:
-        with tempfile.TemporaryDirectory() as scratch:
-            local = os.path.join(scratch, os.path.basename(path))
-            model.save(local)
-            with open(local, "rb") as file:
-                content = file.read()
+        return export(folder)
+    except OSError as error:
+        raise TrainingError(
+            f"{folder}: the model cannot be written: {error}. Make room there or give another "
+            "folder with --model-dir, and start again: a checkpoint has all epochs."
+        ) from error
+
+
+def write_metrics(folder: str, metrics: Mapping[str, Any]) -> str:
+    """Writes metrics.json into ``folder``, whole or not at all, and gives its path.
+
+    Raises:
+        TrainingError: The disk is full or the folder cannot be written.
+    """
+    path = storage.join(folder, METRICS_FILE)
+    content = json.dumps(metrics, indent=2, sort_keys=True).encode("utf-8") + b"\n"
+    try:
         storage.write_whole(path, content)
     except OSError as error:
         raise TrainingError(
-            f"{path}: the model cannot be written: {error}. Make room there or give another folder "
-            "with --model-dir, and start again: a checkpoint has all epochs."
+            f"{path}: cannot be written: {error}. Make room there or give another folder with "
+            "--model-dir."
         ) from error
     return path
-
-
-def _has_keras_format() -> bool:
-    major, minor = tf.__version__.split(".")[:2]
-    return (int(major), int(minor)) >= (2, 12)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Mapping
 
-import horovod
-import tensorflow as tf
-
-from . import checkpoints, models, storage, training
+from . import checkpoints, storage
 from .arguments import Settings
 from .checkpoints import Checkpoint
 from .data.dataset import DataSet
 from .errors import TrainingError
+from .learner import Learner
 from .places import Place
+from .progress import say
 from .ranks import Ranks
-from .tracking import say
+from .sync import EPOCHS
 
 
 class SavedState:
@@ -25,24 +24,33 @@ class SavedState:
         settings: The command line.
         ranks: The ranks of the run.
         data: What it trains on.
-        model: Compiled, its optimizer's variables made.
+        learner: The model in training.
         place: The folder for checkpoints; None for none.
 
     Attributes:
         epochs_done: Whole epochs.
         steps_done: Optimizer steps, in all.
         begun_at: ``epochs_done`` when this run began.
+        step: Steps of the next epoch that are done too, by worlds of any size.
         data: Where reading stands, for ``DataSet.course``; None for the beginning.
+        unvalidated: Whether the model is one after an epoch of which no validation is known: an
+            earlier run was told to stop in the middle of it.
     """
 
     def __init__(
-        self, settings: Settings, ranks: Ranks, data: DataSet, model: Any, place: Place | None
+        self,
+        settings: Settings,
+        ranks: Ranks,
+        data: DataSet,
+        learner: Learner,
+        place: Place | None,
     ):
         self._settings, self._ranks, self._data = settings, ranks, data
-        self._model, self._place = model, place
+        self._learner, self._place = learner, place
         self._history: list[dict[str, Any]] = []
-        self.epochs_done = self.steps_done = self.begun_at = self._step = 0
+        self.epochs_done = self.steps_done = self.begun_at = self.step = 0
         self.data: Mapping[str, Any] | None = None
+        self.unvalidated = False
 
     def check_space(self) -> None:
         """Passes where a checkpoint fits on the disk.
@@ -64,39 +72,63 @@ class SavedState:
     def restore(self) -> None:
         """Puts rank 0's checkpoint, or its fresh weights, into all ranks."""
         found = self._ranks.on_first(self._load)
-        variables = training.variables(self._model)
         if found is not None:
-            self.epochs_done, self.steps_done = found.epoch, found.steps
+            self.epochs_done, self.steps_done, self.step = found.epoch, found.steps, found.step
             self.data = found.data or None
             self._history = [dict(entry) for entry in found.history]
-            for variable, array in zip(variables, [*found.weights, *found.optimizer]):
-                variable.assign(array)
-        self.epochs_done, self.steps_done, self.data = self._ranks.from_first(
-            (self.epochs_done, self.steps_done, self.data)
+            last = found.history[-1] if found.history and not found.step else None
+            self.unvalidated = last is not None and "validation_loss" not in last
+            self._learner.fill(found.weights, found.optimizer)
+        of_first = (self.epochs_done, self.steps_done, self.step, self.data, self.unvalidated)
+        self.epochs_done, self.steps_done, self.step, self.data, self.unvalidated = (
+            self._ranks.from_first(of_first)
         )
         if self.data is None and self.epochs_done:
             self.data = {"epoch": self.epochs_done}
         self.begun_at = self.epochs_done
-        self._ranks.same_variables(variables)
+        self._learner.take_first()
 
     def skip_to_next_epoch(self) -> None:
         """The epoch that was under way has nothing left for this world."""
         self.epochs_done += 1
-        self.begun_at = self.epochs_done
+        self.begun_at, self.step = self.epochs_done, 0
 
     def after_epoch(
         self, epoch: int, steps: int, metrics: Mapping[str, float], data: Mapping[str, Any]
     ) -> None:
         """Notes a whole epoch (its number from 1) and writes a checkpoint; on all ranks."""
-        self.epochs_done, self.steps_done, self._step, self.data = epoch, steps, 0, data
+        self.epochs_done, self.steps_done, self.step, self.data = epoch, steps, 0, data
         self._history.append({"epoch": epoch, **metrics})
         self._save()
 
+    def add_to_last_epoch(self, metrics: Mapping[str, float]) -> None:
+        """What is known of the last whole epoch only now."""
+        if self._history:  # on rank 0
+            self._history[-1].update(metrics)
+
     def after_step(self, step: int, steps: int, data: Mapping[str, Any]) -> None:
-        """Writes a checkpoint after ``step`` steps of an epoch; on all ranks."""
-        self._ranks.average_variables(self._model.non_trainable_variables)
-        self.steps_done, self._step, self.data = steps, step, data
+        """Writes a checkpoint after ``step`` steps of an epoch; on all ranks, models settled.
+
+        Steps that a world of another size took of it count: a later checkpoint has more of them.
+        """
+        self.steps_done, self.step, self.data = steps, step, data
         self._save()
+
+    @property
+    def folder(self) -> str | None:
+        """Where the checkpoints are; None for none."""
+        return None if self._place is None else self._place.path
+
+    def where(self) -> str:
+        """How far the newest checkpoint is, and what goes on from it, for people."""
+        at = f"epoch {self.epochs_done + 1}, step {self.step}"
+        at = at if self.step else f"epoch {self.epochs_done}"
+        if self.folder is None:
+            return f"ended after {at} without a checkpoint, since no --checkpoint-dir was given"
+        return (
+            f"the checkpoint after {at} is in {self.folder}, and a start with that folder goes "
+            "on from it"
+        )
 
     def kept(self) -> tuple[str | None, int]:
         """(folder of the checkpoints, how many are in it)."""
@@ -111,8 +143,7 @@ class SavedState:
             "steps": self.steps_done,
             "world_size": self._ranks.size,
             "seed": self._settings.seed,
-            "tensorflow": tf.__version__,
-            "horovod": horovod.__version__,
+            **{name.lower(): version for name, version in self._learner.versions.items()},
             "arguments": dataclasses.asdict(self._settings),
             "history": self._history,
         }
@@ -157,6 +188,8 @@ class SavedState:
                 "classes": data.classes,
                 "model": settings.model,
                 "optimizer": settings.optimizer,
+                **({"epochs divided over": self._ranks.size} if settings.divide == EPOCHS else {}),
+                **self._learner.identity,
             },
             settings={
                 "--batch-size": settings.batch_size,
@@ -165,12 +198,15 @@ class SavedState:
                 "--lr-scaling": settings.lr_scaling,
                 "--max-steps-per-epoch": settings.max_steps,
                 "--seed": settings.seed,
+                "--sync": str(settings.sync),
+                "--compression": settings.compression,
+                "--backward-passes": settings.backward_passes,
                 "--warmup-epochs": settings.warmup_epochs,
                 "world size": self._ranks.size,
             },
             history=self._history,
-            weights=[weight.numpy() for weight in self._model.weights],
-            optimizer=[v.numpy() for v in models.optimizer_variables(self._model.optimizer)],
-            step=self._step,
+            weights=self._learner.weights(),
+            optimizer=self._learner.optimizer_state(),
+            step=self.step,
             data=self.data or {},
         )

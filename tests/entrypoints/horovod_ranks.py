@@ -13,13 +13,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Protocol
 
+from tests.entrypoints.warm_ranks import WarmPython
 from tests.places import ENTRYPOINTS
 
 IMAGE_CLASSIFIER = ENTRYPOINTS / "train_image_classifier.py"
 SECONDS = 180.0  # a rank needs about 10; a loaded machine may take many times that
 # What a developer's shell or an outer job may have set must not reach the ranks.
 FOREIGN = ("HOROVOD_", "OMPI_", "PMI", "SM_", "AIP_", "LAUNCH_", "TF_", "KERAS_", "OMP_")
+# Runs where a test uses the fixture `warm_ranks`.
+WARM = WarmPython()
+
+
+class Process(Protocol):
+    """A rank that runs."""
+
+    pid: int
+    returncode: int | None
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +59,8 @@ def run(
     size: int = 2,
     script: Path = IMAGE_CLASSIFIER,
     environment: Mapping[str, str] | None = None,
-    during: Callable[[list[subprocess.Popen[bytes]], Path], None] | None = None,
+    during: Callable[[Sequence[Process], Path], None] | None = None,
+    warm: WarmPython | None = WARM,
 ) -> list[Rank]:
     """Runs ``script`` on ``size`` ranks of one host and waits for all of them.
 
@@ -53,29 +71,23 @@ def run(
         script: What to run.
         environment: Added to a clean environment.
         during: Called with the running processes and ``folder`` once they have started.
+        warm: What the ranks are forked from, where it runs; None for interpreters that start.
 
     Raises:
         TimeoutError: A rank still ran after SECONDS; it was killed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     extra = environment or {}
-    with _store() as port, contextlib.ExitStack() as files:
-        processes = []
+    with _store() as port:
+        processes: list[Process] = []
         try:
             for rank in range(size):
-                out = files.enter_context(open(folder / f"rank-{rank}.out", "wb"))
-                err = files.enter_context(open(folder / f"rank-{rank}.err", "wb"))
-                processes.append(
-                    subprocess.Popen(
-                        [sys.executable, str(script), *arguments],
-                        cwd=folder,
-                        env={**clean_environment(), **_horovod(rank, size, port), **extra},
-                        stdin=subprocess.DEVNULL,
-                        stdout=out,
-                        stderr=err,
-                        start_new_session=True,
-                    )
-                )
+                own = {**clean_environment(), **_horovod(rank, size, port), **extra}
+                streams = (folder / f"rank-{rank}.out", folder / f"rank-{rank}.err")
+                if warm is not None and warm.takes(own):
+                    processes.append(warm.rank(script, arguments, folder, own, streams))
+                else:
+                    processes.append(_started(script, arguments, folder, own, streams))
             if during:
                 during(processes, folder)
             deadline = time.monotonic() + SECONDS
@@ -87,15 +99,36 @@ def run(
             for process in processes:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
+                process.kill()  # it may have no group of its own yet
                 process.wait()
     return [
         Rank(
-            process.returncode,
+            process.wait(),
             (folder / f"rank-{rank}.out").read_text(),
             (folder / f"rank-{rank}.err").read_text(),
         )
         for rank, process in enumerate(processes)
     ]
+
+
+def _started(
+    script: Path,
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    streams: tuple[Path, Path],
+) -> subprocess.Popen[bytes]:
+    """A rank in an interpreter that starts for it."""
+    with open(streams[0], "wb") as out, open(streams[1], "wb") as err:
+        return subprocess.Popen(
+            [sys.executable, str(script), *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
 
 
 def wait_for(text: str, file: Path, seconds: float = SECONDS) -> None:

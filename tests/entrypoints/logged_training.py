@@ -2,7 +2,8 @@
 
 A picture's number stands in its first pixel (red + 256 x green). Each rank writes samples-RANK.txt
 into its working folder: a line a step, "number:weight number:weight ...". With KILL_AFTER="RANK:N"
-that rank is killed within its step after N.
+that rank is killed within its step after N, with TERM_AFTER it gets SIGTERM then, and with
+TERM_IN_VALIDATION="RANK" when it first validates.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from typing import Any
 sys.path[0] = str(Path(__file__).parents[2] / "entrypoints")
 
 import train_image_classifier  # noqa: E402
-from lib import stack  # noqa: E402
+from lib.tensorflow import stack  # noqa: E402
 
 RANK = os.environ.get("HOROVOD_RANK", "0")
 KILLED, _, AFTER = os.environ.get("KILL_AFTER", "").partition(":")
+TOLD, _, TOLD_AFTER = os.environ.get("TERM_AFTER", "").partition(":")
+TOLD_IN_VALIDATION = os.environ.get("TERM_IN_VALIDATION", "")
 
 
 def main() -> int:
     stack.import_quietly()
     import tensorflow as tf
-    from lib import training
 
-    compile_plainly = training.compile_distributed
+    fit_plainly = tf.keras.Model.fit
     taken = 0
 
     def note(pixels: Any, weights: Any) -> None:
@@ -36,13 +38,16 @@ def main() -> int:
         taken += 1
         if KILLED == RANK and taken > int(AFTER):
             os.kill(os.getpid(), signal.SIGKILL)
+        if TOLD == RANK and taken == int(TOLD_AFTER) + 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        if pixels.shape[1] < 2:  # pictures without numbers
+            return
         numbers = pixels[:, 0].astype(int) + 256 * pixels[:, 1].astype(int)
         with open(f"samples-{RANK}.txt", "a") as file:
             line = " ".join(f"{n}:{w:g}" for n, w in zip(numbers, weights, strict=True))
             file.write(line + "\n")
 
-    def compile_noting(model: Any, *arguments: Any, **more: Any) -> None:
-        compile_plainly(model, *arguments, **more)
+    def fit_noting(model: Any, *arguments: Any, **more: Any) -> Any:
         step = model.train_step
 
         def noted(data: Any) -> Any:
@@ -51,9 +56,28 @@ def main() -> int:
             return step(data)
 
         model.train_step = noted
+        return fit_plainly(model, *arguments, **more)
 
-    training.compile_distributed = compile_noting
+    tf.keras.Model.fit = fit_noting
+    if TOLD_IN_VALIDATION == RANK:
+        _be_told_in_validation()
     return train_image_classifier.main()
+
+
+def _be_told_in_validation() -> None:
+    from lib.tensorflow.learner import KerasLearner
+
+    predict = KerasLearner.predict
+    told = False
+
+    def predict_told(learner: Any, images: Any) -> Any:
+        nonlocal told
+        if not told:
+            told = True
+            os.kill(os.getpid(), signal.SIGTERM)
+        return predict(learner, images)
+
+    KerasLearner.predict = predict_told  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pytest
 from tests.entrypoints import horovod_ranks, numbered_pictures
 from tests.entrypoints.horovod_ranks import Rank
 
-pytestmark = pytest.mark.horovod
+pytestmark = [pytest.mark.horovod, pytest.mark.usefixtures("warm_ranks")]
 
 SCRIPT = Path(__file__).with_name("logged_training.py")
 Steps = list[list[tuple[int, float]]]  # (number, weight) of each picture of each step

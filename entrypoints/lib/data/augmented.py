@@ -9,10 +9,11 @@ from ..arguments import Settings
 from .dask_augmentation import Augmentation, AugmentedReader
 from .dask_tensorflow import augmented_batches, naming_lost_workers
 from .dataset import Part
-from .encoded import CHANNELS
+from .place_pictures import InStepReader
 from .position import Position
 from .reader import PictureReader
-from .streamed import InStepReader, StreamedPictures
+from .stored import CHANNELS
+from .streamed import StreamedPictures
 
 BATCHES_AHEAD = 8
 

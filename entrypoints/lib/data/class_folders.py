@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import storage
 from ..errors import TrainingError
-from .encoded import FilePictures
+from .stored import FilePictures
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif")
 TRAINING_FOLDER = "train"

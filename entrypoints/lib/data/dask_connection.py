@@ -16,7 +16,7 @@ import uuid
 from typing import Any, Mapping, Sequence
 
 from .. import dask_code
-from ..errors import TrainingError
+from ..errors import TrainingError, first_line
 
 ALIKE = ("dask", "distributed")  # versions that must be the same everywhere
 ADDRESS = re.compile(r"(tcp|tls)://[^/@\s]+:\d{1,5}")
@@ -63,7 +63,7 @@ class Connection:
         except Exception as error:  # whatever an address can be that is none
             raise TrainingError(
                 f"--scheduler {self.address}: no Dask scheduler answers there "
-                f"({_first_line(error)}). Start one (dask scheduler) and check address, port and "
+                f"({first_line(error)}). Start one (dask scheduler) and check address, port and "
                 "firewall; tls:// needs the certificates in Dask's configuration."
             ) from error
         self._content = self._client.submit(
@@ -137,7 +137,7 @@ class Connection:
             try:
                 problem, pillow = future.result(timeout=WORKERS_SECONDS)
             except Exception as error:
-                problem, pillow = f"{type(error).__name__}: {_first_line(error)}", ""
+                problem, pillow = f"{type(error).__name__}: {first_line(error)}", ""
             if problem:
                 raise TrainingError(
                     f"--scheduler {self.address}: the worker {worker} cannot work: {problem}"
@@ -185,7 +185,3 @@ def _versions(about: Mapping[str, Any]) -> dict[str, Any]:
         "Python": ".".join(str(python).split(".")[:2]),
         **{name: packages.get(name) for name in ALIKE},
     }
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -7,7 +7,7 @@ start. A new kind is a class with these members and a line in ``kinds`` and ``so
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ContextManager, Mapping, Protocol
+from typing import Any, ContextManager, Iterator, Mapping, Protocol
 
 from .division import DROP, Division
 
@@ -66,6 +66,11 @@ class Course(Protocol):
         the ranks of Keras's mean over a batch is the mean over all samples of the step.
         """
 
+    def arrays(self, epochs: int, first: int = 0) -> Iterator[tuple[Any, ...]]:
+        """The same batches without TensorFlow, of the same samples in the same order: (uint8 or
+        float32 pixels (n, rows, columns, channels), int64 labels), and float32 weights where
+        there are some. Blocks while pictures are read."""
+
     def state(self, epochs: int, steps: int) -> Mapping[str, Any]:
         """Where training stands ``epochs`` whole epochs and ``steps`` steps after the start.
 
@@ -116,6 +121,9 @@ class DataSet(Protocol):
 
     def test_batches(self, rank: int, world_size: int, batch_size: int) -> Any:
         """This rank's batches (float32 pixels, int64 labels); over all ranks each sample once."""
+
+    def test_arrays(self, rank: int, world_size: int, batch_size: int) -> Iterator[tuple[Any, Any]]:
+        """The same as NumPy arrays; see ``Course.arrays``."""
 
     def explaining(self) -> ContextManager[None]:
         """Around what reads batches: an error of theirs becomes a TrainingError with the picture

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Callable, Generator, Iterable
+from typing import Any, Callable, Generator, Iterable, Protocol
 
 import numpy as np
 
@@ -16,10 +16,17 @@ from ..arrays import Array
 from ..errors import TrainingError
 from ..pictures import augmenting, decoding, resizing
 from ..pictures.headers import BadPictureError
-from .parquet_place import Pictures
 from .reader import Batch
 
 MODES = {1: "L", 3: "RGB"}
+CONVERT = "Convert the pictures anew with --bad-images skip."
+
+
+class Named(Protocol):
+    """Pictures that have names, as ``parquet_place.Pictures``."""
+
+    def path_of(self, row: int) -> str:
+        """Where a picture lies, for people."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +124,12 @@ class PictureForm:
 def decoded_batches(
     batches: Iterable[Batch],
     form: PictureForm,
-    pictures: Pictures,
+    pictures: Named,
     seed: int,
     threads: int = 2,
     ahead: int = 2,
+    read: Callable[[Any], bytes] | None = None,
+    mend: str = CONVERT,
 ) -> Generator[tuple[Batch, Array], None, None]:
     """Each batch with its pixels, (n, channels, height, width), in the order of ``batches``.
 
@@ -133,6 +142,8 @@ def decoded_batches(
         seed: Of the augmentation.
         threads: That decode.
         ahead: Batches that are decoded or being decoded beside the one that is given.
+        read: Gives a picture's bytes from its content; None where that is the bytes.
+        mend: What to do about a bad picture, a sentence.
 
     Raises:
         TrainingError: A picture can't be decoded: its path and why.
@@ -141,43 +152,47 @@ def decoded_batches(
     with ThreadPoolExecutor(threads, thread_name_prefix="decode") as pool:
         try:
             for batch in batches:
-                waiting.append(_started(pool, batch, form, pictures, seed, threads))
+                pixels, part = _part_of(batch, form, pictures, seed, read, mend)
+                waiting.append((batch, pixels, _started(pool, len(pixels), part, threads)))
                 if len(waiting) > ahead:
                     yield _finished(*waiting.popleft())
             while waiting:
                 yield _finished(*waiting.popleft())
         finally:
             for _, _, parts in waiting:
-                for part in parts:
-                    part.cancel()
+                for future in parts:
+                    future.cancel()
 
 
-def _started(
-    pool: ThreadPoolExecutor,
+def _part_of(
     batch: Batch,
     form: PictureForm,
-    pictures: Pictures,
+    pictures: Named,
     seed: int,
-    threads: int,
-) -> tuple[Batch, Array, list[Future[None]]]:
-    count = len(batch.labels)
-    pixels = np.empty((count, form.channels, *form.size), form.dtype)
+    read: Callable[[Any], bytes] | None,
+    mend: str,
+) -> tuple[Array, Callable[[int, int], None]]:
+    """Room for the batch's pixels, and what decodes some of its pictures into it."""
+    pixels = np.empty((len(batch.labels), form.channels, *form.size), form.dtype)
 
     def part(first: int, end: int) -> None:
         for at in range(first, end):
+            row = int(batch.rows[at])
             try:
-                image = form.image(batch.content[at], int(batch.rows[at]), batch.epoch, seed)
-                form.into(pixels[at], image)
-            except BadPictureError as error:
-                raise TrainingError(
-                    f"{pictures.path_of(int(batch.rows[at]))}: {error}. Convert the pictures anew "
-                    "with --bad-images skip."
-                ) from error
+                content = batch.content[at] if read is None else read(batch.content[at])
+                form.into(pixels[at], form.image(content, row, batch.epoch, seed))
+            except (BadPictureError, OSError) as error:
+                raise TrainingError(f"{pictures.path_of(row)}: {error}. {mend}") from error
 
+    return pixels, part
+
+
+def _started(
+    pool: ThreadPoolExecutor, count: int, part: Callable[[int, int], None], threads: int
+) -> list[Future[None]]:
     # Some more parts than threads, so that none of them waits for a slow one at the end.
     step = max(1, -(-count // (2 * threads)))
-    parts = [pool.submit(part, first, min(count, first + step)) for first in range(0, count, step)]
-    return batch, pixels, parts
+    return [pool.submit(part, first, min(count, first + step)) for first in range(0, count, step)]
 
 
 def _finished(batch: Batch, pixels: Array, parts: list[Future[None]]) -> tuple[Batch, Array]:

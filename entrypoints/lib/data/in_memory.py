@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import zlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ContextManager, Mapping, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Iterable, Iterator, Mapping, Tuple
 
 import numpy as np
 
 from ..arrays import Array
+from ..pictures import bilinear
 
 if TYPE_CHECKING:
     from .dataset import Course, Part
@@ -76,18 +77,45 @@ class Images:
 
     def course(self, part: Part, start: Mapping[str, Any] | None) -> Course:
         """One rank's way through the training images."""
-        from . import batches
         from .numbered import NumberedCourse
 
-        fetch = batches.fetch(self.training_images, self.training_labels, self.shape)
-        return NumberedCourse(self.training_count, fetch, part, start)
+        return NumberedCourse(
+            self.training_count,
+            part,
+            start,
+            fetch=lambda: self._fetch(self.training_images, self.training_labels),
+            arrays=lambda chosen: self._arrays(self.training_images, self.training_labels, chosen),
+        )
 
     def test_batches(self, rank: int, world_size: int, batch_size: int) -> Any:
         """This rank's batches of test images; over all ranks each image once."""
         from . import batches
 
-        fetch = batches.fetch(self.test_images, self.test_labels, self.shape)
+        fetch = self._fetch(self.test_images, self.test_labels)
         return batches.test_batches(self.test_count, fetch, rank, world_size, batch_size)
+
+    def test_arrays(
+        self, rank: int, world_size: int, batch_size: int
+    ) -> Iterator[tuple[Array, Array]]:
+        """The same as NumPy arrays."""
+        from .numbered import test_numbers
+
+        chosen = test_numbers(self.test_count, rank, world_size, batch_size)
+        return self._arrays(self.test_images, self.test_labels, chosen)
+
+    def _fetch(self, images: Array, labels: Array) -> Any:
+        from . import batches
+
+        return batches.fetch(images, labels, self.shape)
+
+    def _arrays(
+        self, images: Array, labels: Array, chosen: Iterable[Array]
+    ) -> Iterator[tuple[Array, Array]]:
+        for numbers in chosen:
+            pixels = images[numbers]
+            if self.shape != self.stored_shape:
+                pixels = bilinear.resized(pixels, self.shape[:2])
+            yield pixels.astype(np.float32, copy=False), labels[numbers]
 
     def explaining(self) -> ContextManager[None]:
         """What is in memory can be read."""

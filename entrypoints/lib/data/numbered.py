@@ -8,11 +8,11 @@ that goes on, in the same world or another, needs only to know how much that is.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
-from typing import Any, Callable, Mapping, Tuple
+from typing import Any, Callable, Iterable, Iterator, Mapping, Tuple
 
 import numpy as np
-import tensorflow as tf
 
 from ..arrays import Array
 from ..errors import TrainingError
@@ -22,7 +22,10 @@ from .dataset import Part
 from .division import DROP, Division
 from .position import Position, Stage
 
-Fetch = Callable[[Any], Tuple[Any, Any]]  # numbers (n,) -> pixels (n, ...) float32, labels (n,)
+# In TensorFlow's graph: numbers (n,) -> pixels (n, ...) float32, labels (n,).
+Fetch = Callable[[Any], Tuple[Any, Any]]
+# The numbers of each batch -> its pixels (n, rows, columns, channels) and labels (n,).
+Arrays = Callable[[Iterable[Array]], Iterator[Tuple[Array, Array]]]
 
 
 class NumberedCourse:
@@ -30,10 +33,11 @@ class NumberedCourse:
 
     Args:
         samples: Their count.
-        fetch: Gives the pixels and labels of some numbers; called while a tf.data graph is made.
         part: The rank's part.
         start: What ``state`` gave; None for the beginning.
-        one_by_one: Whether ``fetch`` takes one number and is called in parallel.
+        fetch: Makes what gives the pixels and labels of some numbers while a tf.data graph is made.
+        arrays: The same without TensorFlow.
+        one_by_one: Whether what ``fetch`` makes takes one number and is called in parallel.
 
     Raises:
         TrainingError: The start is in another number of samples, or is none.
@@ -42,12 +46,15 @@ class NumberedCourse:
     def __init__(
         self,
         samples: int,
-        fetch: Fetch,
         part: Part,
         start: Mapping[str, Any] | None,
+        fetch: Callable[[], Fetch] | None = None,
+        arrays: Arrays | None = None,
         one_by_one: bool = False,
     ):
-        self._samples, self._fetch, self._part, self._parallel = samples, fetch, part, one_by_one
+        self._samples, self._part, self._one_by_one = samples, part, one_by_one
+        self._fetch, self._arrays = fetch, arrays
+        self._made: Fetch | None = None
         self._division = part.division(block_groups=1)
         self._start = Position(part.seed, rows=samples)
         if start is not None and not start.get("stages"):
@@ -73,39 +80,39 @@ class NumberedCourse:
 
     def batches(self, epochs: int, first: int = 0) -> Any:
         """A tf.data.Dataset of the batches of ``epochs`` epochs; see ``dataset.Course``."""
-        kinds = (tf.int64, tf.int64, tf.float32)
+        from . import numbered_tensorflow
 
-        def laid_out(epoch: Array) -> tuple[Array, Array, Array]:
-            return self._laid_out(self._epoch(int(epoch)))
+        if self._made is None:
+            assert self._fetch is not None, "this data has arrays alone"
+            self._made = self._fetch()
+        weighted, size = self._part.remainder != DROP, self._part.batch_size
+        return numbered_tensorflow.batches(
+            range(first, first + epochs),
+            self.laid_out,
+            self._made,
+            weighted=weighted,
+            one_by_one=size if self._one_by_one else None,
+        )
 
-        def one_epoch(epoch: Any) -> Any:
-            found = tf.numpy_function(laid_out, [epoch], kinds)
-            numbers, ends, counts = (tf.ensure_shape(each, [None]) for each in found)
-            if self._parallel:
-                return self._one_by_one(numbers, counts)
-            return self._at_once(numbers, ends, counts)
+    def arrays(self, epochs: int, first: int = 0) -> Iterator[tuple[Any, ...]]:
+        """The same batches as NumPy arrays; see ``dataset.Course``."""
+        if self._arrays is None:
+            for batch in self.batches(epochs, first):
+                yield tuple(each.numpy() for each in batch)
+            return
+        counted: deque[Array] = deque()
 
-        return tf.data.Dataset.range(first, first + epochs).flat_map(one_epoch).prefetch(2)
+        def chosen() -> Iterator[Array]:
+            for number in range(first, first + epochs):
+                numbers, ends, counts = self.laid_out(number)
+                for begin, end in zip(ends.tolist(), ends[1:].tolist()):
+                    counted.append(counts[begin:end])
+                    yield numbers[begin:end]
 
-    def _at_once(self, numbers: Any, ends: Any, counts: Any) -> Any:
-        """Each batch by one call; for what is in memory."""
-
-        def batch(step: Any) -> Any:
-            at = slice(ends[step], ends[step + 1])
-            return self._with(self._fetch(numbers[at]), counts[at])
-
-        return tf.data.Dataset.range(tf.cast(tf.size(ends), tf.int64) - 1).map(batch)
-
-    def _one_by_one(self, numbers: Any, counts: Any) -> Any:
-        """Samples in parallel, then batches: all but an epoch's last are full."""
-        samples = tf.data.Dataset.from_tensor_slices((numbers, counts))
-        return samples.map(
-            lambda number, count: self._with(self._fetch(number), count),
-            num_parallel_calls=tf.data.AUTOTUNE,
-        ).batch(self._part.batch_size)
-
-    def _with(self, sample: tuple[Any, Any], count: Any) -> Any:
-        return sample if self._part.remainder == DROP else (*sample, count)
+        weighted = self._part.remainder != DROP
+        for pixels, labels in self._arrays(chosen()):
+            counts = counted.popleft()
+            yield (pixels, labels, counts) if weighted else (pixels, labels)
 
     def state(self, epochs: int, steps: int) -> Mapping[str, Any]:
         """Where training stands so many epochs and steps after the start, for a checkpoint."""
@@ -127,8 +134,10 @@ class NumberedCourse:
         had = sum(stage.steps for stage in position.stages)
         return max(0, min(left, self._part.max_steps - had))
 
-    def _laid_out(self, position: Position) -> tuple[Array, Array, Array]:
-        """(numbers of all batches, where each begins and the last ends, what each one counts)."""
+    def laid_out(self, epoch: int) -> tuple[Array, Array, Array]:
+        """(numbers of all batches, where each begins and the last ends, what each one counts) of
+        the epoch so many after the start."""
+        position = self._epoch(epoch)
         order = shards.epoch_order(self._samples, position.seed, position.epoch)
         left = _samples_left(position, self._samples)
         order = order[self._samples - left :]

@@ -75,6 +75,13 @@ def from_json(about: Mapping[str, Any]) -> Position:
         ) from error
 
 
+def with_seed(about: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """What ``Course.state`` gave on one rank, for a rank whose order has another seed."""
+    if "position" in about:
+        return {**about, "position": {**about["position"], "seed": seed}}
+    return {**about, "seed": seed} if "seed" in about else dict(about)
+
+
 class Epoch:
     """What is left of one epoch, divided: the stages before it are taken away."""
 

@@ -1,95 +1,21 @@
-"""Training on a place of Parquet as a stream: what ``reader`` reads, in step over all ranks."""
+"""Training on a place of Parquet as a stream of tensors, which TensorFlow decodes."""
 
 from __future__ import annotations
 
 import contextlib
-import zlib
-from dataclasses import replace
-from itertools import islice
-from typing import Any, Generator, Iterator, Mapping
+from typing import Any, Iterator
 
-import numpy as np
 import tensorflow as tf
 
-from ..arguments import Settings
 from ..errors import TrainingError
-from . import position as positions
-from . import weights
-from .dataset import Part
-from .division import DROP, UNEVEN, Division
-from .encoded import CHANNELS, LOOKED_AT, USUAL_SIDE
-from .parquet_place import Pictures, open_place
-from .position import Epoch, Position
-from .reader import Batch, PictureReader
+from .place_pictures import PlacePictures
+from .reader import PictureReader
+from .stored import CHANNELS
 from .tensorflow import naming_bad_pictures, picture_batches
 
-TEST_SPLITS = ("test", "validation")
 
-
-class StreamedPictures:
-    """A data set that is a place of Parquet; see ``dataset.DataSet``.
-
-    Args:
-        address: The place.
-        test_address: Where the pictures to test on are, if not there.
-        settings: Size, decoding, how much is read ahead and shuffled together.
-
-    Raises:
-        TrainingError: There is no such place, or none to test on, or it cannot be read.
-    """
-
-    name = "parquet"
-    brightest = 255
-
-    def __init__(self, address: str, test_address: str | None, settings: Settings):
-        self.origin = address
-        self._training = open_place(address)
-        self._test = _to_test_on(self._training, test_address)
-        self._scaled = settings.decode == "scaled"
-        self._ahead_bytes = settings.read_ahead << 20
-        self._block_groups = settings.shuffle_groups
-        self.classes = max(len(self._training.classes), len(self._test.classes))
-        self._readers: list[PictureReader] = []
-        self._size = settings.image_size or self._stored_size() or (USUAL_SIDE, USUAL_SIDE)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(rows, columns, channels) of a picture as the model gets it."""
-        return (self._size[1], self._size[0], CHANNELS)
-
-    @property
-    def training_count(self) -> int:
-        """Samples of an epoch."""
-        return self._training.rows
-
-    @property
-    def test_count(self) -> int:
-        """Samples to test on."""
-        return self._test.rows
-
-    def fingerprint(self) -> tuple[int, ...]:
-        """Counts, row groups and classes, and the size that was chosen."""
-        names = zlib.crc32("\0".join(self._training.classes).encode("utf-8"))
-        groups = (self._training.fingerprint(), self._test.fingerprint())
-        return (self.training_count, self.test_count, names, *groups, *self._size)
-
-    def course(self, part: Part, start: Mapping[str, Any] | None) -> StreamedCourse:
-        """One rank's way through the training pictures."""
-        return StreamedCourse(self, part, start)
-
-    def training_reader(self, part: Part, start: Position | None) -> InStepReader:
-        """What reads a rank's part of the training pictures from ``start``."""
-        division = part.division(block_groups=self._block_groups)
-        reader = InStepReader(
-            self._training,
-            division,
-            rank=part.rank,
-            seed=part.seed,
-            start=start,
-            ahead_bytes=self._ahead_bytes,
-        )
-        self._readers.append(reader)
-        return reader
+class StreamedPictures(PlacePictures):
+    """As ``PlacePictures``, in TensorFlow."""
 
     def decoded(self, reader: PictureReader, steps: int | None, weighted: bool) -> Any:
         """A tf.data.Dataset of the reader's batches; one epoch where ``steps`` is None."""
@@ -103,23 +29,13 @@ class StreamedPictures:
             scaled_decoding=self._scaled,
         )
 
-    def test_batches(self, rank: int, world_size: int, batch_size: int) -> Any:
-        """This rank's batches of test pictures; over all ranks each picture once."""
-        division = Division(
-            ranks=min(world_size, self.test_count),
-            batch_size=batch_size,
-            remainder=UNEVEN,
-            block_groups=1,
-            shuffle=False,
-        )
-        reader = PictureReader(
-            self._test,
-            division,
-            rank=min(rank, division.ranks - 1),
-            ahead_bytes=self._ahead_bytes,
-        )
-        self._readers.append(reader)
-        return self.decoded(reader, 0 if rank >= division.ranks else None, weighted=False)
+    def size_of(self, content: bytes) -> tuple[int, int]:
+        """As TensorFlow decodes it."""
+        try:
+            shape = tf.io.decode_image(content, expand_animations=False).shape
+        except tf.errors.OpError as error:
+            raise TrainingError(str(error.message).splitlines()[0]) from error
+        return int(shape[1]), int(shape[0])
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -128,133 +44,3 @@ class StreamedPictures:
             for reader in self._readers:
                 all_readers.enter_context(naming_bad_pictures(reader))
             yield
-
-    def _stored_size(self) -> tuple[int, int] | None:
-        division = Division(batch_size=min(LOOKED_AT, self._training.rows), block_groups=1)
-        reader = PictureReader(self._training, division, ahead_bytes=self._ahead_bytes)
-        with contextlib.closing(reader.batches(steps=1)) as batches:
-            batch = next(batches)
-        sizes = set()
-        for content, row in zip(batch.content, batch.rows):
-            try:
-                shape = tf.io.decode_image(content, expand_animations=False).shape
-            except tf.errors.OpError as error:
-                raise TrainingError(
-                    f"{self._training.path_of(int(row))}: no picture that can be decoded "
-                    f"({str(error.message).splitlines()[0]}). Convert it with "
-                    "`launch data parquet`, which leaves such pictures out and lists them."
-                ) from error
-            sizes.add((int(shape[1]), int(shape[0])))
-        return sizes.pop() if len(sizes) == 1 else None
-
-
-class StreamedCourse:
-    """One rank's way through a place; see ``dataset.Course``.
-
-    Where ``max_steps`` cuts the epochs of training, the next one goes on where this one stopped
-    reading, so that pictures beyond the cut have their turn.
-    """
-
-    def __init__(self, data: StreamedPictures, part: Part, start: Mapping[str, Any] | None):
-        self._data, self._part = data, part
-        begin = None if start is None else positions.from_json(start["position"])
-        self._reader = data.training_reader(part, begin)
-        whole = weights.steps_of_all(self._reader.division, data.training_count)
-        self.steps = whole if part.max_steps is None else min(whole, part.max_steps)
-        if self.steps < whole:
-            self.first_steps = max(0, self.steps - (int(start["step"]) if start else 0))
-        else:
-            self.first_steps = self._reader.steps_of_all(self._reader.start)
-
-    def batches(self, epochs: int, first: int = 0) -> Any:
-        """A tf.data.Dataset of the batches of ``epochs`` epochs; see ``dataset.Course``."""
-        reader, steps = self._reader, self._steps(first + epochs) - self._steps(first)
-        if first:
-            begin = self._reader.position(self._steps(first))
-            reader = self._data.training_reader(self._part, begin)
-        return self._data.decoded(reader, steps, weighted=self._part.remainder != DROP)
-
-    def state(self, epochs: int, steps: int) -> Mapping[str, Any]:
-        """Where training stands so many epochs and steps after the start, for a checkpoint."""
-        position = self._reader.position(self._steps(epochs) + steps)
-        before = 0 if epochs else self.steps - self.first_steps
-        return {"position": position.as_json(), "step": before + steps}
-
-    def _steps(self, epochs: int) -> int:
-        return self.first_steps + (epochs - 1) * self.steps if epochs else 0
-
-
-class InStepReader(PictureReader):
-    """A reader whose batches are as many on every rank, with the weights that this needs."""
-
-    @property
-    def has_short_batches(self) -> bool:
-        """Also where another rank has a step more."""
-        return self.division.remainder != DROP or super().has_short_batches
-
-    def steps_of_all(self, position: Position) -> int:
-        """Steps from ``position`` to the end of its epoch, of the rank with the most."""
-        return Epoch(self.groups, position, self.division).steps(0)
-
-    def batches(
-        self, worker: int = 0, *, epochs: int | None = None, steps: int | None = None
-    ) -> Generator[Batch, None, None]:
-        """As the reader's; at an epoch's end one of weight 0 where other ranks have one more."""
-        with contextlib.closing(super().batches(worker, epochs=epochs)) as batches:
-            yield from islice(self._in_step(batches), steps)
-
-    def row_batches(
-        self, worker: int = 0, *, epochs: int | None = None, steps: int | None = None
-    ) -> Iterator[Batch]:
-        """The same without reading anything."""
-        return islice(self._in_step(super().row_batches(worker, epochs=epochs)), steps)
-
-    def _in_step(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        if self.division.remainder == DROP:
-            yield from batches
-            return
-        position, last = self.start, None
-        epoch = Epoch(self.groups, position, self.division)
-        step, end = epoch.steps_before, epoch.steps_before + epoch.steps(0)
-        for batch in batches:
-            while batch.epoch > position.epoch:
-                for _ in range(step, end):
-                    yield _silent(last or batch)
-                position = replace(position, epoch=position.epoch + 1, stages=())
-                epoch = Epoch(self.groups, position, self.division)
-                step, end = 0, epoch.steps(0)
-            counts = weights.factor(self.division, len(epoch.left), self.rank, step)
-            yield replace(batch, weights=(batch.weights * counts).astype(np.float32))
-            step, last = step + 1, batch
-
-
-def _silent(batch: Batch) -> Batch:
-    """A batch of one picture that counts nothing."""
-    content = None if batch.content is None else batch.content[:1]  # type: ignore[redundant-expr]
-    return Batch(content, batch.labels[:1], np.zeros(1, np.float32), batch.rows[:1], batch.epoch)
-
-
-def _to_test_on(training: Pictures, test_address: str | None) -> Pictures:
-    """The test split beside the training one.
-
-    Raises:
-        TrainingError: There is none.
-    """
-    if test_address is not None:
-        return open_place(test_address, TEST_SPLITS[0])
-    address = training.address.rstrip("/")
-    if address.rsplit("/", 1)[-1] == "train":  # a split folder was named
-        address = address.rsplit("/", 1)[0]
-    for split in TEST_SPLITS:
-        try:
-            found = open_place(address, split)
-        except TrainingError as error:
-            if "has no split" not in str(error):
-                raise
-            continue
-        if found.split == split:
-            return found
-    raise TrainingError(
-        f"{training.address}: has no split to test on ({' or '.join(TEST_SPLITS)}). Convert with "
-        "`launch data parquet --split 0.9,0.1`, or give an input channel named test."
-    )

@@ -12,9 +12,10 @@ from typing import Any, Sequence
 
 from . import resizing
 
-KINDS = ("crop", "flip", "rotate", "color")
+KINDS = ("crop", "flip", "rotate", "zoom", "color")
 LEAST_CROP = 0.7  # of width and of height
 MOST_DEGREES = 15.0
+MOST_ZOOM = 0.2  # of width and height, in or out
 COLOR_RANGE = (0.8, 1.2)  # of brightness, contrast and saturation
 
 
@@ -36,7 +37,8 @@ def augmented(
     Args:
         image: The original, which stays as it is.
         kinds: Of KINDS. Crop: a part of at least LEAST_CROP of each side, anywhere. Flip: left to
-            right, every second one. Rotate: up to MOST_DEGREES either way, black where nothing was.
+            right, every second one. Rotate: up to MOST_DEGREES either way. Zoom: about the middle,
+            up to MOST_ZOOM in or out. Black where nothing was.
             Color: brightness, contrast and saturation, each within COLOR_RANGE.
         source: What is drawn from; always drawn in the same order.
         size: (width, height) of the copy; None: the original's.
@@ -47,6 +49,7 @@ def augmented(
     share, left, top = (source.random() for _ in range(3))
     flip, turn = source.random() < 0.5, source.random()
     colors = [source.random() for _ in range(3)]
+    zoom = source.random()
     if "crop" in kinds:
         share = LEAST_CROP + (1 - LEAST_CROP) * share
         image = _part(image, size or image.size, share, left, top, fit)
@@ -56,6 +59,8 @@ def augmented(
         image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     if "rotate" in kinds:
         image = image.rotate((2 * turn - 1) * MOST_DEGREES, Image.Resampling.BILINEAR)
+    if "zoom" in kinds:
+        image = _zoomed(image, 1 + (2 * zoom - 1) * MOST_ZOOM)
     return _colored(image, colors) if "color" in kinds else image
 
 
@@ -75,6 +80,16 @@ def _part(
     down = seen[1] + top * (seen[3] - seen[1] - height)
     box = (across, down, min(across + width, image.size[0]), min(down + height, image.size[1]))
     return image.resize(size, Image.Resampling.BILINEAR, box=box)
+
+
+def _zoomed(image: Any, share: float) -> Any:
+    """``share`` of the width and height about the middle, at the size that the image has."""
+    from PIL import Image
+
+    width, height = image.size
+    left, top = (1 - share) * width / 2, (1 - share) * height / 2
+    how = (share, 0, left, 0, share, top)
+    return image.transform(image.size, Image.Transform.AFFINE, how, Image.Resampling.BILINEAR)
 
 
 def _colored(image: Any, colors: Sequence[float]) -> Any:

@@ -13,6 +13,8 @@ from launchers.core.source.bundle import Progress, SourceBundle, scan
 from launchers.core.source.python_module import find_module
 from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
 
+SHARED_SCRIPTS = "train_"  # with which the names begin of those that come with the launcher
+
 
 @dataclass(frozen=True)
 class Source:
@@ -21,7 +23,7 @@ class Source:
     Attributes:
         folder: Absolute.
         script: The file that runs, relative to ``folder``, with forward slashes.
-        shared: Whether it is the training script that comes with the launcher, by default or
+        shared: Whether it is a training script that comes with the launcher, by default or
             because its path was given.
         module: The name by which ``python -m`` runs it in ``folder``, or "" for a script.
     """
@@ -151,7 +153,8 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
 
 
 def _is_shared(folder: Path, script: str) -> bool:
-    return script == SHARED_SCRIPT and folder.resolve() == entrypoints_folder().resolve()
+    ours = script.startswith(SHARED_SCRIPTS) and "/" not in script
+    return ours and folder.resolve() == entrypoints_folder().resolve()
 
 
 def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:

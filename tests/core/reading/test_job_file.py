@@ -141,4 +141,5 @@ def test_the_file_that_init_writes_is_one_that_is_read(tmp_path: Path):
         "local": {"python": ".venv"},
         "sagemaker": {"keep_alive": 1800},
         "vertex": {"project": "my-project", "boot_disk": "pd-ssd:200"},
+        "spark": {"master": "spark://HOST:7077", "archives": ("env.tgz",)},
     }

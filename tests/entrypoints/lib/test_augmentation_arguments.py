@@ -13,12 +13,19 @@ def test_augmentation_has_defaults_and_takes_what_is_given() -> None:
     assert settings.predict_copies == 3
 
 
+def test_a_model_augments_what_is_asked_for_where_dask_does_not() -> None:
+    assert arguments.parse([]).augment_in_model == ()
+    settings = arguments.parse(["--augment", "zoom,flip"])
+    assert settings.augment_in_model == settings.augment == ("zoom", "flip")
+    settings = arguments.parse(["--data", "augment:there", "--augment", "zoom"])
+    assert (settings.augment_in_model, settings.augment) == ((), ("zoom",))
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
         (["--scheduler", "tcp://a:1"], "--data digits needs no Dask"),
-        (["--augment", "crop"], "nothing is augmented"),
-        (["--data", "augment:x", "--augment", "crop,zoom"], "expected one or several of crop"),
+        (["--augment", "crop,twist"], "expected one or several of crop, flip, rotate, zoom, color"),
         (["--data", "augment:x", "--scheduler", "there"], "expected tcp://HOST:PORT"),
         (["--predict-copies", "-1"], "expected a whole number"),
     ],

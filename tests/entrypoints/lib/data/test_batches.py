@@ -121,3 +121,21 @@ def test_a_position_in_other_data_is_refused(tensorflow: Any) -> None:
     ):
         tiny(9).course(part(), state)
     assert tiny(9).course(part(), tiny(10).course(part(), None).state(2, 0)).first_steps == 2
+
+
+@pytest.mark.parametrize("remainder", ["drop", "uneven"])
+@pytest.mark.parametrize("size", [None, (6, 3)])
+def test_without_tensorflow_the_same_samples_come_in_the_same_order_with_the_same_pixels(
+    tensorflow: Any, remainder: str, size: tuple[int, int] | None
+) -> None:
+    images = tiny(23).resized(size)
+    course = images.course(part(1, 3, remainder=remainder), None)
+    expected = [[each.numpy() for each in batch] for batch in course.batches(2, first=1)]
+    found = list(course.arrays(2, first=1))
+    assert len(found) == len(expected) > 4
+    for ours, theirs in zip(found, expected, strict=True):
+        for mine, other in zip(ours, theirs, strict=True):
+            assert mine.dtype == other.dtype
+            np.testing.assert_allclose(mine, other, rtol=1e-5)
+    tests = [labels.tolist() for _, labels in images.test_arrays(1, 2, 8)]
+    assert tests == read(images.test_batches(1, 2, 8))

@@ -130,7 +130,7 @@ def test_a_class_that_is_tested_and_not_trained_is_refused(
 def test_a_picture_that_is_none_is_named_before_training_or_when_it_is_met(
     class_folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from entrypoints.lib.data import encoded
+    from entrypoints.lib.data import stored
 
     write_folders(tmp_path / "train", 30)
     write_folders(tmp_path / "test", 3)
@@ -138,8 +138,35 @@ def test_a_picture_that_is_none_is_named_before_training_or_when_it_is_met(
     bad.write_bytes(bad.read_bytes()[:60])
     with pytest.raises(TrainingError, match=f"^{bad}: no picture that can be decoded"):
         data_set(class_folders.find(str(tmp_path)))
-    monkeypatch.setattr(encoded, "LOOKED_AT", 3)
+    monkeypatch.setattr(stored, "LOOKED_AT", 3)
     data = data_set(class_folders.find(str(tmp_path)))
     course = data.course(Part(rank=0, world_size=1, batch_size=4, seed=1), None)
     with pytest.raises(TrainingError, match=f"^{bad}: no picture"), data.explaining():
         list(course.batches(1))
+
+
+def test_pillow_reads_the_same_pictures_in_the_same_order_and_names_one_that_is_none(
+    class_folders: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from entrypoints.lib.data import stored
+    from entrypoints.lib.data.decoded import DecodedPictures
+
+    write_folders(tmp_path / "train", 30)
+    write_folders(tmp_path / "test", 5)
+    found = class_folders.find(str(tmp_path))
+    ours = DecodedPictures("images", "a test", found.class_names, found.training, found.test, None)
+    theirs = data_set(found)
+    assert (ours.shape, ours.fingerprint()) == (theirs.shape, theirs.fingerprint())
+    part = Part(rank=1, world_size=2, batch_size=4, seed=1)
+    batches = [[each.numpy() for each in b] for b in theirs.course(part, None).batches(1)]
+    for mine, other in zip(ours.course(part, None).arrays(1), batches, strict=True):
+        assert mine[0].dtype == np.uint8
+        assert np.array_equal(mine[0], other[0])  # PNG, at the stored size
+        assert np.array_equal(mine[1], other[1])
+    assert [len(labels) for _, labels in ours.test_arrays(0, 2, 2)] == [2, 1]
+
+    monkeypatch.setattr(stored, "LOOKED_AT", 3)
+    bad = tmp_path / "train" / "class 1" / "0010.png"
+    bad.write_bytes(bad.read_bytes()[:60])
+    with pytest.raises(TrainingError, match=f"^{bad}: .*Mend or remove it"):
+        list(ours.course(part, None).arrays(2))

@@ -113,6 +113,7 @@ def test_a_place_without_a_split_to_test_on_is_refused(streamed: Any, tmp_path: 
 def test_a_picture_that_is_none_is_named_before_training_or_when_it_is_met(
     streamed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from entrypoints.lib.data import place_pictures
     from tests.entrypoints.lib.data.places_of_parquet import write_file
 
     place = write_parquet(tmp_path, 9, 5)
@@ -121,8 +122,27 @@ def test_a_picture_that_is_none_is_named_before_training_or_when_it_is_met(
     write_file(place / "train" / "part-1.parquet", [n % 3 for n in range(8)], content, 3)
     with pytest.raises(TrainingError, match=r"2/part-1-5\.jpg .*no picture that can be decoded"):
         opened(streamed, place)
-    monkeypatch.setattr(streamed, "LOOKED_AT", 1)
+    monkeypatch.setattr(place_pictures, "LOOKED_AT", 1)
     data = opened(streamed, place, "--image-size", "12")
     course = data.course(part(0, 1, "drop"), None)
     with pytest.raises(TrainingError, match=r"2/part-1-5\.jpg"), data.explaining():
         list(course.batches(1))
+
+
+@pytest.mark.parametrize("remainder", ["drop", "uneven"])
+def test_pillow_reads_the_same_pictures_in_the_same_order(
+    streamed: Any, tmp_path: Path, remainder: str
+) -> None:
+    from entrypoints.lib.data.decoded_place import DecodedPlace
+
+    place = write_parquet(tmp_path, 21, 6)
+    settings = arguments.parse(["--data", f"parquet:{place}"])
+    ours, theirs = DecodedPlace(str(place), None, settings), opened(streamed, place)
+    assert (ours.shape, ours.fingerprint()) == (theirs.shape, theirs.fingerprint())
+    here = part(1, 2, remainder)
+    batches = [[each.numpy() for each in b] for b in theirs.course(here, None).batches(2)]
+    for mine, other in zip(ours.course(here, None).arrays(2), batches, strict=True):
+        assert [each.tolist() for each in mine[1:]] == [each.tolist() for each in other[1:]]
+        assert np.abs(mine[0].astype(int) - other[0]).max() <= 2  # decoders round as they like
+    labels = [batch[1].tolist() for batch in ours.test_arrays(1, 2, 2)]
+    assert labels == [batch[1].numpy().tolist() for batch in theirs.test_batches(1, 2, 2)]

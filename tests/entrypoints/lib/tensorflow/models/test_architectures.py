@@ -14,7 +14,7 @@ pytestmark = pytest.mark.horovod
 
 @pytest.fixture(scope="module")
 def models(tensorflow: Any) -> Any:
-    from entrypoints.lib import models
+    from entrypoints.lib.tensorflow import models
 
     return models
 
@@ -74,4 +74,4 @@ def test_the_digits_train_to_a_useful_accuracy_with_plain_sgd(tensorflow: Any, m
         verbose=0,
     )
     found = model.predict(images.test_images.astype(np.float32), verbose=0)
-    assert results.score(found, images.test_labels)[0] / len(images.test_labels) > 0.9
+    assert results.scored(found, images.test_labels)[0] / len(images.test_labels) > 0.9

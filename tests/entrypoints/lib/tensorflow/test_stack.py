@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -8,7 +9,8 @@ import sys
 
 import pytest
 
-from entrypoints.lib import stack
+from entrypoints.lib.cores import threads_per_rank
+from entrypoints.lib.tensorflow import quiet
 from tests.places import ENTRYPOINTS
 
 pytestmark = pytest.mark.processes
@@ -47,12 +49,12 @@ def test_the_ranks_of_a_machine_share_its_cores(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)))
-    assert stack.threads_per_rank(processes, environment) == expected
+    assert threads_per_rank(processes, environment) == expected
 
 
 def test_a_users_log_level_stays_and_keras_2_is_asked_for() -> None:
     environment = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_USE_LEGACY_KERAS": "0"}
-    stack.prepare_environment(environment)
+    quiet.prepare_environment(environment)
     assert environment == {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_USE_LEGACY_KERAS": "1"}
 
 
@@ -68,11 +70,24 @@ def test_a_users_log_level_stays_and_keras_2_is_asked_for() -> None:
 def test_only_lines_that_say_nothing_are_noise(
     line: bytes, gpu_present: bool, expected: bool
 ) -> None:
-    assert stack.is_noise(line, gpu_present) is expected
+    assert quiet.is_noise(line, gpu_present) is expected
+
+
+def test_keras_says_nothing_of_the_time_in_callbacks_and_all_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    logger = logging.getLogger("tests.of.callback.times")
+    quiet.drop_callback_times(logger)
+    text = "Callback method `%s` is slow compared to the batch time (batch time: %.4fs vs `%s` time"
+    logger.warning(text, "on_train_batch_end", 0.0135, "on_train_batch_end")
+    logger.warning("a kernel was not found")
+    assert caplog.messages == ["a kernel was not found"]
 
 
 def run(code: str) -> subprocess.CompletedProcess[bytes]:
-    prelude = "import os, sys\nfrom lib import stack\nwith stack.known_noise_dropped():\n    "
+    prelude = (
+        "import os, sys\nfrom lib.tensorflow import quiet\nwith quiet.known_noise_dropped():\n    "
+    )
     return subprocess.run(
         [sys.executable, "-c", prelude + code],
         cwd=ENTRYPOINTS,
@@ -102,8 +117,13 @@ def test_a_process_that_an_import_leaves_behind_keeps_nobody_waiting() -> None:
     assert done.returncode == 0
 
 
-def test_no_file_of_the_script_picks_a_device_by_local_rank_so_the_guard_does() -> None:
-    files = [ENTRYPOINTS / "train_image_classifier.py", *(ENTRYPOINTS / "lib").glob("*.py")]
+def test_no_file_of_the_scripts_picks_a_device_by_local_rank_so_the_guard_does() -> None:
+    files = [*ENTRYPOINTS.glob("train_*.py"), *(ENTRYPOINTS / "lib").rglob("*.py")]
     picking = [file for file in files if PICKS_A_DEVICE.search(file.read_text())]
-    assert [file.name for file in picking] == ["stack.py"]
+    assert sorted(file.name for file in picking) == [
+        "distributed_ranks.py",
+        "mirrored.py",
+        "stack.py",
+        "stack.py",
+    ]
     assert [file for file in picking if "local_rank" in file.read_text()] == []

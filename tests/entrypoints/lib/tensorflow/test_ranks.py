@@ -8,19 +8,19 @@ import pytest
 
 from tests.entrypoints import horovod_ranks
 
-pytestmark = pytest.mark.horovod
+pytestmark = [pytest.mark.horovod, pytest.mark.usefixtures("warm_ranks")]
 
 SCRIPT = f"""
 import json, sys
 sys.path.insert(0, {str(horovod_ranks.ENTRYPOINTS)!r})
-from lib import stack
+from lib.tensorflow import stack
 from lib.errors import PeerEndedError, TrainingError
 stack.import_quietly()
 import numpy as np
 import tensorflow as tf
-from lib.ranks import Ranks
+from lib.tensorflow.ranks import HorovodRanks
 
-ranks = Ranks()
+ranks = HorovodRanks()
 rank = ranks.rank
 
 def fail_on(*those):
@@ -45,8 +45,8 @@ found = {{
     "none fails": outcome(lambda: ranks.together(lambda: fail_on())),
     "one fails": outcome(lambda: ranks.together(lambda: fail_on(1))),
     "both fail": outcome(lambda: ranks.together(lambda: fail_on(0, 1))),
-    "in step": outcome(lambda: ranks.check_in_step([np.ones(3)])),
-    "drifted": outcome(lambda: ranks.check_in_step([np.ones(3), np.full(3, 1 + rank / 10)])),
+    "in step": outcome(lambda: ranks.check_in_step([np.ones(3)], {{"Horovod": "1"}})),
+    "drifted": outcome(lambda: ranks.check_in_step([np.ones(3), np.full(3, 1 + rank / 10)], {{}})),
     "averaged": (
         ranks.average_variables([statistics, count]),
         [statistics.numpy().tolist(), int(count.numpy())],

@@ -1,0 +1,82 @@
+"""A PyTorch model in training as the run sees it."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+import torch
+
+from ..arrays import Array
+from . import freezing, models
+from .ranks import TorchRanks
+
+
+class TorchLearner:
+    """See ``learner.Learner``.
+
+    Args:
+        model: Of ``models.build_for``, on its device.
+        optimizer: What trains it; its state exists (``models.optimizer``).
+        ranks: Of the run.
+    """
+
+    def __init__(self, model: Any, optimizer: Any, ranks: TorchRanks):
+        self._model, self._optimizer, self._ranks = model, optimizer, ranks
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """PyTorch's, and that of what the ranks speak by."""
+        return {"PyTorch": torch.__version__, **self._ranks.versions}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The framework, whose arrays are none of another one's; first weights, what is frozen."""
+        return {"framework": "pytorch", **self._model.chosen}
+
+    def weights(self) -> list[Array]:
+        """In the order of ``model.state_dict()``."""
+        return [array_of(tensor) for tensor in self._weights()]
+
+    def optimizer_state(self) -> list[Array]:
+        """In the order of the parameters."""
+        return [array_of(tensor) for tensor in models.optimizer_tensors(self._optimizer)]
+
+    def fill(self, weights: Sequence[Array], optimizer: Sequence[Array]) -> None:
+        """Puts these into model and optimizer."""
+        with torch.no_grad():
+            for tensor, array in zip(self._tensors(), [*weights, *optimizer]):
+                tensor.copy_(torch.from_numpy(array))
+
+    def take_first(self) -> None:
+        """A broadcast of everything."""
+        self._ranks.same_tensors(self._tensors())
+
+    def settle(self) -> None:
+        """Averages the statistics of normalisation."""
+        self._ranks.average_tensors(freezing.moving(self._model))
+
+    def predict(self, images: Array) -> Array:
+        """The model's answer for one batch."""
+        device = next(self._model.parameters()).device
+        self._model.eval()
+        with torch.no_grad():
+            found: Array = self._model(pixels_of(images, device)).softmax(dim=1).cpu().numpy()
+        self._model.train()
+        return found
+
+    def _weights(self) -> list[Any]:
+        return list(self._model.state_dict().values())
+
+    def _tensors(self) -> list[Any]:
+        return [*self._weights(), *models.optimizer_tensors(self._optimizer)]
+
+
+def pixels_of(images: Array, device: Any) -> Any:
+    """(n, channels, rows, columns) on ``device`` from (n, rows, columns, channels)."""
+    return torch.from_numpy(images).permute(0, 3, 1, 2).contiguous().to(device, non_blocking=True)
+
+
+def array_of(tensor: Any) -> Array:
+    """A tensor's values."""
+    found: Array = tensor.detach().cpu().numpy()
+    return found

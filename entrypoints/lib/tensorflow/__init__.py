@@ -1,0 +1,1 @@
+"""TensorFlow and Horovod beneath the training scripts; ``stack`` comes first."""

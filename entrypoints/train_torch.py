@@ -1,0 +1,76 @@
+"""Trains an image classifier with PyTorch, on one process or on many.
+
+    python train_torch.py                                      one process
+    torchrun --nproc_per_node 2 train_torch.py                 two on this machine
+    launch local train_torch.py --instances 2 -- --epochs 3    through the launcher
+    launch local train_torch.py --instances 2 --strategy horovod
+
+Its ranks average their gradients by DistributedDataParallel, or by Horovod where that has started
+them. It has the flags of train_image_classifier.py, reads the same samples in the same order, and
+writes checkpoints, metrics.json and model.pt. ``--help`` lists the options.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Sequence
+
+from lib import limits, script
+from lib.arguments import Settings
+
+
+def train(settings: Settings) -> None:
+    """Trains, evaluates and writes the model, in step with all ranks."""
+    from lib.pytorch import stack
+
+    limits.check(settings, limits.ONE_EXCHANGE, limits.PLAIN_MODELS)
+    stack.import_torch()
+    # Only now: these import PyTorch, which may be missing.
+    import torch
+    from lib.pytorch import loop, models
+    from lib.pytorch.export import export
+    from lib.pytorch.joining import joined
+    from lib.pytorch.learner import TorchLearner
+    from lib.pytorch.ranks import HOROVOD, TORCH
+    from lib.run import Run
+    from torch.nn.parallel import DistributedDataParallel
+
+    ranks = joined()  # torch.distributed's or Horovod's
+    device = stack.prepare_device(ranks)
+    with Run(settings, ranks, gpus=int(device.type == "cuda"), arrays=True) as run:
+        torch.manual_seed(settings.seed)
+        model = models.build_for(settings, run.data, ranks).to(device)
+        optimizer = models.optimizer(settings.optimizer, model.parameters(), settings.learning_rate)
+        # Every step averages the gradients of all ranks: in Horovod's optimizer, or by training
+        # through DistributedDataParallel.
+        if ranks.speak_by == HOROVOD:
+            import horovod.torch as hvd
+
+            optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())
+        models.create_optimizer_state(optimizer)
+        run.restore(TorchLearner(model, optimizer, ranks))
+        trained = DistributedDataParallel(model) if ranks.speak_by == TORCH else model
+        for stretch in run.stretches():
+            for batches in loop.epochs(run, stretch, device):
+                means = loop.Means()
+                for pixels, labels, weights in batches:
+                    loop.set_rate(optimizer, run.rate)
+                    optimizer.zero_grad()
+                    logits = trained(pixels)
+                    losses = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+                    loss = (losses * weights).mean()
+                    loss.backward()
+                    optimizer.step()
+                    means.add(loss, logits, labels, weights)
+                    run.step_ended(loss.item)
+                run.epoch_ended(*means.values())
+        run.finish(lambda folder: export(model, run.data.shape, folder))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The process's exit code: 0, or 1 after one line that says what stopped the training."""
+    return script.run(train, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
