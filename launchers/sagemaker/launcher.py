@@ -35,7 +35,8 @@ from launchers.sagemaker.rules.dependencies import DEPENDS_ON
 from launchers.sagemaker.rules.document import KNOCK_ON_ERRORS, check
 
 if TYPE_CHECKING:
-    from launchers.core.model.containers import Chatter, Conduct, Container
+    from launchers.core.model.chatter import Chatter
+    from launchers.core.model.containers import Conduct, Container
 
 # Keys that no other service's documents have.
 _SIGNS = (
@@ -90,7 +91,7 @@ class SageMakerDefiner(Definer):
             document.pop(key, None)
         for key in ("sagemaker_job_name", "sagemaker_region"):
             document["HyperParameters"].pop(key, None)
-        for key in ("LAUNCH_JOB", "LAUNCH_NONCE"):
+        for key in ("LAUNCH_JOB", "LAUNCH_NONCE", "LAUNCH_TAGS"):
             document["Environment"].pop(key, None)
         bucket = _code_bucket(definition.document)
         text = json.dumps(document).replace(f"s3://{bucket}/launch/", "s3:///launch/")
@@ -202,7 +203,7 @@ class SageMakerContract(Contract):
 
     def chatter(self) -> Chatter:
         """Of AWS's toolkit, ssh and mpirun: chatter.json."""
-        from launchers.core.model.containers import Chatter
+        from launchers.core.model.chatter import Chatter
 
         return Chatter.read(Path(__file__).with_name("chatter.json"))
 

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from launchers.core.model.containers import Conduct, Container
 
 
+# Variables of one run, which don't make it another job.
+_NOT_THE_JOB = ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_NONCE", "LAUNCH_TAGS")
+
+
 class VertexDefiner(Definer):
     """Makes and checks CustomJobs."""
 
@@ -66,9 +70,7 @@ class VertexDefiner(Definer):
         for pool in document["jobSpec"]["workerPoolSpecs"]:
             container = pool.get("containerSpec", {})
             container["env"] = [
-                item
-                for item in container.get("env", ())
-                if item["name"] not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_NONCE")
+                item for item in container.get("env", ()) if item["name"] not in _NOT_THE_JOB
             ]
         text = json.dumps(document)
         place = mounted(bundle_place(definition.document))

@@ -433,7 +433,8 @@ def test_a_flag_adds_its_fields_and_no_others(asked: dict[str, Any], added: dict
         expected["InputDataConfig.train.ChannelName"] = "train"
     named = ("TrainingJobName", "CheckpointConfig.S3Uri", "HyperParameters.sagemaker_job_name")
     unnamed = {path: value for path, value in found.items() if path not in named}
-    unnamed.pop("Environment.LAUNCH_JOB")
+    for variable in ("LAUNCH_JOB", "LAUNCH_TAGS"):
+        unnamed.pop(f"Environment.{variable}")
     assert {path: value for path, value in unnamed.items() if before.get(path) != value} == expected
     assert before.keys() <= found.keys()
 

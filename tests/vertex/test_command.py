@@ -99,7 +99,7 @@ def without_digest(document: dict[str, Any]) -> dict[str, Any]:
         pool["containerSpec"]["env"] = [
             item
             for item in pool["containerSpec"]["env"]
-            if item["name"] not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR")
+            if item["name"] not in ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_TAGS")
         ]
     document["jobSpec"].pop("baseOutputDirectory")
     return {

@@ -120,6 +120,16 @@ class Plan(ABC):
         """What only the account knows, and is not known yet."""
 
     @property
+    def machine_name(self) -> str:
+        """The type of its rented machines; empty where none is rented."""
+        return ""
+
+    @property
+    def time_limit(self) -> int | None:
+        """Seconds after which it is ended; None where nothing limits it."""
+        return self.job.max_runtime
+
+    @property
     def features(self) -> frozenset[str]:
         """What the request needs of the provider's SDK, in the words of minimums.json."""
         return frozenset()

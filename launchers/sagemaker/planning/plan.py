@@ -81,7 +81,10 @@ class SageMakerPlan(Plan):
     @property
     def environment(self) -> Mapping[str, str]:
         """The variables of every rank."""
-        own = rank_environment(self, CHECKPOINT_PATH) | self.keras.variables
+        own = rank_environment(
+            self, CHECKPOINT_PATH, provider="sagemaker", machine=self.machine.name
+        )
+        own |= self.keras.variables
         # What AWS's toolkit sets before torchrun, and what mpirun is told below.
         efa = {"FI_PROVIDER": "efa"} if self.by_agent and self.machine.has_efa else {}
         return efa | own
@@ -125,6 +128,14 @@ class SageMakerPlan(Plan):
     def volume_size(self) -> int:
         """Of each host."""
         return self.job.options.volume_size or DEFAULT_VOLUME_GB
+
+    @property
+    def machine_name(self) -> str:
+        return self.machine.name
+
+    @property
+    def time_limit(self) -> int:
+        return self.max_runtime
 
     @property
     def max_runtime(self) -> int:

@@ -94,7 +94,10 @@ class VertexPlan(Plan):
     @property
     def environment(self) -> Mapping[str, str]:
         """The variables of every rank."""
-        own = rank_environment(self, mounted(self.checkpoints)) | self.keras.variables
+        own = rank_environment(
+            self, mounted(self.checkpoints), provider="vertex", machine=self.machine.name
+        )
+        own |= self.keras.variables
         return own | limits.variables(self.job.options.limits)
 
     @property
@@ -118,6 +121,14 @@ class VertexPlan(Plan):
         ``disableRetries`` would set it to false (Scheduling of the API).
         """
         return self.instances > 1 and not self.job.options.disable_retries
+
+    @property
+    def machine_name(self) -> str:
+        return self.machine.name
+
+    @property
+    def time_limit(self) -> int:
+        return self.max_runtime
 
     @property
     def max_runtime(self) -> int:

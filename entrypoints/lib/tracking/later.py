@@ -1,0 +1,72 @@
+"""Sends a file of kept records, once its server is back."""
+
+from __future__ import annotations
+
+import os
+
+from .. import storage
+from ..errors import TrainingError
+from . import kept, messages, mlflow_place, tensorboard
+from .mlflow_run import MLflowRun
+from .records import METRICS, Record
+from .sender import BATCH, RefusedError, Sink
+
+
+def send(path: str, uri: str | None = None) -> None:
+    """Sends all of the file and removes it; says what it did. Blocks until it is through.
+
+    Args:
+        path: The file.
+        uri: MLflow's server or folder, where it isn't the one that the file names.
+
+    Raises:
+        TrainingError: It cannot be read, or the server does not take all of it; the file is then
+            as it was.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        about, records = kept.read(storage.read(path).decode("utf-8"), folder)
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{path}: cannot be read: {error}") from error
+    sink = _sink(about, uri)
+    refused = 0
+    for batch in _batches(records):
+        try:
+            sink.send(batch)
+        except RefusedError as error:
+            refused += len(batch)
+            messages.say(f"tracking: {sink.title} does not take {batch[0]['what']}: {error}")
+        except Exception as error:
+            raise TrainingError(
+                f"{sink.title}: {messages.reason(error)}. The file {path} is as it was; start "
+                "this again once the server answers."
+            ) from error
+    if refused:
+        raise TrainingError(f"{sink.title} did not take {refused} of {len(records)} records")
+    storage.remove(path)
+    messages.say(f"tracking: {len(records)} records sent, {path} removed; {sink.link}")
+
+
+def _sink(about: dict[str, str], uri: str | None) -> Sink:
+    if about[kept.KIND] == "tensorboard":
+        tensorboard.require_writer()
+        return tensorboard.EventFile(about["folder"])
+    environment = {
+        mlflow_place.URI: uri or about["uri"],
+        mlflow_place.EXPERIMENT: about["experiment"],
+    }
+    store = mlflow_place.find(environment, None)
+    mlflow_place.require_client(store, os.environ)
+    return MLflowRun(store)
+
+
+def _batches(records: list[Record]) -> list[list[Record]]:
+    """In their order; neighbours that are metrics go together."""
+    batches: list[list[Record]] = []
+    for one in records:
+        last = batches[-1] if batches else []
+        if one["what"] == METRICS and last and last[0]["what"] == METRICS and len(last) < BATCH:
+            last.append(one)
+        else:
+            batches.append([one])
+    return batches

@@ -1,0 +1,57 @@
+"""Lines about tracking; no value of a credential stands in any."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+# What MLflow's client and Databricks' take as proof of who one is.
+CREDENTIALS = (
+    "MLFLOW_TRACKING_PASSWORD",
+    "MLFLOW_TRACKING_TOKEN",
+    "MLFLOW_TRACKING_USERNAME",
+    "DATABRICKS_TOKEN",
+    "DATABRICKS_CLIENT_SECRET",
+)
+_LONGEST = 200
+# How the errors of MLflow's client and of requests end up, in fewer words.
+_SHORT = (
+    (re.compile(r"too many (\d{3}) error responses"), r"answers \1"),
+    (re.compile(r"Connection refused"), "connection refused"),
+    (re.compile(r"[Tt]imed out|[Tt]imeout"), "no answer in time"),
+    (re.compile(r"Name or service not known|NameResolutionError|getaddrinfo"), "no such host"),
+    (re.compile(r"Connection (?:aborted|reset)|RemoteDisconnected"), "the connection broke"),
+    (re.compile(r"error code (\d{3})"), r"answers \1"),
+)
+_BY_STATUS = {
+    "answers 401": " (unauthorized: see MLFLOW_TRACKING_USERNAME, _PASSWORD and _TOKEN)",
+    "answers 403": " (forbidden)",
+}
+
+
+def say(line: str) -> None:
+    """One line on standard output, in one piece although several threads write there."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def reason(error: BaseException) -> str:
+    """Why an attempt failed, in one short line."""
+    text = without_credentials(str(error))
+    for pattern, short in _SHORT:
+        match = pattern.search(text)
+        if match:
+            words = match.expand(short)
+            return words + _BY_STATUS.get(words, "")
+    line = " ".join(text.split())
+    return f"{type(error).__name__}: {line[:_LONGEST]}" if line else type(error).__name__
+
+
+def without_credentials(text: str) -> str:
+    """``text`` without the values of this process's own, and without those in addresses."""
+    for name in CREDENTIALS:
+        value = os.environ.get(name, "")
+        if value:
+            text = text.replace(value, "***")
+    return re.sub(r"(\w+://)[^/@\s]*@", r"\1***@", text)

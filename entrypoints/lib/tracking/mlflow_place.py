@@ -1,0 +1,143 @@
+"""Where MLflow's runs go: MLFLOW_TRACKING_URI as MLflow reads it, else a folder beside the model.
+
+Everything that makes a place unusable is said before the training begins.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Mapping, MutableMapping
+from urllib.parse import urlsplit
+
+from .. import storage
+from ..errors import TrainingError
+
+URI = "MLFLOW_TRACKING_URI"
+EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
+DEFAULT_EXPERIMENT = "Default"  # MLflow's own
+FOLDER = "mlruns"
+INSTALL = "pip install mlflow-skinny"
+_SERVERS = ("http", "https", "databricks")
+_DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
+# Seconds and attempts of one request: it is this package that tries again. All can be set by the
+# user, but for what goes to others than the server.
+_SETTINGS = {
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    "MLFLOW_DATABRICKS_ENDPOINT_HTTP_RETRY_TIMEOUT": "30",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ALLOW_FILE_STORE": "true",  # MLflow 3.17 refuses folders without it
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """A place of runs.
+
+    Attributes:
+        uri: As MLflow reads it.
+        shown: The same for people.
+        experiment: Its name.
+    """
+
+    uri: str
+    shown: str
+    experiment: str
+
+    @property
+    def is_server(self) -> bool:
+        """Whether somebody else answers there."""
+        return urlsplit(self.uri).scheme in ("http", "https")
+
+
+def find(environment: Mapping[str, str], model_folder: str | None) -> Store:
+    """The place that the environment names, else ``mlruns`` in the folder of the model.
+
+    Raises:
+        TrainingError: None is named, or it cannot be used; with the fix, without a credential.
+    """
+    experiment = environment.get(EXPERIMENT) or DEFAULT_EXPERIMENT
+    given = environment.get(URI, "").strip()
+    if given:
+        return Store(_checked(given), _shown(given), experiment)
+    if model_folder is None:
+        raise TrainingError(
+            f"--track mlflow: no place for its runs; set {URI}, or give --model-dir, in which "
+            f"{FOLDER} is made then"
+        )
+    if storage.is_remote(model_folder):
+        raise TrainingError(
+            f"--track mlflow: MLflow cannot write to {model_folder}; set {URI} to a server or to "
+            "a folder of this machine"
+        )
+    folder = os.path.abspath(os.path.join(model_folder, FOLDER))
+    return Store(Path(folder).as_uri(), folder, experiment)
+
+
+def require_client(store: Store, environment: MutableMapping[str, str]) -> None:
+    """Imports MLflow's client with the settings that it needs. Takes a second or two.
+
+    Raises:
+        TrainingError: It is not installed, or does not work here.
+    """
+    for name, value in _SETTINGS.items():
+        environment.setdefault(name, value)
+    try:
+        import mlflow.entities
+        import mlflow.tracking  # noqa: F401
+    except ImportError as error:
+        first = (str(error).splitlines() or [""])[0]
+        raise TrainingError(
+            f"--track mlflow: MLflow's client cannot be imported in {sys.executable}: {first}. "
+            f"{INSTALL}, or name it in the file of --requirements."
+        ) from error
+    is_database = urlsplit(store.uri).scheme.partition("+")[0] in _DATABASES
+    if is_database and importlib.util.find_spec("sqlalchemy") is None:
+        raise TrainingError(
+            f"--track mlflow: {store.shown} is a database, for which MLflow needs SQLAlchemy in "
+            f"{sys.executable}. pip install mlflow"
+        )
+
+
+def _checked(uri: str) -> str:
+    parts = urlsplit(uri)
+    scheme = parts.scheme.partition("+")[0]
+    if "@" in parts.netloc:
+        raise TrainingError(
+            f"{URI}: there is a user or a password in this address, which is not shown; found "
+            f"{_shown(uri)}. Take it out, and give MLFLOW_TRACKING_USERNAME and "
+            "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, each by `launch --secret`."
+        )
+    if parts.query and scheme in _SERVERS:
+        raise TrainingError(
+            f"{URI}: there is something behind a question mark in this address, which is not "
+            f"shown; found {_shown(uri)}. Give a token as MLFLOW_TRACKING_TOKEN, by "
+            "`launch --secret`."
+        )
+    if not scheme and uri != "databricks":
+        return Path(os.path.abspath(os.path.expanduser(uri))).as_uri()
+    if scheme in _SERVERS and not parts.netloc and scheme != "databricks":
+        raise TrainingError(f"{URI}: found {_shown(uri)}; expected http://HOST:PORT")
+    if scheme and scheme not in (*_SERVERS, *_DATABASES, "file"):
+        raise TrainingError(
+            f"{URI}: found {_shown(uri)}; expected http://HOST:PORT, https://HOST, databricks, a "
+            "folder, or sqlite:///FILE"
+        )
+    return uri
+
+
+def _shown(uri: str) -> str:
+    """An address without user, password and what stands behind a question mark."""
+    parts = urlsplit(uri)
+    netloc = parts.netloc.rpartition("@")[2]
+    if not parts.scheme:
+        return uri
+    hidden = "***@" if "@" in parts.netloc else ""
+    asked = "?***" if parts.query else ""
+    return f"{parts.scheme}:{'//' if '//' in uri else ''}{hidden}{netloc}{parts.path}{asked}"

@@ -1,0 +1,88 @@
+"""Where MLflow's runs go, and which addresses are refused before the training begins."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from entrypoints.lib.errors import TrainingError
+from entrypoints.lib.tracking import messages, mlflow_place, tensorboard
+
+SECRET = "hunter2-hunter2"
+
+REFUSED = {
+    f"http://me:{SECRET}@tracking:5000": "MLFLOW_TRACKING_PASSWORD",
+    f"https://{SECRET}@tracking": "launch --secret",
+    f"postgresql://me:{SECRET}@database/runs": "launch --secret",
+    f"databricks://{SECRET}@workspace": "launch --secret",
+    f"https://tracking/?token={SECRET}": "MLFLOW_TRACKING_TOKEN",
+    "http://": "expected http://HOST:PORT",
+    "ftp://tracking/runs": "found ftp://tracking/runs; expected http://HOST:PORT",
+}
+
+
+@pytest.mark.parametrize(("uri", "told"), REFUSED.items())
+def test_an_address_with_a_credential_or_no_meaning_is_refused_and_not_shown(uri: str, told: str):
+    with pytest.raises(TrainingError) as caught:
+        mlflow_place.find({"MLFLOW_TRACKING_URI": uri}, "/models")
+    assert told in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+TAKEN = {
+    "http://tracking:5000": "http://tracking:5000",
+    "https://tracking/mlflow": "https://tracking/mlflow",
+    "databricks": "databricks",
+    "databricks://profile": "databricks://profile",
+    "sqlite:////runs/mlflow.db": "sqlite:////runs/mlflow.db",
+    "/runs/here it is": "file:///runs/here%20it%20is",
+    "file:///runs": "file:///runs",
+}
+
+
+@pytest.mark.parametrize(("uri", "expected"), TAKEN.items())
+def test_addresses_are_those_of_mlflow(uri: str, expected: str):
+    store = mlflow_place.find({"MLFLOW_TRACKING_URI": uri}, None)
+    assert (store.uri, store.experiment) == (expected, "Default")
+    assert store.is_server == uri.startswith("http")
+
+
+def test_without_an_address_runs_lie_beside_the_model(tmp_path: Path):
+    store = mlflow_place.find({"MLFLOW_EXPERIMENT_NAME": "digits"}, str(tmp_path))
+    assert (store.shown, store.experiment) == (str(tmp_path / "mlruns"), "digits")
+    with pytest.raises(TrainingError, match="set MLFLOW_TRACKING_URI, or give --model-dir"):
+        mlflow_place.find({}, None)
+    with pytest.raises(TrainingError, match="cannot write to gs://bucket/models"):
+        mlflow_place.find({}, "gs://bucket/models")
+
+
+def test_a_client_that_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch):
+    for name in ("mlflow", "mlflow.entities", "mlflow.tracking"):
+        monkeypatch.setitem(sys.modules, name, None)
+    store = mlflow_place.find({"MLFLOW_TRACKING_URI": "http://tracking:5000"}, None)
+    with pytest.raises(TrainingError) as caught:
+        mlflow_place.require_client(store, {})
+    assert "pip install mlflow-skinny" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_message_has_no_value_of_a_credential(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", SECRET)
+    text = f"the server said {SECRET} to http://me:{SECRET[:3]}@host/"
+    assert (
+        messages.reason(ValueError(text)) == "ValueError: the server said *** to http://***@host/"
+    )
+    refused = ValueError("request to endpoint failed with error code 401 != 200")
+    assert messages.reason(refused).startswith("answers 401 (unauthorized")
+
+
+def test_event_files_lie_where_the_service_looks_for_them(tmp_path: Path):
+    vertex = {"AIP_TENSORBOARD_LOG_DIR": str(tmp_path / "logs")}
+    assert tensorboard.find(vertex, "/models") == str(tmp_path / "logs")
+    assert tensorboard.find({}, "/models", sagemaker=str(tmp_path)) == str(tmp_path)
+    nowhere = str(tmp_path / "none")
+    assert tensorboard.find({}, "/models", sagemaker=nowhere) == "/models/tensorboard"
+    with pytest.raises(TrainingError, match="--model-dir"):
+        tensorboard.find({}, None, sagemaker=nowhere)
