@@ -55,6 +55,7 @@ class CloudBench(ABC, Generic[Service]):
         NO_MACHINE: A machine type that there is not.
         SUCCESS: What the service calls a job that succeeded.
         SECOND_HOST: The name of the host of ranks 4 to 7.
+        REGION: Where jobs run.
     """
 
     service: Service
@@ -76,6 +77,7 @@ class CloudBench(ABC, Generic[Service]):
     NO_MACHINE: ClassVar[str]
     SUCCESS: ClassVar[str]
     SECOND_HOST: ClassVar[str]
+    REGION: ClassVar[str]
 
     @property
     def jobs(self) -> Any:
@@ -107,8 +109,20 @@ class CloudBench(ABC, Generic[Service]):
         """The next jobs fail; with a seed, only that of ``--seed SEED``."""
 
     @abstractmethod
+    def prove_each(
+        self, lines: Callable[[int], list[str]], failing: int = 0, hold: bool = False
+    ) -> None:
+        """The next jobs prove the size that each has, and rank 0 prints the ``lines`` of that world
+        size; those of ``failing`` ranks fail since "it broke". With ``hold`` they train until
+        somebody ends them."""
+
+    @abstractmethod
     def print_lines(self, lines: Mapping[int, list[str]], failed: str = "") -> None:
         """The next jobs print these lines of their ranks, and succeed or fail for that reason."""
+
+    @abstractmethod
+    def train(self, lines: Mapping[int, list[str]]) -> None:
+        """The next jobs print these lines of their ranks, and train until somebody ends them."""
 
     @abstractmethod
     def run(self, name: str) -> None:

@@ -56,11 +56,14 @@ def name_of(ours: Sequence[str]) -> str:
         return "version"
     if words[0] in ("image", "data"):
         return f"{words[0]}-{words[1]}"
+    dry_run = any(word.startswith("--dry-run") for word in ours)
+    if words[0] == "scaling":
+        return "scaling-plan" if dry_run else "scaling"
     if words[0] not in PROVIDERS:
         return words[0]
     if "--dry-run=docker" in ours:
         return "rehearse"
-    return "plan" if any(word.startswith("--dry-run") for word in ours) else "run"
+    return "plan" if dry_run else "run"
 
 
 @cache

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
+from launchers.core.model.jobs import RUNNING
 from launchers.core.records.ledger import Entry, Ledger
 from tests.cli.command import Launch
 
@@ -75,3 +77,40 @@ def test_a_damaged_row_and_a_provider_of_another_launch_hide_no_job(many: Launch
     status = many("status", "job29")
     assert status.code == 2
     assert "damaged in the ledger: details" in status.err
+
+
+def left_behind(home: Path) -> dict[str, dict[str, str]]:
+    """The details of jobs whose supervisors are gone, by what has become of their folders."""
+    file, loop = home / "file", home / "loop"
+    file.write_text("")
+    loop.symlink_to(loop)
+    details = {"below a file": {"folder": str(file / "job")}, "no folder": {}}
+    for name, result in (("empty", ""), ("a list", "[]"), ("cut", '{"state": "succ')):
+        folder = home / name
+        folder.mkdir()
+        (folder / "result.json").write_text(result)
+        details[name] = {"folder": str(folder)}
+    return {**details, "not to be read": {"folder": str(loop)}}
+
+
+def test_a_folder_that_cannot_be_read_hides_no_job(many: Launch):
+    ledger, details = Ledger(many.home), left_behind(many.home)
+    for number, one in enumerate(details.values()):
+        name = f"left{number}-aaaaaaaa-1"
+        entry = Entry(name, "local", name[:-2], 1, 2, "{}", RUNNING, created=9.0 - number)
+        ledger.add(Entry(**{**vars(entry), "details": {**one, "supervisor": "999999999:1"}}))
+    answer = many("list", "--json", "--provider", "local")
+    assert answer.code == 0, answer.err
+    # What cannot be read now may be read tomorrow: nothing is written of it.
+    states = [job["state"] for job in answer.json]
+    assert dict(zip(details, states, strict=True)) == {
+        **dict.fromkeys(details, "lost"),
+        "not to be read": "running",
+    }
+    for number, name in enumerate(details):
+        word = f"left{number}"
+        status = many("status", word)
+        assert status.code == (2 if name == "not to be read" else 0), status.err
+        told = [many("logs", word, "--rank", "1"), many("logs", word), many("cancel", word), status]
+        assert "internal-error" not in "".join(answer.err for answer in told)
+        assert "[job-folder]" in told[0].err

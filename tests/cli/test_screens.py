@@ -57,7 +57,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         where = ("sagemaker", "vertex", "local")[at]
         entry = Entry(name, where, name.rpartition("-")[0], 1, 8, "{}", created=time.time() - 60)
         ledger.add(entry)
-        ledger.update(entry, state=state, reason=REASON)
+        # Its progress is known, so that no cloud is asked for it.
+        details = {"folder": str(tmp_path), "progress": None}
+        ledger.update(entry, state=state, reason=REASON, details=details)
     return tmp_path
 
 

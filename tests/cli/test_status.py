@@ -20,7 +20,8 @@ def test_a_job_counts_what_its_strategy_counts(
     monkeypatch: pytest.MonkeyPatch, strategy: str, words: str
 ) -> None:
     found = JobStatus(RUNNING, details={"world_size": 8, "strategy": strategy})
-    chosen = SimpleNamespace(service=SimpleNamespace(describe=lambda handle: found))
+    service = SimpleNamespace(describe=lambda handle: found, newest_lines=lambda handle: ())
+    chosen = SimpleNamespace(service=service, charges_money=False)
     entry = SimpleNamespace(handle=None, name="train-1", world_size=8)
     monkeypatch.setattr(status, "found_job", lambda job, region: (chosen, entry))
 

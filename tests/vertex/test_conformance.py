@@ -13,8 +13,10 @@ from tests.clouds.doubts import Doubts
 from tests.clouds.following import Following
 from tests.clouds.interrupts import Interrupts
 from tests.clouds.notices import Notices
+from tests.clouds.studies import Studies
 from tests.clouds.sweeps import Sweeps
 from tests.clouds.waiting import Waiting
+from tests.clouds.watching import Watching
 from tests.fakes.google_wire import TOO_MANY_READS
 from tests.vertex.service.submitting import Bench, bench
 
@@ -51,11 +53,19 @@ class TestRefusals(Refusals):
     """See there."""
 
 
+class TestStudies(Studies):
+    """See there."""
+
+
 class TestSweeps(Sweeps):
     """See there."""
 
 
 class TestFollowing(Following):
+    """See there."""
+
+
+class TestWatching(Watching):
     """See there."""
 
 

@@ -43,6 +43,8 @@ ANSWERS = {
     "data-parquet": Named("data:ConvertedAnswer", "data parquet IMAGES OUT"),
     "data-info": Named("data:DataInfoAnswer", "data info OUT"),
     "data-show": Named("data:ContactSheetAnswer", "data show OUT"),
+    "scaling": Named("scaling:ScalingAnswer", "scaling PROVIDER"),
+    "scaling-plan": Named("scaling:ScalingPlanAnswer", "scaling PROVIDER --dry-run"),
     "version": Named("tables:VersionAnswer", "--version"),
 }
 

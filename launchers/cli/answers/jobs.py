@@ -25,11 +25,37 @@ class FailureOfRank(TypedDict, total=False):
     fix: Annotated[str, "What to change, where that is known."]
 
 
+class TrainingAnswer(TypedDict):
+    """How far a training is, by its first rank's newest lines; null for what they don't say."""
+
+    epoch: Annotated[int | None, "The one that runs or has just ended, from 1."]
+    epochs: Annotated[int | None, "Of the whole training."]
+    step: Annotated[int | None, "What is done of `steps`."]
+    steps: int | None
+    counted: Annotated[str, "What `step` counts.", OneOf(("steps", "samples"))]
+    of: Annotated[str, "What `steps` are all of; empty where nothing says."]
+    rate: Annotated[float | None, "`unit` a second, as the script says it."]
+    unit: Annotated[str, OneOf(("images", "samples", "steps"))]
+    metrics: Annotated[
+        dict[str, float | str], "The last of each name; `nan`, `inf` and `-inf` are texts."
+    ]
+    seconds: Annotated[float | None, "Of training so far, as the script says it."]
+    left_seconds: Annotated[
+        float | None, "To the training's end, by its pace; null where its length is not known."
+    ]
+    epoch_left_seconds: Annotated[float | None, "Until all `steps` are done."]
+    at: Annotated[Time | None, "When the newest of these lines was printed."]
+
+
 class _JobDetails(TypedDict, total=False):
     doing: Annotated[str, "What a job that has not ended is doing, in the service's words."]
     fix: Annotated[str, "What to change, where that is known."]
     failure: Annotated[FailureOfRank | None, "What failed first; null where nothing did."]
     result: Annotated[str, "The script's last `result:` line."]
+    progress: Annotated[
+        TrainingAnswer, "How far the training is, where its lines tell. Of `launch status`."
+    ]
+    progress_unreadable: Annotated[str, "Why the newest lines could not be read."]
     folder: Annotated[str, "Where a job of this machine keeps everything."]
     model: Annotated[str, "Where the model was stored."]
     exit_codes: Annotated[dict[str, int | None], "Of each host's agent, by the host's name."]

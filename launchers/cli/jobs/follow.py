@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from launchers.cli.jobs.lookup import word_for
+from launchers.cli.jobs.training import keep_training
 from launchers.cli.show.as_json import job_as_json
 from launchers.cli.show.output import (
     answer,
@@ -75,9 +76,11 @@ def follow_to_end(
         say_problems(error.problems)
         goes_on(handle, "following ended")
         return error.exit_code
+    if status.final:
+        keep_training(chosen, handle, watch.progress)
     say_end(chosen, handle, status, watch, screen)
     if as_json:
-        answer(job_as_json(handle, status))
+        answer(job_as_json(handle, status, watch.progress))
     if notify:
         from launchers.cli.jobs.notify import tell_of_end
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from launchers.core.model.jobs import JobHandle, JobStatus
 from launchers.core.model.problems import Problem
+from launchers.core.printable import printable
 from launchers.core.times import iso_time
 
 if TYPE_CHECKING:
-    from launchers.cli.answers.jobs import FailureOfRank, JobAnswer
+    from launchers.cli.answers.jobs import FailureOfRank, JobAnswer, TrainingAnswer
     from launchers.cli.answers.plans import DryRun, PlanBundle
     from launchers.cli.answers.problems import ErrorAnswer, ProblemAnswer
+    from launchers.core.output.training_progress.state import Progress
     from launchers.core.pipeline import Prepared
     from launchers.core.provider import Provider
 
@@ -50,13 +54,26 @@ def error_answer(exit_code: int, problems: Iterable[Problem]) -> ErrorAnswer:
     return {"error": {"exit_code": exit_code, "problems": told}}
 
 
-def job_as_json(handle: JobHandle, status: JobStatus) -> JobAnswer:
-    """One job. Of what its provider says besides, the fields that the shape has."""
+def job_as_json(
+    handle: JobHandle,
+    status: JobStatus,
+    progress: Progress | None = None,
+    now: float | None = None,
+) -> JobAnswer:
+    """One job. Of what its provider says besides, the fields that the shape has.
+
+    Args:
+        progress: Of its training, where it was asked for.
+        now: See :func:`training_as_json`.
+    """
     from launchers.cli.answers.jobs import JobAnswer
     from launchers.core.records.ledger import Ledger
 
     entry = Ledger().get(handle.provider, handle.name)
-    details = {**status.details}
+    # What the ledger keeps of an ended job's training is told where it is asked for alone.
+    details = {name: value for name, value in status.details.items() if name != "progress"}
+    if progress is not None:
+        details["progress"] = training_as_json(progress, now)
     if "failure" in details:
         details["failure"] = failure_as_json(details["failure"])
     found = {key: details[key] for key in details if key in JobAnswer.__optional_keys__}
@@ -75,6 +92,49 @@ def job_as_json(handle: JobHandle, status: JobStatus) -> JobAnswer:
             **found,
         },
     )
+
+
+def training_as_json(progress: Progress, now: float | None = None) -> TrainingAnswer:
+    """How far a training is.
+
+    Args:
+        now: In seconds since the epoch, for a job that has not ended: the time left is of then.
+    """
+    return {
+        "epoch": progress.epoch,
+        "epochs": progress.epochs,
+        "step": progress.step,
+        "steps": progress.steps,
+        "counted": progress.counted,
+        "of": progress.of,
+        "rate": progress.rate,
+        "unit": progress.unit,
+        "metrics": {
+            printable(name): value if math.isfinite(value) else str(value)
+            for name, value in progress.metrics.items()
+        },
+        "seconds": progress.seconds,
+        "left_seconds": _rounded(progress.left_at(now)) if now is not None else None,
+        "epoch_left_seconds": _rounded(progress.epoch_left_at(now)) if now is not None else None,
+        "at": iso_time(progress.at),
+    }
+
+
+def training_of_json(told: Any) -> Progress | None:
+    """The same back, of a job that has ended; None where there is none, or a damaged one."""
+    from launchers.core.output.training_progress.state import Progress
+
+    try:
+        names = ("epoch", "epochs", "step", "steps", "counted", "of", "rate", "unit", "seconds")
+        metrics = {str(name): float(value) for name, value in told["metrics"].items()}
+        at = datetime.fromisoformat(told["at"][:-1] + "+00:00").timestamp() if told["at"] else None
+        return Progress(**{name: told[name] for name in names}, metrics=metrics, at=at)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return round(seconds, 1) if seconds is not None else None
 
 
 def failure_as_json(failure: Mapping[str, Any] | None) -> FailureOfRank | None:

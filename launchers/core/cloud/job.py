@@ -136,6 +136,11 @@ class CloudJob(ABC):
         """
 
     @abstractmethod
+    def newest(self) -> Sequence[LogLine]:
+        """The newest lines of the first host, the oldest first: one page of its log, or a few
+        where pages come empty. Asks nothing else."""
+
+    @abstractmethod
     def no_such_job(self) -> Problem:
         """There is none of that name where it was looked for."""
 

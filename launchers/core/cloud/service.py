@@ -4,7 +4,7 @@ everywhere. A cloud gives its jobs (:class:`CloudJob`) and its store."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from launchers.core.cloud.errors import with_retries
@@ -128,6 +128,14 @@ class CloudService(Service):
         """
         lines = follow_lines(self.job(handle, self.listener, since), self.listener, follow, watch)
         return (line for line in lines if rank is None or line.rank == rank)
+
+    def newest_lines(self, handle: JobHandle) -> Sequence[LogLine]:
+        """See :class:`launchers.core.provider.Service`."""
+        job = self.job(handle)
+        try:
+            return with_retries(job.cloud, job.newest)
+        except job.cloud.errors as error:
+            raise job.cloud.refused(error, f"the logs of {handle.name}") from None
 
     def cancel(self, handle: JobHandle) -> None:
         """Ask for the job's end. Returns quietly for a job that has already ended.

@@ -11,12 +11,16 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.tensorflow_noise import is_noise
 from launchers.core.output.tracebacks import traceback_in
+from launchers.core.output.training_progress.hint import may_tell
 from launchers.core.printable import printable, printable_value
+
+if TYPE_CHECKING:
+    from launchers.core.output.training_progress.state import Progress
 
 TAIL_LINES = 20
 _KEPT_LINES = 100  # of each rank, in which a traceback is looked for
@@ -36,9 +40,6 @@ _STAMP_BEHIND = re.compile(r" \[[0-9a-f]{16}\](?=\s*$)")
 _SENTENCES = ("launch: the job ends because of ", "launch: the job has failed: ")
 # What a guard says of the world that it refuses, and which is its failure's reason too.
 _REFUSALS = ("launch: expected ", "launch: likely cause: ")
-_PROGRESS = re.compile(
-    r"progress: epoch (\d+)/(\d+), step (\d+)/(\d+), ([\d.,]+) images/s, loss ([^\s,]+)"
-)
 _RESULT = re.compile(r"result: (.+)")
 
 
@@ -67,24 +68,6 @@ def tag(line: LogLine) -> str:
     if line.rank is not None:
         return f"[{line.host or '?'}/{line.rank}]"
     return f"[{line.host}]" if line.host else ""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where the training stands. ``rate`` is in images a second of the whole job."""
-
-    epoch: int
-    epochs: int
-    step: int
-    steps: int
-    rate: float
-    loss: str
-
-    @property
-    def fraction(self) -> float:
-        """How much of all steps is done, from 0 to 1."""
-        steps = max(self.steps, 1)
-        return min(1.0, ((self.epoch - 1) * steps + self.step) / (max(self.epochs, 1) * steps))
 
 
 def proven(proof: str, world_size: int, hosts: int = 0) -> bool:
@@ -165,6 +148,7 @@ class JobWatch:
         proof: The last proof line's text (``world size 4: 2 hosts x 2 ranks, MPI``) or "".
         foreign: Proof lines that did not carry the stamp.
         failure: The first ``launch: failure`` object, or None.
+        progress: Where the training stands, by rank 0's lines; None where none says.
         result: The training script's last ``result:`` line, or "".
         tails: The last lines of each (host, rank), as they are shown, without empty ones.
         without_gpus: The ranks have no GPU; see :func:`shown`.
@@ -180,6 +164,7 @@ class JobWatch:
     tails: dict[tuple[str, int | None], deque[str]] = field(default_factory=dict)
     without_gpus: bool = False
     _gathering: Any = field(default=None, repr=False)
+    _training: Any = field(default=None, repr=False)
 
     def see(self, line: LogLine) -> None:
         """Take one line into account."""
@@ -189,12 +174,10 @@ class JobWatch:
             self.tails.setdefault(key, deque(maxlen=_KEPT_LINES)).append(visible.text)
         if line.text.startswith("launch: "):
             self._see_ours(line)
-        elif match := _PROGRESS.match(line.text):
-            epoch, epochs, step, steps = (int(match[index]) for index in range(1, 5))
-            rate = float(match[5].replace(",", ""))
-            self.progress = Progress(epoch, epochs, step, steps, rate, printable(match[6]))
         elif match := _RESULT.match(line.text):
             self.result = printable(match[1])
+        elif may_tell(line.text):
+            self._see_training(line)
 
     def tail(self, rank: int | None) -> list[str]:
         """The last words of one rank; see :func:`last_words`."""
@@ -230,6 +213,14 @@ class JobWatch:
         if self.failure is None or "exit_code" not in self.failure:
             self.failure = {"host": line.host, "rank": line.rank, **failure}
 
+    def _see_training(self, line: LogLine) -> None:
+        if self._training is None:
+            from launchers.core.output.training_progress.state import TrainingProgress
+
+            self._training = TrainingProgress()
+        if self._training.see(line):
+            self.progress = self._training.progress
+
     def _gather(self, text: str) -> None:
         if self._gathering is None:
             from launchers.core.shipped import runtime
@@ -250,5 +241,11 @@ def last_words(texts: Iterable[str]) -> list[str]:
 
 
 def is_progress(text: str) -> bool:
-    """Whether a line is one that a terminal shows as a bar."""
-    return text.startswith("progress: ") and _PROGRESS.match(text) is not None
+    """Whether a line is one that a terminal shows as a bar: one of our scripts' own, or a state of
+    a bar that the next one writes over."""
+    if not may_tell(text):
+        return False
+    from launchers.core.output.training_progress.line import parse
+
+    told = parse(text)
+    return told is not None and told.passing

@@ -159,6 +159,15 @@ class Ledger:
                 (*changes.values(), entry.provider, entry.name),
             )
 
+    def note(self, entry: Entry, name: str, value: Any) -> None:
+        """Set one of a job's details, also of a job that has ended."""
+        with connected(self.path) as connection:
+            connection.execute(
+                "UPDATE jobs SET details = json_set(details, ?, json(?))"
+                " WHERE provider = ? AND name = ?",
+                (f"$.{name}", json.dumps(value), entry.provider, entry.name),
+            )
+
     def forget(self, entry: Entry) -> None:
         """Take an entry back of which nothing came; one that has gone on meanwhile stays."""
         with connected(self.path) as connection:

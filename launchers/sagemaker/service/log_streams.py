@@ -21,6 +21,7 @@ from launchers.core.cloud.errors import RetryingCaller
 from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of
 
 GROUP = "/aws/sagemaker/TrainingJobs"
+_MOST_EMPTY = 4  # pages, where the newest ones come empty
 _STREAM = re.compile(r".+/(algo-\d+)-\d+")
 
 
@@ -154,3 +155,31 @@ class LogStreams:
         return self._caller.call(
             lambda: getattr(self._session.client("logs", attempts=1), method)(**asked)
         )
+
+
+def newest_of_first_host(session: Session, job: str) -> list[RawLine]:
+    """The last page of a job's first host (at most a megabyte and 10,000 lines; AWS, GetLogEvents),
+    the oldest line first; nothing where it has printed nothing yet. A few requests, each once.
+
+    Raises:
+        ClientError, BotoCoreError: There was no good answer.
+    """
+    client = session.client("logs", attempts=1)
+    try:
+        found = client.describe_log_streams(
+            logGroupName=GROUP, logStreamNamePrefix=f"{job}/algo-1-"
+        )
+        names = sorted(one["logStreamName"] for one in found["logStreams"])
+        if not names:
+            return []
+        asked: dict[str, Any] = {"logGroupName": GROUP, "logStreamName": names[-1]}
+        for _ in range(_MOST_EMPTY):
+            page = client.get_log_events(**asked, startFromHead=False)
+            if page["events"] or page["nextBackwardToken"] == asked.get("nextToken"):
+                break
+            asked["nextToken"] = page["nextBackwardToken"]
+    except AWS_ERRORS as error:
+        if code_of(error) != "ResourceNotFoundException":
+            raise
+        return []  # the account's first job: the group comes with the first line
+    return [RawLine(one["timestamp"] / 1000, "algo-1", one["message"]) for one in page["events"]]

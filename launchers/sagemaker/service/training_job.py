@@ -22,7 +22,12 @@ from launchers.core.provider import SILENT
 from launchers.core.records.ledger import Ledger
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.service.console import job_link
-from launchers.sagemaker.service.log_streams import GROUP, LogStreams, RawLine
+from launchers.sagemaker.service.log_streams import (
+    GROUP,
+    LogStreams,
+    RawLine,
+    newest_of_first_host,
+)
 from launchers.sagemaker.service.session import (
     ATTEMPTS,
     AWS_ERRORS,
@@ -147,6 +152,14 @@ class TrainingJob(CloudJob):
         except AWS_ERRORS as error:
             if not is_missing(error):
                 raise
+
+    def newest(self) -> Sequence[LogLine]:
+        """See :class:`CloudJob`: the last page of algo-1's stream."""
+        return [
+            line
+            for raw in newest_of_first_host(self._session, self.handle.name)
+            for line in untangled(raw.text, raw.time, raw.host)
+        ]
 
     def no_such_job(self) -> Problem:
         """See :class:`CloudJob`."""

@@ -152,6 +152,12 @@ class CustomJob(CloudJob):
         for raw in self._log().holding(words, since):
             yield _parsed(raw)
 
+    def newest(self) -> Sequence[LogLine]:
+        """See :class:`CloudJob`: one query for the first replica."""
+        if self._located() is None:
+            return []
+        return [_parsed(raw) for raw in self._log().newest_of_first_replica()]
+
     def no_such_job(self) -> Problem:
         """See :class:`CloudJob`."""
         return no_such_job(self._session, self.handle.name)
@@ -229,7 +235,7 @@ def _details(session: Session, resource: str, found: Mapping[str, Any]) -> dict[
     output = at(found, "jobSpec", "baseOutputDirectory", "outputUriPrefix")
     if output and state_of(found) == SUCCEEDED:
         details["model"] = f"{str(output).rstrip('/')}/model"
-    for key, name in (("createTime", "created"), ("endTime", "ended")):
+    for key, name in (("createTime", "created"), ("startTime", "started"), ("endTime", "ended")):
         if found.get(key):
             details[name] = seconds_of(str(found[key]))
     return details

@@ -99,12 +99,12 @@ def test_an_agents_verdict_says_more_than_a_guards_and_the_first_one_stays():
 def test_progress_and_result_are_read():
     watch = seen(
         "[host-1/0] progress: epoch 2/4, step 5/10, 5,120 images/s, loss 0.4123",
-        "[host-1/0] result: test accuracy 0.9722",
+        "[host-1/0] result: test accuracy 0.9722, 3 epochs, 5120 images/s, world size 2",
     )
     assert watch.progress is not None
     assert watch.progress.fraction == pytest.approx(15 / 40)
     assert watch.progress.rate == 5120
-    assert watch.result == "test accuracy 0.9722"
+    assert watch.result == "test accuracy 0.9722, 3 epochs, 5120 images/s, world size 2"
 
 
 def test_the_tail_of_a_rank_is_its_last_twenty_lines():

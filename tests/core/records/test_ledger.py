@@ -56,6 +56,17 @@ def test_a_final_state_stays_whoever_comes_second(ledger: Ledger):
     assert found.ended is not None
 
 
+def test_a_detail_is_noted_of_a_job_that_has_ended_too(ledger: Ledger):
+    ended = entry(details={"folder": "/x"}, state=SUCCEEDED)
+    ledger.add(ended)
+    for value in ({"epoch": 3}, None):
+        ledger.note(ended, "progress", value)
+        found = ledger.get("local", ended.name)
+        assert found is not None
+        assert found.details == {"folder": "/x", "progress": value}
+        assert found.state == SUCCEEDED
+
+
 @pytest.mark.parametrize(
     ("word", "name"),
     [

@@ -25,6 +25,7 @@ class Bench(CloudBench[SageMakerService]):
     SIGN_IN, DENIED, QUOTA = "AWS_ACCESS_KEY_ID", "AccessDenied", "ResourceLimitExceeded"
     AT_WORK, NO_MACHINE = "training", "ml.nothing.large"
     SUCCESS, SECOND_HOST = "Completed", "algo-2"
+    REGION = "us-east-1"
 
     @property
     def aws(self) -> SageMakerService:
@@ -68,11 +69,29 @@ class Bench(CloudBench[SageMakerService]):
 
         self.aws.jobs.scenario = how
 
+    def prove_each(
+        self, lines: Callable[[int], list[str]], failing: int = 0, hold: bool = False
+    ) -> None:
+        def how(document: Mapping[str, Any]) -> Scenario:
+            size = int(document["Environment"]["LAUNCH_WORLD_SIZE"])
+            if size == failing:
+                return Scenario(outcome="Failed", reason="it broke")
+            hosts = document["ResourceConfig"]["InstanceCount"]
+            shape = f"{hosts} host{'s' * (hosts > 1)} x {size // hosts} ranks"
+            proof = f"launch: proof: world size {size}: {shape}, MPI"
+            texts = [f"[1,0]<stdout>:{text}" for text in (proof, *lines(size))]
+            paces = {"Training": BY_HAND} if hold else {}
+            return Scenario(lines={"algo-1": texts}, paces=paces)
+
+        self.aws.jobs.scenario = how
+
     def print_lines(self, lines: Mapping[int, list[str]], failed: str = "") -> None:
-        """All in the first host's stream, as mpirun has them."""
-        texts = [f"[1,{rank}]<stdout>:{text}" for rank in lines for text in lines[rank]]
         end = {"outcome": "Failed", "reason": failed} if failed else {}
-        self.aws.jobs.scenario = Scenario(lines={"algo-1": texts}, **end)
+        self.aws.jobs.scenario = Scenario(lines=_by_mpirun(lines), **end)
+
+    def train(self, lines: Mapping[int, list[str]]) -> None:
+        paces = {"Training": BY_HAND}
+        self.aws.jobs.scenario = Scenario(lines=_by_mpirun(lines), paces=paces)
 
     def run(self, name: str) -> None:
         self.aws.jobs.run_to(name, "Training")
@@ -133,6 +152,12 @@ class Bench(CloudBench[SageMakerService]):
 
     def secret_reference(self, value: str) -> str:
         return "arn:aws:secretsmanager:us-east-1:111122223333:secret:team/wandb-AbCdEf"
+
+
+def _by_mpirun(lines: Mapping[int, list[str]]) -> dict[str, list[str]]:
+    """All in the first host's stream."""
+    texts = [f"[1,{rank}]<stdout>:{text}" for rank in lines for text in lines[rank]]
+    return {"algo-1": texts}
 
 
 def bench(launch: Launch) -> Iterator[Bench]:

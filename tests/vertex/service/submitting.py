@@ -32,6 +32,7 @@ class Bench(CloudBench[VertexService]):
     SIGN_IN, DENIED = "GOOGLE_APPLICATION_CREDENTIALS", "aiplatform.customJobs.get"
     QUOTA, AT_WORK, NO_MACHINE = GPUS, "running", "nothing-standard-1"
     SUCCESS, SECOND_HOST = "succeeded", "host-2"
+    REGION = LOCATION
 
     @property
     def google(self) -> VertexService:
@@ -78,15 +79,29 @@ class Bench(CloudBench[VertexService]):
 
         self.google.jobs.scenario = how
 
+    def prove_each(
+        self, lines: Callable[[int], list[str]], failing: int = 0, hold: bool = False
+    ) -> None:
+        def how(document: Mapping[str, Any]) -> VertexScenario:
+            pools = document["jobSpec"]["workerPoolSpecs"]
+            variables = {one["name"]: one["value"] for one in pools[0]["containerSpec"]["env"]}
+            size, hosts = (int(variables[f"LAUNCH_{one}"]) for one in ("WORLD_SIZE", "INSTANCES"))
+            if size == failing:
+                return VertexScenario(outcome="FAILED", reason="it broke")
+            shape = f"{hosts} host{'s' * (hosts > 1)} x {size // hosts} ranks"
+            proof = f"launch: proof: world size {size}: {shape}, Gloo"
+            texts = [f"[host-1/0] {text}" for text in (proof, *lines(size))]
+            return VertexScenario(lines={CHIEF: texts}, paces={"RUNNING": BY_HAND} if hold else {})
+
+        self.google.jobs.scenario = how
+
     def print_lines(self, lines: Mapping[int, list[str]], failed: str = "") -> None:
-        """Each in its replica's, behind the agent's tag."""
-        texts: dict[str, list[str]] = {CHIEF: [], "workerpool1-0": []}
-        for rank, printed in lines.items():
-            host = rank // 4
-            name = list(texts)[host]
-            texts[name] += [f"[host-{host + 1}/{rank}] {text}" for text in printed]
         end = {"outcome": "FAILED", "reason": failed} if failed else {}
-        self.google.jobs.scenario = VertexScenario(lines=texts, **end)
+        self.google.jobs.scenario = VertexScenario(lines=_by_agents(lines), **end)
+
+    def train(self, lines: Mapping[int, list[str]]) -> None:
+        paces = {"RUNNING": BY_HAND}
+        self.google.jobs.scenario = VertexScenario(lines=_by_agents(lines), paces=paces)
 
     def run(self, name: str) -> None:
         self.google.jobs.run_to(name, "RUNNING")
@@ -163,6 +178,16 @@ class Bench(CloudBench[VertexService]):
 
     def secret_reference(self, value: str) -> str:
         return str(self.google.account.add_secret("wandb", value))
+
+
+def _by_agents(lines: Mapping[int, list[str]]) -> dict[str, list[str]]:
+    """Each in its replica's, behind the agent's tag."""
+    texts: dict[str, list[str]] = {CHIEF: [], "workerpool1-0": []}
+    for rank, printed in lines.items():
+        host = rank // 4
+        name = list(texts)[host]
+        texts[name] += [f"[host-{host + 1}/{rank}] {text}" for text in printed]
+    return texts
 
 
 def bench(launch: Launch) -> Iterator[Bench]:
