@@ -10,13 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from launchers.core.paths import entrypoints_folder
-from launchers.core.shipped import runtime
 from launchers.local.job_folder import JobFolder
+from launchers.machine.supervised.environment import inherited
 
 _JOIN_SECONDS = "120"
-# What an outer job would leave in the environment, and must not reach this one's ranks.
-_FOREIGN = ("LAUNCH_", "OMPI_", "PMIX_", "SM_", "HOROVOD_GLOO_")
-_FOREIGN_NAMES = frozenset({"TF_CONFIG", "CLUSTER_SPEC", *runtime("horovod_names").ALL})
 
 
 def start_pip(document: Mapping[str, Any], folder: JobFolder) -> subprocess.Popen[bytes]:
@@ -79,16 +76,9 @@ def start_agents(
 
 
 def _inherited(document: Mapping[str, Any], folder: JobFolder) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(_FOREIGN) and name not in _FOREIGN_NAMES
-    }
-    # PYTHONPATH was set for this process alone; the user's own is behind it.
-    users = kept.pop("PYTHONPATH", "").partition(os.pathsep)[2]
-    paths = [str(folder.packages)] if document["requirements"] else []
-    paths += [users] if users else []
-    if paths:
+    kept = inherited()
+    if document["requirements"]:
+        paths = [str(folder.packages), *filter(None, [kept.get("PYTHONPATH")])]
         kept["PYTHONPATH"] = os.pathsep.join(paths)
     kept["PYTHONUNBUFFERED"] = "1"
     return kept

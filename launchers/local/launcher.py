@@ -16,7 +16,13 @@ from launchers.local.plan import make_plan
 from launchers.local.rules import check
 
 # Variables of one run, which don't make it another job.
-_NOT_THE_JOB = ("LAUNCH_JOB", "LAUNCH_CHECKPOINT_DIR", "LAUNCH_MODEL_DIR", "LAUNCH_NONCE")
+_NOT_THE_JOB = (
+    "LAUNCH_JOB",
+    "LAUNCH_CHECKPOINT_DIR",
+    "LAUNCH_MODEL_DIR",
+    "LAUNCH_NONCE",
+    "LAUNCH_TAGS",
+)
 
 
 class LocalDefiner(Definer):
@@ -71,6 +77,7 @@ LOCAL = Provider(
         "launch local -m trainer.task --source src --dry-run",
     ),
     charges_money=False,
+    runs_here=True,
     definer=LocalDefiner(),
     service_class="launchers.local.service:LocalService",
 )

@@ -25,7 +25,6 @@ from launchers.core.planning.rows import (
     source_rows,
 )
 from launchers.core.records import nonce
-from launchers.core.records.ledger import data_folder
 from launchers.core.rules.environment import problems_in_names
 from launchers.core.rules.hangs import problems_in_hangs
 from launchers.core.rules.secrets import HERE, problems_in_secrets, with_whole_paths
@@ -38,16 +37,18 @@ from launchers.local.catalogue import RULES
 from launchers.local.credentials import credential_problems
 from launchers.local.job_folder import JobFolder
 from launchers.local.options import LocalJob
-from launchers.local.python_environment import PythonEnvironment, inspect
 from launchers.local.script_mode import (
     PREFIX,
     RESERVED,
+    Naming,
     ScriptMode,
     Simulated,
     named_variables,
     script_mode,
 )
 from launchers.machine.devices import share_of, visible_gpus
+from launchers.machine.python_environment import PythonEnvironment, inspect
+from launchers.machine.supervised.folder import output_root
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +64,12 @@ class LocalPlan(Plan):
     python: PythonEnvironment
     keras: KerasChoice
     devices: list[str]
-    script_words: Mapping[str, str]
+    script_words: Mapping[str, Naming]
 
     @property
     def folder(self) -> JobFolder:
         """The job's own."""
-        return JobFolder(output_root(self.job) / self.name)
+        return JobFolder(output_root(self.job.output_path) / self.name)
 
     @property
     def checkpoints(self) -> str:
@@ -81,7 +82,12 @@ class LocalPlan(Plan):
         """The variables of every rank."""
         return {
             **self.script_mode.environment,
-            **rank_environment(self, self.checkpoints, with_whole_paths(self.job.secrets)),
+            **rank_environment(
+                self,
+                self.checkpoints,
+                provider="local",
+                secrets=with_whole_paths(self.job.secrets),
+            ),
             "LAUNCH_MODEL_DIR": str(self.folder.model),
             **self.keras.variables,
             **limits.variables(self.job.options.limits),
@@ -236,13 +242,6 @@ def _no_script(job: LocalJob, shared: Source) -> Problem:
 def _shortest(path: Path) -> str:
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
-def output_root(job: LocalJob) -> Path:
-    """The folder in which the job's own folder is made."""
-    if job.output_path:
-        return Path(os.path.abspath(os.path.expanduser(job.output_path)))
-    return data_folder() / "jobs"
 
 
 def _gpu_problems(

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from launchers.core.analysis.argument_pairs import NUMBER, named
 from launchers.core.model.problems import Problem
@@ -30,6 +30,8 @@ RESERVED = "SM_FRAMEWORK_PARAMS"
 MADE_FOLDERS = ("SM_OUTPUT_DATA_DIR", "SM_OUTPUT_INTERMEDIATE_DIR")
 _CHANNEL, _HYPERPARAMETER = "SM_CHANNEL_", "SM_HP_"
 _NAME = re.compile(r"\bSM_[A-Z0-9_]+")
+# `os.environ["SM_MODEL_DIR"]`, `environ.get("SM_MODEL_DIR")`, `$SM_MODEL_DIR`: more than a mention.
+_READ = re.compile(r"""(?:\[|get(?:env)?\(|\$\{?)\s*["']?(SM_[A-Z0-9_]+)""")
 _SUFFIXES = {".py", ".sh", ".yaml", ".yml", ".toml", ".cfg", ".ini"}
 _LARGEST = 1 << 20  # bytes of a file that is read
 _SHOWN = 6
@@ -58,6 +60,18 @@ class ScriptMode:
     problems: tuple[Problem, ...]
 
 
+class Naming(NamedTuple):
+    """Where the source names a variable first.
+
+    Attributes:
+        file: Relative to the source's folder.
+        read: It, or another file, takes the variable's value.
+    """
+
+    file: str
+    read: bool
+
+
 @dataclass(frozen=True)
 class Simulated:
     """The machine that the variables describe.
@@ -77,7 +91,7 @@ class Simulated:
 
 def script_mode(
     source: Source,
-    words: Mapping[str, str],
+    words: Mapping[str, Naming],
     machine: Simulated,
     arguments: Sequence[str],
     channels: Mapping[str, str],
@@ -98,14 +112,15 @@ def script_mode(
     hosts = {host: _of_host(host, machine, common, folders) for host in machine.hosts}
     known = {*common, *hosts[machine.hosts[0]]}
     wanted = {
-        name: file
-        for name, file in words.items()
+        name: naming
+        for name, naming in words.items()
         if name in known or name in _NOT_HERE or name.startswith((_CHANNEL, _HYPERPARAMETER))
     }
     if not wanted and not channels:
         return ScriptMode({}, {}, _dropped_row("SM_*", given), tuple(problems))
     absent = [name for name in wanted if name not in {*known, *given} and not name.endswith("_")]
-    problems += [_no_channel(name, wanted[name]) for name in absent if name.startswith(_CHANNEL)]
+    channels_read = [name for name in absent if name.startswith(_CHANNEL) and wanted[name].read]
+    problems += [_no_channel(name, wanted[name].file) for name in channels_read]
     rows = (_row(wanted, absent), *_dropped_row("", given))
     return ScriptMode(
         _without(given, common),
@@ -115,10 +130,9 @@ def script_mode(
     )
 
 
-def named_variables(source: JobSource) -> dict[str, str]:
-    """Every ``SM_`` word of the source, comments aside, with the first file that has it; none for
-    the shared script."""
-    found: dict[str, str] = {}
+def named_variables(source: JobSource) -> dict[str, Naming]:
+    """Every ``SM_`` word of the source, comments aside; none for the shared script."""
+    found: dict[str, Naming] = {}
     for path in sorted([] if source.shared else source.user_files):
         if path.suffix not in _SUFFIXES:
             continue
@@ -127,8 +141,11 @@ def named_variables(source: JobSource) -> dict[str, str]:
         except OSError:
             continue
         if b"SM_" in content:
-            for name in _NAME.findall(without_comments(content.decode("utf-8", "replace"))):
-                found.setdefault(name, os.path.relpath(path, source.folder))
+            text = without_comments(content.decode("utf-8", "replace"))
+            read = set(_READ.findall(text))
+            for name in _NAME.findall(text):
+                first = found.get(name, Naming(os.path.relpath(path, source.folder), False))
+                found[name] = first._replace(read=first.read or name in read)
     return dict(sorted(found.items()))
 
 
@@ -218,12 +235,12 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def _row(wanted: Mapping[str, str], absent: Sequence[str]) -> Row:
+def _row(wanted: Mapping[str, Naming], absent: Sequence[str]) -> Row:
     there = [name for name in wanted if name not in absent]
     more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
     origin = "as on SageMaker"
     if wanted:
-        origin += f", since {next(iter(wanted.values()))} names {next(iter(wanted))}"
+        origin += f", since {next(iter(wanted.values())).file} names {next(iter(wanted))}"
     # Channels are told by themselves.
     others = [name for name in absent if not name.startswith(_CHANNEL)]
     if others:

@@ -15,7 +15,7 @@ import pytest
 
 from launchers.core.model.findings import Finding
 from launchers.local.doctor import machine, python
-from launchers.local.python_environment import PythonEnvironment
+from launchers.machine.python_environment import PythonEnvironment
 from tests.cli.doctor import Doctor, examined
 
 GOOD_TORCH = {

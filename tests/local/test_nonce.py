@@ -36,7 +36,7 @@ def test_a_local_jobs_nonce_is_its_own_and_what_a_script_prints_changes_nothing(
         assert file.parent.stat().st_mode & 0o777 == 0o700, "logs and results are its owner's alone"
         drawn.append(json.loads(file.read_text())["environment"]["LAUNCH_NONCE"])
         meant = nonce.filled_text(printed.out, drawn[-1])
-        assert re.sub(r"-[12](?=[/\"])", "-1", file.read_text()) == meant
+        assert re.sub(r"-[12](?=[/\"\\])", "-1", file.read_text()) == meant
     assert drawn[0] != drawn[1]
     assert {entry.nonce for entry in Ledger(launch.home).jobs()} == set(drawn)
     told = "".join(answer.out + answer.err for answer in answers)

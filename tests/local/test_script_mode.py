@@ -99,6 +99,10 @@ def test_a_channel_without_its_folder_is_told(tmp_path: Path):
     assert [(p.severity, p.fix) for p in named.problems] == [("warning", "--channel test=FOLDER")]
     commented = of(tmp_path, "# os.environ['SM_CHANNEL_TEST']\nos.environ['SM_MODEL_DIR']")
     assert commented.problems == ()
+    listed = of(tmp_path, "FIRST = 'SM_CHANNEL_TEST', 'SM_CHANNEL_TRAIN'\nos.environ['SM_HOSTS']")
+    assert listed.problems == ()
+    shell = of(tmp_path, 'os.system("ls ${SM_CHANNEL_TEST}")')
+    assert [p.path for p in shell.problems] == ["SM_CHANNEL_TEST"]
     built = of(tmp_path, 'os.environ[f"SM_CHANNEL_{name}"]')
     assert built.problems == ()
 

@@ -49,6 +49,11 @@ class Limits(Pairs):
         return found
 
 
+def in_seconds(limits: Mapping[str, str]) -> dict[str, int]:
+    """The limits that are given, in seconds."""
+    return {name: _TIME.parse(text) for name, text in limits.items()}
+
+
 def variables(limits: Mapping[str, str]) -> dict[str, str]:
     """The variables by which bootstrap and agent are told, in seconds."""
-    return {VARIABLES[name]: str(_TIME.parse(text)) for name, text in limits.items()}
+    return {VARIABLES[name]: str(seconds) for name, seconds in in_seconds(limits).items()}

@@ -17,8 +17,8 @@ from launchers.core.prerequisites import IMPORT_SECONDS
 from launchers.local.catalogue import RULES
 from launchers.local.doctor import pictures
 from launchers.local.doctor.machine import said_by
-from launchers.local.python_environment import PythonEnvironment, inspect
 from launchers.machine.devices import visible_gpus
+from launchers.machine.python_environment import PythonEnvironment, inspect
 
 _MARK = "LAUNCH "
 _HOROVOD = """

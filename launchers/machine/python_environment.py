@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.strategies.strategy import Strategy
-from launchers.local.catalogue import RULES
 
 # By the names of PythonEnvironment's fields.
 _PACKAGES = {
@@ -22,9 +22,10 @@ _PACKAGES = {
     "keras": "keras",
     "tf_keras": "tf-keras",
     "jax": "jax",
+    "pyspark": "pyspark",
 }
 _QUESTION = """
-import json, platform
+import importlib.util, json, os, platform
 try:
     from importlib import metadata
 except ImportError:
@@ -35,7 +36,9 @@ def version(name):
     except Exception:
         return None
 versions = {field: version(package) for field, package in %r.items()}
-print(json.dumps({"python": platform.python_version(), **versions}))
+found = importlib.util.find_spec("pyspark") if versions.get("pyspark") else None
+folder = os.path.dirname(found.origin) if found and found.origin else None
+print(json.dumps({"python": platform.python_version(), "pyspark_folder": folder, **versions}))
 """
 
 
@@ -47,6 +50,7 @@ class PythonEnvironment:
         path: The interpreter, absolute, links not followed (a virtual environment's python is a
             link, and following it would leave the environment).
         origin: Where the choice came from.
+        pyspark_folder: Of the package, in which Spark lies as well where pip installed it.
     """
 
     path: str
@@ -58,6 +62,8 @@ class PythonEnvironment:
     keras: str | None = None
     tf_keras: str | None = None
     jax: str | None = None
+    pyspark: str | None = None
+    pyspark_folder: str | None = None
 
     def version_of(self, package: str) -> str | None:
         """The version of one of the packages that were asked for; None where it is missing."""
@@ -136,4 +142,9 @@ def _own_versions() -> dict[str, Any]:
             versions[name] = metadata.version(package)
         except metadata.PackageNotFoundError:
             versions[name] = None
+    if versions["pyspark"]:
+        from importlib import util
+
+        found = util.find_spec("pyspark")  # which imports nothing of it
+        versions["pyspark_folder"] = os.path.dirname(found.origin or "") if found else None
     return versions
