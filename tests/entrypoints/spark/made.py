@@ -1,0 +1,71 @@
+"""What the tests of the driver's parts make: a job, and a Spark that is asked for its executors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+
+def job(instances: int = 2, processes: int = 1, strategy: str = "horovod", **own: Any) -> Any:
+    """As ``launch_runtime.spark.settings`` gives it, as far as these parts read it."""
+    settings = SimpleNamespace(
+        instances=instances,
+        processes=processes,
+        ranks=instances * processes,
+        reminder=own.pop("reminder", 1000.0),
+        strategy=SimpleNamespace(name=strategy),
+    )
+    given = {"slots_seconds": 300.0, "environment": {}, "executable": "", "folders": ["here"]}
+    return SimpleNamespace(settings=settings, **{**given, **own})
+
+
+class Listed:
+    """A sequence of Scala's, as py4j shows it."""
+
+    def __init__(self, items: list[Any]):
+        self._items = items
+
+    def size(self) -> int:
+        return len(self._items)
+
+    def apply(self, number: int) -> Any:
+        return self._items[number]
+
+
+def executor(name: str, cores: int, gpus: int | None = None, host: str = "host") -> Any:
+    """An ExecutorSummary of Spark's status store."""
+    given = SimpleNamespace(addresses=lambda: [str(number) for number in range(gpus or 0)])
+    option = SimpleNamespace(isDefined=lambda: gpus is not None, get=lambda: given)
+    return SimpleNamespace(
+        id=lambda: name,
+        hostPort=lambda: f"{host}-{name}:4711",
+        totalCores=lambda: cores,
+        resources=lambda: SimpleNamespace(get=lambda _: option),
+    )
+
+
+def session(
+    *moments: list[Any],
+    master: str = "spark://h:7077",
+    ends: bool = False,
+    conf: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
+    """A session whose executors are those of the next moment each time one asks, and then those
+    of the last; ``ends``: Spark ends the application instead of a second look."""
+    looks = iter(moments)
+    state = SimpleNamespace(last=[], looks=0)
+
+    def listed(_: bool) -> Listed:
+        state.looks += 1
+        state.last = next(looks, state.last)
+        return Listed(state.last)
+
+    store = SimpleNamespace(executorList=listed)
+    scala = SimpleNamespace(statusStore=lambda: store, isStopped=lambda: ends and state.looks > 0)
+    context = SimpleNamespace(
+        master=master,
+        _jsc=SimpleNamespace(sc=lambda: scala),
+        getConf=lambda: SimpleNamespace(get=conf.get),
+    )
+    return SimpleNamespace(sparkContext=context)

@@ -1,0 +1,120 @@
+"""How the driver program ends where no rank has begun."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from launch_runtime.spark import driver
+
+from tests.entrypoints.spark import fake_pyspark
+from tests.places import ENTRYPOINTS, ROOT
+from tests.waiting import SECONDS, until
+
+pytestmark = pytest.mark.processes
+
+CONF = {
+    "spark.executorEnv.LAUNCH_WORLD_SIZE": "2",
+    "spark.executorEnv.LAUNCH_INSTANCES": "2",
+    "spark.executorEnv.LAUNCH_PROCESSES": "1",
+    "spark.executorEnv.LAUNCH_REMINDER_SECONDS": "0.01",
+    "spark.launch.slots.seconds": "3600",
+}
+
+
+@contextmanager
+def running(
+    folder: Path, how: str, **conf: str
+) -> Iterator[tuple[subprocess.Popen[bytes], Path, Path]]:
+    """A driver on a PySpark that does so; its output and its errors, which are files."""
+    (folder / "src").mkdir()
+    (folder / "src" / "train.py").write_text("")
+    for name in ("spark_driver.py", "guard.py"):
+        shutil.copy(ENTRYPOINTS / name, folder / name)
+    (folder / "launch_runtime").symlink_to(ENTRYPOINTS / "launch_runtime")
+    command = fake_pyspark.write(folder, folder)
+    told = {**CONF, "spark.launch.result": str(folder / "result.json"), **conf}
+    environment = {
+        **os.environ,
+        "FAKE_SPARK": how,
+        "FAKE_CONF": json.dumps(told),
+        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+    }
+    output, errors = folder / "output", folder / "errors"
+    with open(output, "wb") as out, open(errors, "wb") as err:
+        process = subprocess.Popen(command, env=environment, stdout=out, stderr=err)
+    try:
+        yield process, output, errors
+    finally:
+        process.kill()
+        process.wait()
+
+
+def result(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return found
+
+
+def test_a_cluster_that_does_not_accept_the_application_is_told_and_given_up(
+    tmp_path: Path,
+) -> None:
+    limit = {"spark.launch.slots.seconds": "0.5"}
+    with running(tmp_path, "silent", **limit) as (process, output, _):
+        assert process.wait(SECONDS) == 1
+    waiting = "launch: waiting for the cluster to accept the application; up to 1 s more"
+    assert waiting in output.read_text()
+    found = result(tmp_path)
+    assert found["reason"] == "the cluster has not accepted the application within 0.5 s"
+    assert "--limit slots=TIME" in found["fix"]
+
+
+@pytest.mark.parametrize("how", ["empty", "interrupted", "silent"])
+def test_an_interrupt_is_the_verdict_whatever_handler_pyspark_has_set(
+    tmp_path: Path, how: str
+) -> None:
+    with running(tmp_path, how) as (process, output, errors):
+        if how != "interrupted":
+            until(lambda: "launch: waiting for " in output.read_text(), "the wait")
+            process.send_signal(signal.SIGINT)
+        assert process.wait(SECONDS) == 130
+    assert errors.read_text() == ""
+    assert output.read_text().count("launch: failure: ") == 1
+    found = result(tmp_path)
+    assert (found["reason"], found["exit_code"]) == ("stopped by SIGINT", 130)
+
+
+def test_a_driver_ends_though_it_cannot_say_how(tmp_path: Path) -> None:
+    with running(tmp_path, "empty", **{"spark.launch.result": "no\0path"}) as (process, output, _):
+        until(lambda: "launch: waiting for " in output.read_text(), "the wait")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == 143
+
+
+# Master, properties of the driver; where ranks find it, and where it listens
+ADDRESSES: list[tuple[str, dict[str, str], tuple[str, str]]] = [
+    ("local[2]", {"spark.driver.host": "10.0.0.7"}, ("127.0.0.1", "127.0.0.1")),
+    ("local-cluster[2,1,512]", {"spark.driver.host": "10.0.0.7"}, ("127.0.0.1", "127.0.0.1")),
+    ("spark://h:7077", {"spark.driver.host": "10.0.0.7"}, ("10.0.0.7", "")),
+    (
+        "yarn",
+        {"spark.driver.host": "gateway", "spark.driver.bindAddress": "10.0.0.7"},
+        ("gateway", "10.0.0.7"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("master", "conf", "expected"), ADDRESSES)
+def test_the_driver_listens_where_its_ranks_come_from(
+    master: str, conf: dict[str, str], expected: tuple[str, str]
+) -> None:
+    context = SimpleNamespace(master=master, getConf=lambda: SimpleNamespace(get=conf.get))
+    assert driver.addresses(context) == expected
