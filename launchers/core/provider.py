@@ -33,7 +33,8 @@ from launchers.core.strategies import NAMES
 from launchers.core.wrappings.spec import Wrapping
 
 if TYPE_CHECKING:
-    from launchers.core.model.containers import Chatter, Conduct, Container
+    from launchers.core.model.chatter import Chatter
+    from launchers.core.model.containers import Conduct, Container
 
 SILENT = Listener()
 # In Reader.depends_on: what the world size that a document starts follows from.
@@ -71,6 +72,11 @@ class Definer(ABC):
     @abstractmethod
     def check(self, definition: JobDefinition) -> list[Problem]:
         """Every rule that the document breaks, each with its path."""
+
+    def command_line(self, definition: JobDefinition) -> str:
+        """The command line of the provider's own tool that starts the same as the document; empty
+        where it has none."""
+        return ""
 
 
 class Service(ABC):
@@ -137,6 +143,15 @@ class Service(ABC):
             LaunchError: There is no such job, or its logs may not be read.
         """
 
+    def newest_lines(self, handle: JobHandle) -> Sequence[LogLine]:
+        """The newest lines of the job's first host, the oldest first: as many as a few requests
+        give. None where the provider has no such way. Safe to repeat.
+
+        Raises:
+            LaunchError: There is no such job, or its lines may not be read.
+        """
+        return ()
+
     @abstractmethod
     def cancel(self, handle: JobHandle) -> None:
         """Ask for the job's end. Returns quietly for a job that has already ended.
@@ -193,7 +208,7 @@ class Contract(ABC):
 
     def chatter(self) -> Chatter:
         """What they print around a job."""
-        from launchers.core.model.containers import Chatter
+        from launchers.core.model.chatter import Chatter
 
         return Chatter()
 
@@ -281,6 +296,8 @@ class Provider:
         examples: Command lines that it shows next.
         charges_money: Whether its jobs are paid for: the same request again then means the same
             job, until that has failed (see :mod:`launchers.core.pipeline`).
+        runs_here: Whether its ranks are processes of this machine, with its cores and its user's
+            standard input.
         service_class: Dotted path of its :class:`Service`, imported on use: no dry run needs it.
         extra: Brings the SDK of its service; None where it needs none.
         contract: None where jobs run in no containers.
@@ -297,6 +314,7 @@ class Provider:
     service_class: str
     about: str = ""
     examples: tuple[str, ...] = ()
+    runs_here: bool = False
     extra: Extra | None = None
     contract: Contract | None = None
     reader: Reader | None = None

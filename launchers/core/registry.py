@@ -21,11 +21,13 @@ PROVIDERS = {
     "local": "launchers.local.launcher:LOCAL",
     "sagemaker": "launchers.sagemaker.launcher:SAGEMAKER",
     "vertex": "launchers.vertex.launcher:VERTEX",
+    "spark": "launchers.spark.launcher:SPARK",
 }
 
 # subject of `launch doctor` -> dotted path of its Doctor, imported on use
 DOCTORS = {
     "local": "launchers.local.doctor.doctor:LocalDoctor",
+    "spark": "launchers.spark.doctor:SparkDoctor",
     "docker": "launchers.rehearsal.doctor:DockerDoctor",
     "sagemaker": "launchers.sagemaker.doctor:SageMakerDoctor",
     "vertex": "launchers.vertex.doctor:VertexDoctor",

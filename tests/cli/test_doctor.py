@@ -43,7 +43,7 @@ class Fixed(Role):
 
 def only(monkeypatch: pytest.MonkeyPatch, **places: Fixed) -> None:
     """Every subject is one of these, and well unless said."""
-    found = {name: places.get(name, Fixed()) for name in ("local", "docker", *CLOUDS)}
+    found = {name: places.get(name, Fixed()) for name in ("local", "spark", "docker", *CLOUDS)}
     monkeypatch.setattr("launchers.core.registry.doctor", found.__getitem__)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from launchers.core import registry
 from tests.cli.command import Answer, Launch
 
 LOOK = """
@@ -17,6 +18,7 @@ print("SEEN", json.dumps([sys.argv, sys.path[0], __package__, __spec__.name, mod
 CLOUD = {
     "sagemaker": ["--gpus", "1"],
     "vertex": ["--gpus", "1", "--image", "europe-docker.pkg.dev/p/r/i:1"],
+    "spark": ["--master", "spark://127.0.0.1:7077"],
 }
 
 
@@ -40,6 +42,8 @@ def starts(provider: str, answer: Answer) -> Any:
         names = ("sagemaker_launch_module", "sagemaker_launch_args")
         module, arguments = (json.loads(parameters[name]) for name in names)
         return ["-m", module, *arguments]
+    if provider == "spark":
+        return document["arguments"]
     pool = document["jobSpec"]["workerPoolSpecs"][0]
     return json.loads(pool["containerSpec"]["args"][2])
 
@@ -51,7 +55,7 @@ def test_every_provider_carries_module_and_arguments(package: Launch, provider: 
     assert starts(provider, answer) == ["-m", "pkg.train", "--epochs", "3", "a b"]
     assert "pkg-train-" in answer.err
     assert "pkg/train.py in " in answer.err
-    if provider in CLOUD:
+    if registry.provider(provider).reader:
         document = package.write("document.json", answer.out)
         checked = package("check", str(document))
         assert "no errors, 0 warnings" in checked.err + checked.out

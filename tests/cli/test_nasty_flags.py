@@ -76,6 +76,8 @@ WORDS = {
     "local": ["train.py", "--instances", "1", "--dry-run"],
     "sagemaker": ["train.py", "--instances", "2", "--gpus", "4", "--dry-run"],
     "vertex": ["train.py", "--instances", "2", "--gpus", "4", "--dry-run"],
+    "spark": ["train.py", "--master", "local[2]", "--dry-run"],
+    "scaling": ["train.py", "--compare", "lr=1,2", "--dry-run"],
     "check": ["job.json"],
     "rehearse": ["job.json"],
     "status": ["no-such-job"],

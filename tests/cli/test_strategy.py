@@ -18,6 +18,7 @@ SEVERAL = {
     "local": ("--processes", "2"),
     "sagemaker": ("--gpus", "4"),
     "vertex": ("--gpus", "4", "--image", "us-docker.pkg.dev/p/r/horovod:1"),
+    "spark": ("--master", "spark://127.0.0.1:7077", "--instances", "2"),
 }
 
 

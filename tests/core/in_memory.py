@@ -40,7 +40,7 @@ class MemoryPlan(Plan):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        return rank_environment(self, self.checkpoints)
+        return rank_environment(self, self.checkpoints, provider="memory")
 
     @property
     def checkpoints(self) -> str:

@@ -25,8 +25,8 @@ def test_what_a_provider_leaves_unused_are_options_of_a_job(name: str):
 
 def test_roles_are_found_by_what_a_provider_plays():
     assert list(providers_with(lambda one: one.catalogue)) == ["sagemaker", "vertex"]
-    assert list(providers_with(lambda one: one.reader)) == ["sagemaker", "vertex"]
-    assert list(providers_with(lambda one: one.contract)) == ["sagemaker", "vertex"]
+    assert list(providers_with(lambda one: one.reader)) == ["sagemaker", "vertex", "spark"]
+    assert list(providers_with(lambda one: one.contract)) == ["sagemaker", "vertex", "spark"]
     assert list(providers_with(lambda one: one.service)) == list(PROVIDERS)
 
 

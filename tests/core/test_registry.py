@@ -23,7 +23,7 @@ def test_an_unknown_one_is_refused_with_the_nearest():
 
 
 def test_a_role_is_there_or_not():
-    assert set(providers_with(lambda one: one.contract)) == {"sagemaker", "vertex"}
+    assert set(providers_with(lambda one: one.contract)) == {"sagemaker", "vertex", "spark"}
     assert set(providers_with(lambda one: one.definer)) == set(PROVIDERS)
 
 

@@ -10,7 +10,7 @@ from launchers.core.model.findings import State
 class FindingAnswer(TypedDict):
     """One prerequisite. No credential stands in it."""
 
-    subject: Annotated[str, "`launch`, `local`, `docker`, `sagemaker` or `vertex`."]
+    subject: Annotated[str, "`launch`, `local`, `spark`, `docker`, `sagemaker` or `vertex`."]
     name: Annotated[str, "What was looked at."]
     state: Annotated[
         State,

@@ -23,9 +23,10 @@ from launchers.core.spec.value_types import Count
     ),
     params=[job_option(), strategy_option()],
     help="Run every rule on documents (JSON or YAML) that something else made: a SageMaker "
-    "CreateTrainingJob request, a Vertex AI CustomJob, or another tool's file with one in it. "
-    "Exit 2 when one fails.\n\nFILE is a name, a pattern ('jobs/**/*.json'), or - for standard "
-    "input. Problems that .launch-check.yaml ignores are shown as suppressed.",
+    "CreateTrainingJob request, a Vertex AI CustomJob, a request of `launch spark`, or another "
+    "tool's file with one in it. Exit 2 when one fails.\n\nFILE is a name, a pattern "
+    "('jobs/**/*.json'), or - for standard input. Problems that .launch-check.yaml ignores are "
+    "shown as suppressed.",
 )
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, shell_complete=of_metavar("FILE")

@@ -48,16 +48,19 @@ class Told:
         "launch doctor sagemaker --region eu-west-1",
     ),
     help="Look at every prerequisite of jobs before there is one: of this machine (local), of "
-    "Docker, of your account on SageMaker or Vertex AI. Without WHERE all of them, those "
-    "that are set up. Changes nothing.",
+    "a Spark cluster, of Docker, of your account on SageMaker or Vertex AI. Without WHERE all of "
+    "them, those that are set up. Changes nothing.",
 )
-@click.argument("where", nargs=-1, metavar="[local|docker|sagemaker|vertex]")
+@click.argument("where", nargs=-1, metavar="[local|spark|docker|sagemaker|vertex]")
 @click.option("--offline", is_flag=True, help="Ask no cloud.")
 @click.option("--region", "--location", metavar="REGION", help="Look there.")
 @click.option("--role", metavar="ARN", help="The role that SageMaker jobs are to run as.")
 @click.option("--project", metavar="ID", help="The Google Cloud project.")
 @click.option("--bucket", metavar="NAME", help="The bucket for code and models.")
-@click.option("--python", metavar="PATH", help="The Python that local ranks are to run in.")
+@click.option(
+    "--python", metavar="PATH", help="The Python of local ranks, and of a Spark job's driver."
+)
+@click.option("--master", metavar="URL", help="The master of Spark jobs.")
 @click.option(
     "-f",
     "--file",

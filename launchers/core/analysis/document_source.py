@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from launchers.core.analysis.facts import SourceFacts, facts_in
 from launchers.core.analysis.own_start import own_start
+from launchers.core.analysis.spark_runners import problems_of_runners
 from launchers.core.analysis.strategy_reader import AUTO, read, sight_of
 from launchers.core.analysis.strategy_search import SEEN, Sight
 from launchers.core.catalogue import RULES
@@ -76,9 +77,10 @@ def with_source(found: Examined, source: DocumentSource, strategy: str | None = 
     Raises:
         LaunchError: There is no such folder or tar.
     """
-    _ = source.texts  # one that is not there is told whatever the document says
+    runners = problems_of_runners(source.texts)  # no such source is told whatever a document says
     found = _of_plain(found, found.plain, source, strategy) if found.plain else found
-    return replace(found, problems=(*found.problems, *_source_problems(found, source, strategy)))
+    in_source = _source_problems(found, source, strategy)
+    return replace(found, problems=(*found.problems, *in_source, *runners))
 
 
 def _source_problems(

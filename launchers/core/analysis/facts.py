@@ -146,7 +146,7 @@ class SourceFacts:
 
     def _parsed(self, path: str) -> ast.Module | SyntaxError | None:
         if path not in self._trees:
-            self._trees[path] = _parse(self.texts.read(path))
+            self._trees[path] = parsed(self.texts.read(path))
         return self._trees[path]
 
 
@@ -169,7 +169,9 @@ def facts_in(texts: SourceTexts, script: str) -> SourceFacts | None:
     return known
 
 
-def _parse(content: bytes) -> ast.Module | SyntaxError | None:
+def parsed(content: bytes) -> ast.Module | SyntaxError | None:
+    """The syntax tree of a file's content, or why this Python reads none; None where it is nested
+    too deep."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the user's own escapes and comparisons

@@ -29,6 +29,7 @@ _TOKENS = _words("tokens")
 _KEYS = tuple(_words("keys"))
 _KEY_OWNERS = _words("key_owners")
 _PASS_OWNERS = _words("password_owners")
+_AUTH_OWNERS = _words("auth_owners")
 _VOCABULARY = _words("vocabulary")
 _IN_TEXT = _words("in_text")
 
@@ -60,7 +61,7 @@ def kind_of_name(name: str) -> NameKind:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last.endswith(_PASSWORDS) or (last in ("pwd", "pw") and before not in ("", "old")):
         return "a password"
-    if last == "pass" and before in _PASS_OWNERS:
+    if (last == "pass" and before in _PASS_OWNERS) or (last == "auth" and before in _AUTH_OWNERS):
         return "a password"
     if last.endswith("secret"):
         return "a secret"

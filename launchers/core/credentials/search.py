@@ -198,7 +198,7 @@ def _argument_list(value: str) -> list[str]:
         return []
     try:
         arguments = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     is_list = isinstance(arguments, list) and all(isinstance(one, str) for one in arguments)
     return arguments if is_list else []

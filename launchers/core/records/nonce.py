@@ -95,16 +95,17 @@ def without_nonce(error: LaunchError, nonce: str) -> LaunchError:
 
 
 def _places(value: Any) -> Iterator[tuple[MutableMapping[str, Any], str]]:
-    """Where the placeholder stands: ``{"LAUNCH_NONCE": ...}``, or ``{"name": "LAUNCH_NONCE",
-    "value": ...}`` as Vertex AI writes variables."""
+    """Where the placeholder stands: ``{"LAUNCH_NONCE": ...}``, ``{"name": "LAUNCH_NONCE",
+    "value": ...}`` as Vertex AI writes variables, or a property of Spark's with that last name."""
     if isinstance(value, list):
         for item in value:
             yield from _places(item)
         return
     if not isinstance(value, dict):
         return
-    if value.get(VARIABLE) == PLACEHOLDER:
-        yield value, VARIABLE
+    for key, held in value.items():
+        if held == PLACEHOLDER and key.rpartition(".")[2] == VARIABLE:
+            yield value, key
     if value.get("name") == VARIABLE and value.get("value") == PLACEHOLDER:
         yield value, "value"
     for inner in value.values():

@@ -15,7 +15,7 @@ from launchers.core.source.tree import changed_while_read
 
 # What of the entrypoints folder runs beside every script; the rest there are training scripts.
 _RUNTIME = ("agent.py", "guard.py")
-_OPTIONAL_RUNTIME = ("secret_references.py",)
+_OPTIONAL_RUNTIME = ("secret_references.py", "spark_driver.py")
 _RUNTIME_FOLDER = "launch_runtime"
 RUNTIME_NAMES = frozenset({*_RUNTIME, *_OPTIONAL_RUNTIME, _RUNTIME_FOLDER})
 

@@ -97,6 +97,7 @@ CREDENTIALS = {
     "password of digits": ("PASSWORD", "12345678", "a password, by its name"),
     "password, numbered": ("PASSWORD_2", "hunter2", "a password, by its name"),
     "pass of an owner": ("SMTP_PASS", "hunter2", "a password, by its name"),
+    "Redis": ("REDIS_AUTH", "hunter2", "a password, by its name"),
     "MySQL": ("MYSQL_PWD", "hunter2", "a password, by its name"),
     "secret": ("CLIENT_SECRET", "abc-def-ghi", "a secret, by its name"),
     "token": ("HF_TOKEN", "abcdefghij", "a token, by its name"),
@@ -349,6 +350,10 @@ def test_an_argument_list_in_json_is_read_by_the_names_of_its_arguments() -> Non
     ]
     allowed = ["db-password", "argument 5"]
     assert search.problems_in_environment(document, "$.HyperParameters", allowed) == []
+
+
+def test_a_value_that_is_no_list_but_begins_as_a_deep_one_is_no_defect() -> None:
+    assert search.flagged_environment({"NAME": "[" * 100_000}) == {}
 
 
 def test_a_path_is_written_as_its_prefix_asks() -> None:

@@ -1,0 +1,1 @@
+"""The provider whose hosts are Spark's executors."""
