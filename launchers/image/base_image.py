@@ -18,12 +18,17 @@ CPU_BASE = "debian:bookworm-slim"
 
 
 def have_base(
-    client: docker.DockerClient, base: str, is_asked_for: bool, progress: Progress
+    client: docker.DockerClient,
+    base: str,
+    is_asked_for: bool,
+    progress: Progress,
+    built_by: str = "",
 ) -> Any:
     """``base`` as the engine has it, from its registry where it is not there yet.
 
     Args:
         is_asked_for: It was named by ``--base``.
+        built_by: The command that makes it, where no registry has it.
 
     Raises:
         LaunchError: It cannot be had.
@@ -33,6 +38,8 @@ def have_base(
     try:
         return client.images.get(base)
     except docker.errors.ImageNotFound:
+        if built_by:
+            raise _not_built(base, built_by) from None
         progress.step(f"Pull {base}")
     except docker.errors.DockerException as error:
         raise _no_base(base, is_asked_for, str(error)) from None
@@ -52,6 +59,12 @@ def have_base(
 
 def _pull_note(event: Mapping[str, Any]) -> str:
     return " ".join(str(event.get(key, "")) for key in ("id", "status", "progress")).strip()
+
+
+def _not_built(base: str, built_by: str) -> LaunchError:
+    ways = f"build it first: `{built_by}`; or --base IMAGE names one that is on this machine"
+    found = f"{base} is not on this machine"
+    return LaunchError(RULES["image-base-missing"].at("base image", found, fix=ways))
 
 
 def _no_base(base: str, is_asked_for: bool, reason: str) -> LaunchError:

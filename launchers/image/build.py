@@ -1,9 +1,7 @@
-"""`launch image build`: the context made in memory, the build followed, what came out of it."""
+"""`launch image build`: the request, the build followed, what came out of it."""
 
 from __future__ import annotations
 
-import io
-import tarfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,20 +13,13 @@ from launchers.core.paths import images_folder
 from launchers.docker.progress import Progress
 from launchers.image import names, probe
 from launchers.image.base_image import CPU_BASE, have_base, need_room
+from launchers.image.build_context import context, files_of
 from launchers.image.catalogue import RULES
 from launchers.image.host_settings import HostSettings
 from launchers.image.labels import inputs_digest, labels_of
 from launchers.image.leftovers import remove_leftovers
-from launchers.image.own_requirements import names_package
 from launchers.image.probe_container import NoAnswerError, answer_of
-from launchers.image.recipes import (
-    HOROVOD,
-    HOST_FOLDER,
-    OWN_REQUIREMENTS,
-    RECIPES,
-    recipe_digest,
-    recipe_files,
-)
+from launchers.image.recipes import HOROVOD, RECIPES, recipe_digest
 from launchers.image.steps import BuildStream, LayerGoneError
 
 if TYPE_CHECKING:
@@ -68,8 +59,10 @@ class BuildRequest:
     @property
     def bases(self) -> tuple[str, str]:
         """The image that the final one begins with, and that of the build stage."""
-        if self.base:
-            return self.base, self.base
+        begins_with = RECIPES[self.recipe].begins_with
+        if self.base or begins_with:
+            base = self.base or names.default_tag(self.gpu, begins_with)
+            return base, base
         with_cuda = self.gpu and RECIPES[self.recipe].gpu_base
         return GPU_BASES if with_cuda else (CPU_BASE, CPU_BASE)
 
@@ -119,14 +112,14 @@ def build(
         LaunchError: The base cannot be had, the disk is too full, or a step failed.
     """
     folder = folder or images_folder()
-    files = files_of(folder, request)
+    files = files_of(folder, request.recipe, request.requirements)
     started = time.monotonic()
     before = _image(client, request.name)
     # A base of the user's own may hold all of it.
     if not before and not (request.base and request.recipe != HOROVOD):
         need_room(client, RECIPES[request.recipe].room[request.gpu])
     bases = [
-        have_base(client, base, request.base is not None, progress)
+        have_base(client, base, request.base is not None, progress, _builder_of_base(request))
         for base in dict.fromkeys(request.bases)
     ]
     digest = recipe_digest(folder, request.recipe)
@@ -140,8 +133,15 @@ def build(
     left = [] if request.keeps_stage else stream.stages
     if before and before.id != image.id:
         left = [*left, str(before.id)]
-    freed = remove_leftovers(client, left)
+    freed = remove_leftovers(client, left, min(int(base.attrs["Size"]) for base in bases))
     return _built(client, request, image, started, progress, stream.cached, freed)
+
+
+def _builder_of_base(request: BuildRequest) -> str:
+    """The command that makes the base, where it is an image of ours."""
+    if request.base or not RECIPES[request.recipe].begins_with:
+        return ""
+    return "launch image build --gpu" if request.gpu else "launch image build"
 
 
 def _run(
@@ -243,24 +243,6 @@ def _same(client: docker.DockerClient, labels: Mapping[str, str], name: str) -> 
     return None
 
 
-def context(files: Mapping[str, bytes], host: HostSettings) -> io.BytesIO:
-    """The build context as a tar: the recipe's files, with the host's settings in ``host/``.
-
-    Times and owners are fixed, so that the engine's cache sees the same bytes every time.
-    """
-    merged = dict(files)
-    merged[f"{HOST_FOLDER}/pip.conf"] = host.pip_conf.encode()
-    merged[f"{HOST_FOLDER}/ca.pem"] = host.ca_bundle
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        for name in sorted(merged):
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(merged[name]), 0o644
-            archive.addfile(entry, io.BytesIO(merged[name]))
-    stream.seek(0)
-    return stream
-
-
 def _versions(client: docker.DockerClient, identifier: str) -> dict[str, str]:
     try:
         return answer_of(client, identifier, probe.source("versions"), VERSIONS_SECONDS)
@@ -271,28 +253,12 @@ def _versions(client: docker.DockerClient, identifier: str) -> dict[str, str]:
         ) from None
 
 
-def files_of(folder: Path, request: BuildRequest) -> dict[str, bytes]:
-    """The recipe's files with the user's own requirements; pins that those replace are left out."""
-    files = recipe_files(folder, request.recipe)
-    if request.requirements:
-        files[OWN_REQUIREMENTS] = request.requirements
-        if names_package(request.requirements, request.recipe):
-            files["pins/framework.txt"] = b""
-        pictures = files["pins/pictures.txt"].decode().splitlines(keepends=True)
-        kept = [one for one in pictures if not names_package(request.requirements, _package(one))]
-        files["pins/pictures.txt"] = "".join(kept).encode()
-    return files
-
-
-def _package(pin: str) -> str:
-    """The project of a pin; a comment has none."""
-    return pin.partition("==")[0].strip()
-
-
 def _arguments(request: BuildRequest) -> dict[str, str]:
     final, compiling = request.bases
     given = {"BASE": final, "GPU": str(int(request.gpu))}
     if request.recipe == HOROVOD:
         return {"BUILD_BASE": compiling, **given}
+    if RECIPES[request.recipe].begins_with:
+        return given
     extra = RECIPES[request.recipe].gpu_extra if request.gpu else ""
     return {"FRAMEWORK": request.recipe, "EXTRA": extra, **given}

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     import docker
 
 
-def remove_leftovers(client: docker.DockerClient, identifiers: Iterable[str]) -> int:
+def remove_leftovers(
+    client: docker.DockerClient, identifiers: Iterable[str], base_size: int = 0
+) -> int:
     """Remove those of these images that are ours and have no name; gives the bytes of their layers.
 
     One that a container runs, that has a name, or from which another image was made stays. A second
@@ -19,6 +21,7 @@ def remove_leftovers(client: docker.DockerClient, identifiers: Iterable[str]) ->
 
     Args:
         identifiers: Of images, short or whole.
+        base_size: Bytes of the layers that all of them begin with, which stay.
     """
     import docker.errors
 
@@ -31,7 +34,7 @@ def remove_leftovers(client: docker.DockerClient, identifiers: Iterable[str]) ->
             if not ours or attributes.get("RepoTags") or attributes.get("RepoDigests"):
                 continue
             client.images.remove(image.id)
-            freed += int(attributes["Size"])
+            freed += max(0, int(attributes["Size"]) - base_size)
         except docker.errors.APIError:  # gone meanwhile, or in use
             continue
     return freed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from launchers import DISTRIBUTION
@@ -18,6 +19,8 @@ RECIPE_LABEL = "launch.image.recipe"
 GPU_LABEL = "launch.image.gpu"
 # The recipe's name; an image with Horovod has none.
 WITH_LABEL = "launch.image.with"
+# The recipe of a layer over such an image; the Dockerfile sets it.
+LAYER_LABEL = "launch.image.layer"
 # The stage that a build throws away; the Dockerfiles set it.
 STAGE_LABEL = "launch.image.stage"
 # A digest of everything that decides what a build makes: an image with the same is not built again.
@@ -42,9 +45,14 @@ def default_tag(gpu: bool = False, recipe: str = HOROVOD) -> str:
     return f"{repository(recipe)}:{version().replace('+', '-')}{'-gpu' if gpu else ''}"
 
 
+def recipe_of(labels: Mapping[str, str]) -> str:
+    """The recipe that one of our images was built from last."""
+    return labels.get(LAYER_LABEL) or labels.get(WITH_LABEL, HOROVOD)
+
+
 def made_for(client: docker.DockerClient, image: str) -> str:
-    """What one of our images was built with, by its label; Horovod for any other image, and for
-    one that is not on this machine."""
+    """What the ranks of one of our images train by, by its label; Horovod for any other image, and
+    for one that is not on this machine."""
     import docker.errors
 
     try:
@@ -78,7 +86,7 @@ def default_image(
     found = [
         image
         for image in client.images.list(filters={"label": labels})
-        if image.tags and image.labels.get(WITH_LABEL, HOROVOD) == recipe
+        if image.tags and recipe_of(image.labels) == recipe
     ]
     current = recipe_digest(recipe=recipe)
     best = max(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from launchers.core.model.problems import LaunchError
 from launchers.core.source.requirements_file import problems_in_requirements
 from launchers.image.catalogue import RULES
-from launchers.image.recipes import HOROVOD
+from launchers.image.recipes import RECIPES
 
 _ADDRESS = re.compile(r"https?://\S+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -22,7 +22,7 @@ def own_requirements(path: Path, recipe: str) -> bytes:
         LaunchError: The recipe takes none. The file cannot be read, names a file beside it, or has
             a password in an address, which would stay in the build stage's layers.
     """
-    if recipe == HOROVOD:
+    if not RECIPES[recipe].pins:
         raise LaunchError(RULES["image-horovod-pins"].at("--requirements", f"--with {recipe}"))
     problems = problems_in_requirements(path)
     if problems:

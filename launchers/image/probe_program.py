@@ -17,14 +17,8 @@ from typing import Any
 
 MARK = "LAUNCH-PROBE "
 PACKAGES = (
-    "tensorflow",
-    "tf-keras",
-    "torch",
-    "horovod",
-    "mpi4py",
-    "sagemaker-training",
-    "boto3",
-    "scikit-learn",
+    *("tensorflow", "tf-keras", "torch", "horovod", "pyspark"),
+    *("mpi4py", "sagemaker-training", "boto3", "scikit-learn"),
 )
 # How the toolkit starts ranks (sagemaker-training 5.1, mpi.py), but on one host and its loopback.
 MPIRUN = (
@@ -73,6 +67,9 @@ def versions() -> "dict[str, str]":
     open_mpi = mpirun()["version"]
     if open_mpi:
         found["open-mpi"] = open_mpi
+    java = re.search(r'version "([^"]+)"', run(["java", "-version"])[1])
+    if java:
+        found["java"] = java.group(1)
     return found
 
 

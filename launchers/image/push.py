@@ -9,8 +9,7 @@ from launchers.core.model.problems import EXIT_PROVIDER, LaunchError
 from launchers.core.records.pushed_image import remember_pushed
 from launchers.docker.progress import Progress, size_text
 from launchers.image.catalogue import RULES
-from launchers.image.names import WITH_LABEL
-from launchers.image.recipes import HOROVOD
+from launchers.image.names import recipe_of
 
 if TYPE_CHECKING:
     import docker
@@ -59,7 +58,7 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
     if not digest:
         raise _refused(name, "no digest in its answer")
     reference = f"{name}@{digest}"
-    remember_pushed(reference, f"{name}:{label}", image.labels.get(WITH_LABEL, HOROVOD))
+    remember_pushed(reference, f"{name}:{label}", recipe_of(image.labels))
     return reference
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from launchers.core.paths import images_folder
 
 HOROVOD = "horovod"
+SPARK = "spark"
 # The part of the recipe that the host's own settings replace, so no part of its digest.
 HOST_FOLDER = "host"
 # Where the user's own file lies in the context; no part of the digest either.
@@ -31,6 +32,8 @@ class Recipe:
         gpu_base: The GPU variant needs a base with CUDA.
         warning: What is said before a build without GPUs from our own base.
         room: Bytes that a first build wants free, and with the framework's CUDA packages.
+        begins_with: The recipe of our image that it is a layer over, unless a base is named; its
+            files then lie in a folder of its name. Empty for one that has all by itself.
     """
 
     title: str
@@ -39,6 +42,7 @@ class Recipe:
     gpu_base: bool = False
     warning: str = ""
     room: tuple[int, int] = (8 * 10**9, 8 * 10**9)
+    begins_with: str = ""
 
 
 # Room: both stages of Horovod's took 5.2 GB, and while the packages are copied from the one to
@@ -59,6 +63,9 @@ RECIPES: Mapping[str, Recipe] = {
     "tensorflow": Recipe(
         "TensorFlow", "pins/tensorflow.txt", "tensorflow[and-cuda]", room=(6 * 10**9, 18 * 10**9)
     ),
+    SPARK: Recipe(
+        "Spark beside the ranks' framework", begins_with=HOROVOD, room=(3 * 10**9, 3 * 10**9)
+    ),
 }
 
 
@@ -70,7 +77,13 @@ def recipe_files(folder: Path, recipe: str = HOROVOD) -> dict[str, bytes]:
         if path.is_file()
     }
     if recipe == HOROVOD:
-        chosen = {name: path for name, path in every.items() if _part(name) != _FRAMEWORKS}
+        others = {_FRAMEWORKS, *(name for name, one in RECIPES.items() if one.begins_with)}
+        chosen = {name: path for name, path in every.items() if _part(name) not in others}
+    elif RECIPES[recipe].begins_with:
+        own = {
+            name.partition("/")[2]: path for name, path in every.items() if _part(name) == recipe
+        }
+        chosen = {name: path for name, path in every.items() if _part(name) in _OF_ALL} | own
     else:
         chosen = {name: path for name, path in every.items() if _part(name) in _OF_ALL}
         for name in ("Dockerfile", "pins/pictures.txt", "pins/secrets.txt", OWN_REQUIREMENTS):

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from infra.bootstrap import requirements
+from infra.bootstrap import locks, requirements
 from launchers.core.model.problems import LaunchError
 from launchers.core.paths import images_folder
 from launchers.core.records import pushed_image
 from launchers.core.records.ledger import data_folder
-from launchers.image import build, probe
+from launchers.image import build, names, probe
 from launchers.image.build import BuildRequest
+from launchers.image.build_context import context, files_of
 from launchers.image.host_settings import HostSettings
 from launchers.image.own_requirements import own_requirements
-from launchers.image.recipes import HOROVOD, RECIPES, recipe_digest, recipe_files
+from launchers.image.recipes import HOROVOD, RECIPES, SPARK, recipe_digest, recipe_files
 from launchers.image.steps import instructions
 from tests.cli.command import Launch
 from tests.image.told import NOTHING_OF_THE_HOST
@@ -87,7 +88,7 @@ def test_a_request_gives_bases_and_name(
 def test_the_context_is_the_recipe_with_the_hosts_settings_and_nothing_else() -> None:
     host = HostSettings("[global]\nindex-url = https://a\n", b"CERTIFICATES", {}, None, ())
 
-    with tarfile.open(fileobj=build.context(recipe_files(FOLDER), host)) as archive:
+    with tarfile.open(fileobj=context(recipe_files(FOLDER), host)) as archive:
         held = {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
 
     assert set(held) == set(recipe_files(FOLDER))
@@ -98,7 +99,7 @@ def test_the_context_is_the_recipe_with_the_hosts_settings_and_nothing_else() ->
 def test_the_same_recipe_gives_the_same_bytes() -> None:
     files = recipe_files(FOLDER)
 
-    first, second = (build.context(files, NOTHING_OF_THE_HOST).read() for _ in range(2))
+    first, second = (context(files, NOTHING_OF_THE_HOST).read() for _ in range(2))
 
     assert first == second
 
@@ -165,7 +166,7 @@ def test_images_without_horovod_share_the_pins_of_what_both_have() -> None:
     }
 
 
-@pytest.mark.parametrize("recipe", [name for name in RECIPES if name != HOROVOD])
+@pytest.mark.parametrize("recipe", [name for name, one in RECIPES.items() if one.pins])
 def test_an_image_without_horovod_is_built_of_its_own_files_alone(recipe: str) -> None:
     files = recipe_files(FOLDER, recipe)
 
@@ -187,7 +188,42 @@ def test_an_image_without_horovod_is_built_of_its_own_files_alone(recipe: str) -
 
 
 def test_horovods_image_knows_nothing_of_the_others() -> None:
-    assert not any("frameworks" in name or "own" in name for name in recipe_files(FOLDER))
+    others = ("frameworks", "own", "spark")
+    assert not [name for name in recipe_files(FOLDER) if any(one in name for one in others)]
+
+
+def test_sparks_layers_have_files_of_their_own_and_begin_with_our_image() -> None:
+    assert set(recipe_files(FOLDER, SPARK)) == {
+        "Dockerfile",
+        "host/ca.pem",
+        "host/pip.conf",
+        "pins/spark.txt",
+        "sbom/sbom.py",
+    }
+    request = BuildRequest(recipe=SPARK)
+    assert request.name.startswith("launch-spark:")
+    assert request.bases == (names.default_tag(),) * 2
+    assert BuildRequest(recipe=SPARK, gpu=True).bases == (names.default_tag(gpu=True),) * 2
+    assert BuildRequest(recipe=SPARK, base="mine:1").bases == ("mine:1", "mine:1")
+    found = instructions((FOLDER / "spark" / "Dockerfile").read_text())
+    assert not [item.text for item in found if item.text.startswith("RUN") and not item.title]
+
+
+def test_the_image_has_the_spark_that_the_locks_have() -> None:
+    pins = requirements.lines(FOLDER / "spark" / "pins" / "spark.txt")
+
+    locked = locks.read(ROOT, "spark")
+
+    assert sorted(pins) == sorted(f"{name}=={pin}" for name, pin, *_ in locked)
+
+
+def test_an_image_with_spark_stands_for_no_other_and_keeps_what_its_ranks_train_by() -> None:
+    over_torch = {names.WITH_LABEL: "torch", names.LAYER_LABEL: SPARK}
+
+    assert names.recipe_of({}) == HOROVOD
+    assert names.recipe_of({names.WITH_LABEL: "torch"}) == "torch"
+    assert names.recipe_of(over_torch) == SPARK
+    assert f"{names.LAYER_LABEL}={SPARK}" in (FOLDER / "spark" / "Dockerfile").read_text()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +237,7 @@ def test_horovods_image_knows_nothing_of_the_others() -> None:
 def test_a_framework_of_the_users_own_takes_the_place_of_ours(line: str, kept: bool) -> None:
     request = BuildRequest(recipe="torch", requirements=line.encode())
 
-    files = build.files_of(FOLDER, request)
+    files = files_of(FOLDER, request.recipe, request.requirements)
 
     assert files["own/requirements.txt"] == line.encode()
     assert bool(files["pins/framework.txt"]) is kept
@@ -210,7 +246,7 @@ def test_a_framework_of_the_users_own_takes_the_place_of_ours(line: str, kept: b
 def test_a_release_of_pillow_of_the_users_own_takes_the_place_of_ours() -> None:
     request = BuildRequest(recipe="torch", requirements=b"pillow>=11\n")
 
-    pins = build.files_of(FOLDER, request)["pins/pictures.txt"].decode()
+    pins = files_of(FOLDER, request.recipe, request.requirements)["pins/pictures.txt"].decode()
 
     assert "pillow" not in pins
     assert "pyarrow==" in pins
@@ -228,9 +264,12 @@ def test_requirements_that_would_leave_a_password_in_a_layer_are_refused(tmp_pat
     assert "word@" not in str(problem)
 
 
-def test_requirements_would_change_what_horovod_was_compiled_against(launch: Launch) -> None:
-    answer = launch("image", "build", "--requirements", "any.txt")
+@pytest.mark.parametrize("recipe", [HOROVOD, SPARK])
+def test_requirements_would_change_what_horovod_was_compiled_against(
+    launch: Launch, recipe: str
+) -> None:
+    answer = launch("image", "build", "--with", recipe, "--requirements", "any.txt")
 
     assert answer.code == 2
-    assert "--requirements: --with horovod" in answer.err
+    assert f"--requirements: --with {recipe}" in answer.err
     assert "[image-horovod-pins]" in answer.err
