@@ -117,7 +117,8 @@ def _refuse_unfit(
     ranks = prepared.expected.world_size > 1 or bool(definition.strategy)
     if ranks:
         needs = ("python", strategy.name, *needs)
-    refuse_unfit(client, prepared.containers, needs, definition.provider, strategy, facts)
+    recipe, provider = prepared.conduct.recipe, definition.provider
+    refuse_unfit(client, prepared.containers, needs, provider, strategy, facts, recipe)
 
 
 def _engine_gone(error: Exception) -> Problem:

@@ -54,7 +54,9 @@ def test_the_shared_script_trains_and_is_proven(
     assert "the toolkit's own sleep after mpirun" in result["seconds"]
     assert "mpirun --host algo-1:2,algo-2:2 -np 4 ..." in answer.err
     assert "Training Env:" not in answer.err, "the story alone"
-    assert len(answer.err.splitlines()) < 80
+    # A busy machine takes more seconds, each of which has a line of progress.
+    told = [line for line in answer.err.splitlines() if "progress: " not in line]
+    assert len(told) < 80
     left_out = "lines of AWS's toolkit, mpirun and frameworks that were left out"
     assert left_out in answer.err
     assert "Training Env:" in Path(result["folder"], "rehearsal.log").read_text()

@@ -1,4 +1,5 @@
-"""What a provider's container service does with a job: one container a host, and how it ends them.
+"""What a provider's service does with a job: its containers, most of them one a host of ranks, and
+how it ends them.
 
 A provider describes both from its document (``contract`` and ``conduct``), the rehearsal keeps
 them on this machine. Nothing here names a provider.
@@ -55,6 +56,7 @@ class Container:
     Attributes:
         name: The host's name, as messages have it.
         hostname: What the container calls itself.
+        image: As the document names it; empty where it names none, and one of ours serves.
         command: The command, or an empty tuple for the image's own.
         environment: Its environment beyond the image's, whole.
         files: Path in the container -> content, or a file of this machine that has it.
@@ -65,7 +67,8 @@ class Container:
         code: Where the job's code is expected: a path in the container, an address of an object
             store, or an empty string where the image has it.
         code_digest: The word of the command that is the hash of that code, where one is.
-        ranks: The global ranks that run on this host; empty where each host is a job of its own.
+        ranks: The global ranks that run on this host, or so many where ``Conduct.places_ranks``;
+            empty where it has none, and where each host is a job of its own.
         leader: This container's end is the job's end.
         gpus: How many GPUs the machine has.
         collected: Name -> folder in the container that the service keeps after the job.
@@ -217,30 +220,6 @@ class DataSource:
 
 
 @dataclass(frozen=True)
-class Chatter:
-    """Lines of a host, of no rank, that say nothing about the job.
-
-    Attributes:
-        title: Whose lines they are, for a person; empty where there are none.
-        stages: A pattern that is searched for -> what is told of it, once a job; groups of the
-            pattern are ``{0}``, ``{1}``.
-        blocks: First and last line of a passage, both known to their last character.
-        lines: Patterns of whole lines.
-    """
-
-    title: str = ""
-    stages: Mapping[str, str] | None = None
-    blocks: Mapping[str, str] | None = None
-    lines: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, file: Path) -> Chatter:
-        """From ``chatter.json`` of a provider."""
-        table: dict[str, Any] = json.loads(file.read_bytes())
-        return cls(table["title"], table["stages"], table["blocks"], tuple(table["lines"]))
-
-
-@dataclass(frozen=True)
 class Conduct:
     """How a provider treats a job's containers while it runs and when it ends.
 
@@ -253,6 +232,7 @@ class Conduct:
         pauses: Known waits.
         unheard: What is said where no rank saw an interruption's SIGTERM.
         left_out: What of the document no container stands for, one line each.
+        substituted: What stands here for something of the document, one line each.
         unlike: How network and shared folders are on the service, and are not here; a line each.
         start_apart: Seconds between the starts of two containers, the leader last; 0 for all at
             once.
@@ -270,6 +250,10 @@ class Conduct:
             cannot start; None where nobody can tell.
         data: Where channels' data comes from, by whether the user lets this machine's credentials
             be used; None where nothing is to be copied.
+        recipe: Which of our images serves where the document's cannot be had, by the name that
+            `launch image build --with` has; empty for that of the job's strategy.
+        places_ranks: The service decides which rank runs on which host, and the job's lines tell.
+        ranks_environment: What the ranks are given, where that is in no container's environment.
     """
 
     max_runtime: int | None = None
@@ -280,6 +264,7 @@ class Conduct:
     pauses: tuple[Pause, ...] = ()
     unheard: str = ""
     left_out: tuple[str, ...] = ()
+    substituted: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
     start_apart: float = 0.0
     leader_decides: float = 0.0
@@ -291,6 +276,9 @@ class Conduct:
     machine_account: MachineAccount | None = None
     image_needs: tuple[str, ...] | None = None
     data: Callable[[bool], DataSource | None] = lambda with_credentials: None
+    recipe: str = ""
+    places_ranks: bool = False
+    ranks_environment: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def reading(cls, lines: Path, **fields: Any) -> Conduct:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from launchers.core.model.jobs import LogLine
 
 if TYPE_CHECKING:
-    from launchers.core.model.containers import Chatter
+    from launchers.core.model.chatter import Chatter
 
 
 class ChatterFolder:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import TIMED_OUT, LogLine
-from launchers.core.output.lines import JobWatch, Progress, proof_of
+from launchers.core.output.lines import JobWatch, proof_of
 from launchers.core.output.mpirun import untangled
+from launchers.core.output.training_progress.state import Progress
 from launchers.rehearsal.course.causes import Causes
 from launchers.rehearsal.course.ending import Ending, EndRules
 from launchers.rehearsal.engine.cluster import Cluster
@@ -86,7 +87,8 @@ class Attempt:
         self._rules = EndRules(
             leader, conduct.follow_within, conduct.leader_decides, conduct.restarts
         )
-        self._host_of = {rank: item.name for item in containers for rank in item.ranks}
+        placed = () if conduct.places_ranks else containers
+        self._host_of = {rank: item.name for item in placed for rank in item.ranks}
         self._conduct = conduct
         self._on_line = on_line
         self._stop_at = stop_at

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from launchers.core.model.containers import Conduct
 from launchers.rehearsal.course.attempt import ENDED, AttemptEnd, Seen
 
@@ -20,8 +22,8 @@ def after_interruption(seen: Seen) -> str:
     first, after = seen.first_progress, "after the interruption"
     if first is None:
         return f"{after}: no rank printed its progress, so it is not known where it began"
-    over = first.epoch == 1
-    began = "started over" if over else f"went on from epoch {first.epoch}/{first.epochs}"
+    epoch = replace(first, step=None).place
+    began = "started over" if first.epoch in (None, 1) else f"went on from {epoch}"
     return f"{after}: {began}, {_reached(seen)}"
 
 
@@ -49,6 +51,4 @@ def _reached(seen: Seen) -> str:
     progress = seen.watch.progress
     if progress is None:
         return "no rank printed its progress"
-    return (
-        f"reached epoch {progress.epoch}/{progress.epochs}, step {progress.step}/{progress.steps}"
-    )
+    return f"reached {progress.place}"

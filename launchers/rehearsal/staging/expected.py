@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from launchers.core import proof
@@ -25,9 +25,15 @@ class Expected(proof.Expected):
 
 
 def expected_here(
-    definition: JobDefinition, containers: Sequence[Container], options: RehearsalOptions
+    definition: JobDefinition,
+    containers: Sequence[Container],
+    options: RehearsalOptions,
+    ranks_environment: Mapping[str, str] | None = None,
 ) -> Expected:
     """What the containers of this machine must prove of a document.
+
+    Args:
+        ranks_environment: What its ranks are given beside the environment of their containers.
 
     Raises:
         LaunchError: ``--ranks-per-host`` does not fit it.
@@ -53,7 +59,7 @@ def expected_here(
                     f"at most the document's {whole} ranks",
                 )
             )
-    said = proof.expected_of(containers[0].environment)
+    said = proof.expected_of({**containers[0].environment, **(ranks_environment or {})})
     # One rank is on one host, however many copies of it there are.
     hosts = min(hosts, max(here, 1))
     return Expected(here, hosts, said.mode, said.nonce, said.strategy, document_world_size=whole)

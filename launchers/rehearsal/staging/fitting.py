@@ -29,6 +29,7 @@ def refuse_unfit(
     provider: str,
     strategy: Strategy,
     facts: SourceFacts | None,
+    recipe: str = "",
 ) -> None:
     """Look into the images and read the script; blocks for a second, the first time.
 
@@ -37,6 +38,7 @@ def refuse_unfit(
     Args:
         needed: Rows of `launch image check` without which the start surely fails.
         facts: About the job's script, where it is known.
+        recipe: Of ours that the service's containers need, over an image with the rest; or nothing.
 
     Raises:
         LaunchError: All that would end the ranks; exit code 2.
@@ -48,7 +50,7 @@ def refuse_unfit(
         lacks = [row for row in looked.rows if _stops(row, needed, strategy, installs)]
         problems += [_told(looked, row, provider) for row in lacks]
         if lacks:
-            problems[-1] = _with_ways_on(problems[-1], image, strategy)
+            problems[-1] = _with_ways_on(problems[-1], image, strategy, recipe)
         if facts is not None and image == containers[0].image:
             problems += unreadable(client, image, _python(looked), facts)
     stopping = [one for one in problems if one.severity == "error"]
@@ -69,9 +71,11 @@ def _told(looked: CheckedImage, row: Row, provider: str) -> Problem:
     return replace(looked, rows=(row,)).problems(providers)[0]
 
 
-def _with_ways_on(problem: Problem, image: str, strategy: Strategy) -> Problem:
+def _with_ways_on(problem: Problem, image: str, strategy: Strategy, recipe: str) -> Problem:
     ours = "" if strategy.name == FIRST else f" --with {strategy.name}"
     built = f"; `launch image build{ours}` makes one" if strategy.name in RECIPES else ""
+    if built and recipe:
+        built += f", and `launch image build --with {recipe} --base IMAGE` one over that"
     more = f"`launch image check {image}` tells all that it lacks{built}"
     return replace(problem, fix=f"{problem.fix}; {more}")
 

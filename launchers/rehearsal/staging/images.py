@@ -43,7 +43,7 @@ class _NotPulledError(Exception):
     """Why an image could not be pulled."""
 
 
-def have_image(client: Any, image: str, strategy: str, told: Told) -> None:
+def have_image(client: Any, image: str, recipe: str, told: Told) -> None:
     """Make sure that ``image`` is on this machine: as it is there, else pulled. May block long.
 
     Raises:
@@ -52,30 +52,55 @@ def have_image(client: Any, image: str, strategy: str, told: Told) -> None:
     try:
         _have(client, image, told)
     except _NotPulledError as error:
-        raise LaunchError(_no_image(client, image, str(error), strategy)) from None
+        raise LaunchError(_no_image(client, image, str(error), recipe)) from None
 
 
-def image_or_ours(client: Any, image: str, strategy: str, told: Told) -> tuple[str, str]:
+def image_or_ours(client: Any, image: str, recipe: str, told: Told) -> tuple[str, str]:
     """The image that stands for a document's, and what is to be said of it; may block long.
 
-    Ours stands in where a registry cannot be asked. One that has no such image is believed: the
-    service would find none either. A name without a registry is one of this machine, or a slip.
+    Ours stands in where the document names none, and where a registry cannot be asked. One that has
+    no such image is believed: the service would find none either. A name without a registry is one
+    of this machine, or a slip.
+
+    Args:
+        recipe: Which of our images may stand in.
 
     Raises:
         LaunchError: It cannot be had, and nothing stands in for it; exit code 2.
     """
+    if not image:
+        return _our_own(client, recipe)
     try:
         _have(client, image, told)
         return image, ""
     except _NotPulledError as error:
         reason = str(error)
     registry = registry_of(image)
-    ours = _ours(client, strategy)
+    ours = _ours(client, recipe)
     if not ours or not registry or _NOT_THERE.search(reason):
-        raise LaunchError(_no_image(client, image, reason, strategy)) from None
+        raise LaunchError(_no_image(client, image, reason, recipe)) from None
     why = next((told for sign, told in _REASONS if re.search(sign, reason, re.IGNORECASE)), "")
     said = f"its registry {why}" if why else reason[:_SHOWN]
     return ours, f"image {ours} (ours) instead of {image}: not on this machine, and {said}"
+
+
+def _our_own(client: Any, recipe: str) -> tuple[str, str]:
+    """The image of ours for a document that names none, and what is to be said of it."""
+    ours = _ours(client, recipe)
+    if not ours:
+        raise LaunchError(
+            RULES["rehearsal-image"].at(
+                "image",
+                "the document names none, and ours for it is not on this machine",
+                fix=f"make it: `{_build_of(recipe)}`; or rehearse in another: "
+                "--rehearsal-image IMAGE",
+            )
+        )
+    return ours, f"image {ours} (ours): the document names none"
+
+
+def _build_of(recipe: str) -> str:
+    return "launch image build" + ("" if recipe == FIRST else f" --with {recipe}")
 
 
 def registry_of(image: str) -> str:
@@ -84,13 +109,13 @@ def registry_of(image: str) -> str:
     return first if slash and ("." in first or ":" in first or first == "localhost") else ""
 
 
-def _ours(client: Any, strategy: str) -> str:
+def _ours(client: Any, recipe: str) -> str:
     """By its name, before any that has its labels: those that were made of it have them, too."""
-    if strategy not in RECIPES:
+    if recipe not in RECIPES:
         return ""
     for gpu in (True, False) if visible_gpus() else (False,):
-        named = default_tag(gpu, strategy)
-        found = named if _is_here(client, named) else default_image(client, gpu, strategy)
+        named = default_tag(gpu, recipe)
+        found = named if _is_here(client, named) else default_image(client, gpu, recipe)
         if found:
             return found
     return ""
@@ -160,14 +185,13 @@ def _pull_into(client: Any, image: str, steps: SimpleQueue[Any]) -> None:
         steps.put(error)
 
 
-def _no_image(client: Any, image: str, reason: str, strategy: str) -> Problem:
-    ours = _ours(client, strategy)
+def _no_image(client: Any, image: str, reason: str, recipe: str) -> Problem:
+    ours = _ours(client, recipe)
     if ours:
         stand_in = f"rehearse in another: --rehearsal-image {ours}"
     else:
-        recipe = "" if strategy == FIRST else f" --with {strategy}"
-        builds = f"make ours, which stands in for it then: `launch image build{recipe}`"
-        stand_in = builds if strategy in RECIPES else "rehearse in another: --rehearsal-image IMAGE"
+        builds = f"make ours, which stands in for it then: `{_build_of(recipe)}`"
+        stand_in = builds if recipe in RECIPES else "rehearse in another: --rehearsal-image IMAGE"
     registry = registry_of(image)
     if registry:
         other = f"or get it: `docker login {registry}`, `docker pull {image}`"

@@ -29,6 +29,7 @@ def shares(client: Any, containers: Sequence[Container], memory: int | None) -> 
     wanted = max(container.gpus for container in containers)
     if not wanted:
         return Limits(each), ""
+    having = [container for container in containers if container.gpus]
     found = visible_gpus()
     if not found:
         return Limits(each), "no GPU on this machine: the ranks run on the CPU"
@@ -38,13 +39,12 @@ def shares(client: Any, containers: Sequence[Container], memory: int | None) -> 
             "CPU (install nvidia-container-toolkit)"
         )
         return Limits(each), note
-    count = min(wanted, len(found) // len(containers))
+    count = min(wanted, len(found) // len(having))
     if not count:
-        note = f"{len(found)} GPUs for {len(containers)} hosts: the ranks run on the CPU"
+        note = f"{len(found)} GPUs for {len(having)} hosts: the ranks run on the CPU"
         return Limits(each), note
-    devices = tuple(
-        tuple(found[index * count : (index + 1) * count]) for index in range(len(containers))
-    )
+    parts = iter(tuple(found[at : at + count]) for at in range(0, len(having) * count, count))
+    devices = tuple(next(parts) if container.gpus else () for container in containers)
     note = f"{count} GPUs a host instead of {wanted}" if count < wanted else ""
     return Limits(each, devices), note
 

@@ -121,26 +121,30 @@ class _Staging:
         self._bundle, self._options, self._workplace = bundle, options, workplace
         self._text = definition.text
         self._strategy = named(definition.strategy)
-        self.expected = expected_here(definition, self.containers, options)
+        self.expected = expected_here(
+            definition, self.containers, options, self.conduct.ranks_environment
+        )
         if not self._guarded:
             # The watch on the ranks' joining is all that such a document gets, and it has no stamp.
             self.expected = replace(self.expected, mode=INIT, nonce="")
         self.sidecars: list[Container] = []
-        self.deviations: list[str] = list(self.conduct.left_out)
+        self.deviations: list[str] = [*self.conduct.left_out, *self.conduct.substituted]
 
     def choose_image(self, client: Any, told: Told) -> None:
         """``--rehearsal-image``, or ours for one that cannot be had; fewer ranks than the
         document's."""
-        options, expected, strategy = self._options, self.expected, self._strategy.name
+        options, expected = self._options, self.expected
+        recipe = self.conduct.recipe or self._strategy.name
         chosen = {}
         for image in dict.fromkeys(one.image for one in self.containers):
             if options.image is None:
-                chosen[image], note = image_or_ours(client, image, strategy, told)
+                chosen[image], note = image_or_ours(client, image, recipe, told)
             else:
-                chosen[image], note = options.image, f"image {options.image} instead of {image}"
+                instead = f"instead of {image}" if image else "(the document names none)"
+                chosen[image], note = options.image, f"image {options.image} {instead}"
             self._note(note)
         if options.image is not None:
-            have_image(client, options.image, strategy, told)
+            have_image(client, options.image, recipe, told)
         self.containers = [replace(one, image=chosen[one.image]) for one in self.containers]
         if expected.world_size != expected.document_world_size:
             self._note(
@@ -149,11 +153,17 @@ class _Staging:
             )
 
     def draw_nonce(self) -> None:
-        """One of its own, where the document has the placeholder of one."""
+        """One of its own, for each container that the document gives the placeholder of one."""
         if self.expected.nonce != nonce.PLACEHOLDER:
             return
         self.expected = replace(self.expected, nonce=nonce.new_nonce())
-        self._give(environment={nonce.VARIABLE: self.expected.nonce})
+        drawn = {nonce.VARIABLE: self.expected.nonce}
+        self.containers = [
+            replace(one, environment={**one.environment, **drawn})
+            if one.environment.get(nonce.VARIABLE) == nonce.PLACEHOLDER
+            else one
+            for one in self.containers
+        ]
         self._note(f"{nonce.VARIABLE}: one that is drawn for the rehearsal, not the placeholder")
 
     def share_machine(self, client: Any) -> Limits:
@@ -167,7 +177,7 @@ class _Staging:
 
     def bring_code(self) -> None:
         """The bundle, or ``--source``, where the contract wants it."""
-        place = self.containers[0].code
+        place = next((one.code for one in self.containers if one.code), "")
         if not place or not self._serves:
             return
         archive = self._archive(self._workplace.folder)

@@ -70,6 +70,14 @@ def test_what_the_start_needs_and_the_image_lacks_is_told(
         fit(monkeypatch, looked(missing))
 
 
+def test_where_two_recipes_make_the_image_both_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = looked("torch", strategy="torch")
+    monkeypatch.setattr(fitting, "quick_look", lambda *given: found)
+    hosts = [box(1, "", image="image:1")]
+    with refused("image-strategy", "--with torch` makes one, and .* --with spark --base IMAGE` "):
+        refuse_unfit(CLIENT, hosts, (), "spark", named("torch"), None, "spark")
+
+
 def test_everything_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LaunchError) as raised:
         fit(monkeypatch, looked("horovod", "sshd"))
