@@ -16,7 +16,7 @@ FOLDER = "requirements"
 # pip and the build of the launcher; the build of Horovod; the launcher; its extras; the SageMaker
 # SDK and what runs in a rank; the development tools, and what the tests of dask and spark take.
 BUILD, HOROVOD, LAUNCHER = "build", "horovod", "launcher"
-AWS, GCP, DATA, DASK, SPARK = "aws", "gcp", "data", "dask", "spark"
+AWS, GCP, DATA, DASK, SPARK, SCALING = "aws", "gcp", "data", "dask", "spark", "scaling"
 TRAINING, DEVELOPMENT = "training", "dev"
 # What `make environment` installs.
 ENVIRONMENT = (BUILD, LAUNCHER, AWS, GCP, DATA, TRAINING)

@@ -28,6 +28,7 @@ GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     locks.DATA: ((PROJECT, "--extra=data"), (locks.LAUNCHER,)),
     locks.DASK: ((PROJECT, "--extra=dask"), (locks.LAUNCHER, locks.DATA)),
     locks.SPARK: ((PROJECT, "--extra=spark"), (locks.LAUNCHER, locks.DATA)),
+    locks.SCALING: ((PROJECT, "--extra=scaling"), (locks.LAUNCHER,)),
     locks.TRAINING: ((ALL,), (locks.BUILD, locks.LAUNCHER, locks.AWS, locks.GCP, locks.DATA)),
     locks.DEVELOPMENT: ((ALL, TOOLS), locks.ENVIRONMENT),
 }
@@ -40,7 +41,15 @@ PLATFORMS = {
     "darwin": "aarch64-apple-darwin",
     "win32": "x86_64-pc-windows-msvc",
 }
-ANYWHERE = (locks.LAUNCHER, locks.AWS, locks.GCP, locks.DATA, locks.DASK, locks.SPARK)
+ANYWHERE = (
+    locks.LAUNCHER,
+    locks.AWS,
+    locks.GCP,
+    locks.DATA,
+    locks.DASK,
+    locks.SPARK,
+    locks.SCALING,
+)
 OPTIONS = ("--generate-hashes", "--no-header", "--no-annotate", "--quiet")
 HEAD = """\
 # Made by `python -m infra.refresh.locks`; do not edit. Install it with `--require-hashes`{beside}.

@@ -33,6 +33,8 @@ VERBS = {
     "local": ("run", "Run a job's ranks on this machine."),
     "sagemaker": ("run", "Run a SageMaker training job, or rehearse it."),
     "vertex": ("run", "Run a Vertex AI CustomJob, or rehearse it."),
+    "spark": ("run", "Run a job's ranks on the executors of a Spark cluster."),
+    "scaling": ("scaling", "Train at several sizes: is a larger one worth it?"),
     "check": ("check", "Run every rule on a document that something else made."),
     "rehearse": ("rehearse", "Run such a document in containers on this machine."),
     "rehearsals": ("rehearsals", "Show what rehearsals have on this machine, remove leftovers."),
@@ -238,7 +240,7 @@ def run(words: list[str]) -> int:
             found = f"{word[:60]!r}, which no program can be given"
             raise LaunchError(RULES["usage"].at("launch", found, "text"))
     ours, script_arguments = split(words)
-    given = {"arguments": script_arguments, "as_json": asks_for_json(words)}
+    given = {"arguments": script_arguments, "as_json": asks_for_json(words), "words": words}
     code = cli.main(args=ours, prog_name="launch", standalone_mode=False, obj=given)
     return code if isinstance(code, int) else 0
 

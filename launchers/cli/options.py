@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
-from launchers.cli.completion.values import of_field
+from launchers.cli.completion.values import of_field, profiles
 from launchers.cli.files import addresses_in_the_open, read_files
 from launchers.cli.values import parsed_values
 from launchers.cli.variables import from_variables
 from launchers.cli.verb import Flag
-from launchers.cli.words import word_problems
+from launchers.cli.words import Command, word_problems
 from launchers.core.model.problems import LaunchError, Problem, errors
 from launchers.core.provider import Provider
 from launchers.core.spec.job import JobSpec, is_flag
@@ -54,6 +54,33 @@ def job_flags(provider: Provider) -> list[click.Option]:
     return [_flag(provider, item, kind) for item, kind in items if item.metadata["flags"]]
 
 
+def file_flags() -> list[click.Option]:
+    """Which files are read for a job."""
+    return [
+        Flag(
+            ["-f", "--file", "file"],
+            group="what",
+            metavar="FILE",
+            help="The job's file. Default: ./launch.yaml, if it is there.",
+        ),
+        Flag(["--no-file"], group="what", rare=True, is_flag=True, help="Read no launch.yaml."),
+        Flag(
+            ["-p", "--profile"],
+            group="what",
+            metavar="NAME",
+            help="A profile of launch.yaml.",
+            shell_complete=profiles,
+        ),
+        Flag(
+            ["--no-defaults"],
+            group="what",
+            rare=True,
+            is_flag=True,
+            help="Read no defaults.yaml of yours.",
+        ),
+    ]
+
+
 def _flag(provider: Provider, item: Field[Any], kind: ValueType) -> click.Option:
     said: dict[str, Any] = {name: item.metadata[name] for name in ("group", "rare", "help")}
     declarations = [*item.metadata["flags"], item.name]
@@ -75,6 +102,7 @@ def given_job(
     values: Mapping[str, Any],
     arguments: tuple[str, ...] | None,
     own_flags: list[str],
+    command: Command | None = None,
 ) -> Given:
     """The JobSpec of one command line: flags over variables, over the files.
 
@@ -84,12 +112,13 @@ def given_job(
             ``file`` (``-f``), ``no_file``, ``no_defaults`` and ``profile``.
         arguments: What followed ``--``, or None where there was no ``--``.
         own_flags: Every flag of the command, for a "did you mean".
+        command: Which one it is, where it is not `launch PROVIDER`.
 
     Raises:
         LaunchError: With every mistake of flags, words and variables; or of a file.
     """
     words: tuple[str, ...] = values["words"]
-    problems = word_problems(provider, values, words, own_flags)
+    problems = word_problems(provider, values, words, own_flags, command)
     flags = _parsed(provider, values, problems)
     variables, warnings = from_variables(provider, own_flags, problems)
     files = read_files(provider, values, warnings)

@@ -4,7 +4,8 @@ misspelt flag, or the script's own arguments without their ``--``, with the line
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from launchers.cli.catalogue import RULES
@@ -15,10 +16,29 @@ from launchers.core.spec.option import option_fields
 from launchers.core.spec.targets import Targets
 
 
+@dataclass(frozen=True)
+class Command:
+    """The command that reads a job's words, where it is not `launch PROVIDER`.
+
+    Attributes:
+        verb: ``scaling local``.
+        typed: Its own flags as they were typed, for a line that was meant.
+    """
+
+    verb: str
+    typed: Sequence[str] = ()
+
+
 def word_problems(
-    provider: Provider, values: Mapping[str, Any], words: tuple[str, ...], allowed: list[str]
+    provider: Provider,
+    values: Mapping[str, Any],
+    words: tuple[str, ...],
+    allowed: list[str],
+    command: Command | None = None,
 ) -> list[Problem]:
     """Unknown flags and stray words. ``train.py --epochs 3`` gets the line that was meant."""
+    command = command or Command(provider.name)
+    begin = ["launch", *command.verb.split()]
     unknown = [word for word in words if word.startswith("-") and word != "-"]
     scripts = [word for word in words if word not in unknown]
     problems = []
@@ -28,7 +48,7 @@ def word_problems(
             RULES["flag-unknown"].at(
                 word,
                 "no such option",
-                f"an option of `launch {provider.name}`",
+                f"an option of `launch {command.verb}`",
                 _near_flag(word, allowed),
             )
         )
@@ -36,7 +56,7 @@ def word_problems(
     if misspelt or (not unknown and len(scripts) <= (0 if module else 1)):
         return problems
     if module and len(words) == 1 and words[0].endswith(".py"):
-        return [_script_and_module(provider, values, words[0])]
+        return [_script_and_module(provider, values, words[0], begin)]
     at = next((index for index, word in enumerate(words) if word.endswith(".py")), -1)
     if at < 0 and not words[0].startswith("-"):
         at = 0
@@ -44,7 +64,7 @@ def word_problems(
         at = -1  # `-m` says what runs, and every word is the module's
     script = [words[at]] if at >= 0 else []
     rest = [word for index, word in enumerate(words) if index != at]
-    line = ["launch", provider.name, *script, *_as_typed(provider, values)]
+    line = [*begin, *script, *command.typed, *_as_typed(provider, values)]
     right = shlex.join([*line, "--", *rest])
     found = " ".join(rest)
     return [
@@ -54,10 +74,11 @@ def word_problems(
     ]
 
 
-def _script_and_module(provider: Provider, values: Mapping[str, Any], script: str) -> Problem:
+def _script_and_module(
+    provider: Provider, values: Mapping[str, Any], script: str, line: Sequence[str]
+) -> Problem:
     module = values["module"][0]
     others = _as_typed(provider, {**values, "module": ()})
-    line = ["launch", provider.name]
     as_script = shlex.join([*line, script, *others])
     as_module = shlex.join([*line, "-m", module, *others])
     return RULES["script-and-module"].at(

@@ -11,8 +11,10 @@ RULES = Rules(__file__)
 
 
 def catalogues() -> Iterator[Rules]:
-    """Each room's catalogue, core's first: whichever rooms have a ``rules.json``."""
+    """Each room's catalogue, core's first, then those of core's own rooms: whichever rooms have a
+    ``rules.json``."""
     yield RULES
-    for file in sorted(Path(__file__).parents[1].glob("*/rules.json")):
-        if file != RULES.file:
-            yield Rules(str(file))
+    for pattern in ("core/*/rules.json", "*/rules.json"):
+        for file in sorted(Path(__file__).parents[1].glob(pattern)):
+            if file != RULES.file:
+                yield Rules(str(file))

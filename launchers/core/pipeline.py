@@ -76,6 +76,7 @@ def prepare(
     ignored_sdks: tuple[str, ...] = (),
     source: JobSource | None = None,
     told: Progress | None = None,
+    fresh: bool = False,
 ) -> Prepared:
     """Plan, name, render and check ``job``. Reads files and the ledger; sends nothing.
 
@@ -86,6 +87,7 @@ def prepare(
         ignored_sdks: Packages of ``--ignore-sdk``.
         source: The job's source where it has been read already, as by another job of a sweep.
         told: Hears how much of a large source is read.
+        fresh: Begin with no checkpoint of an earlier run that did not succeed.
 
     Raises:
         LaunchError: The plan itself has errors, so that there is no document to show; all of them,
@@ -109,7 +111,7 @@ def prepare(
         _refuse(provider, plan, bundle_problems)
     identity = provider.definer.identity(provider.definer.render(plan))
     base = job_base(job, identity, source.bundle.sha256)
-    run = choose_run(provider, plan, base, again, online)
+    run = choose_run(provider, plan, base, again, online, fresh)
     plan = plan.with_run(replace(run, unlike=unlike_last(provider, plan, base, identity)))
     definition = provider.definer.render(plan)
     problems = (*plan.problems, *bundle_problems, *provider.definer.check(definition))
@@ -218,7 +220,9 @@ def _entered(
 
 def _renumbered(provider: Provider, prepared: Prepared) -> Prepared:
     """The same request as the next run."""
-    run = choose_run(provider, prepared.plan, prepared.run.base, again=False, online=False)
+    fresh = prepared.run.inherited is None
+    base = prepared.run.base
+    run = choose_run(provider, prepared.plan, base, again=False, online=False, fresh=fresh)
     plan = prepared.plan.with_run(run)
     return replace(prepared, plan=plan, definition=provider.definer.render(plan))
 

@@ -16,7 +16,9 @@ from launchers.core.records.ledger import INTENT, Entry, Ledger, inherited_check
 from launchers.core.records.naming import Run
 
 
-def choose_run(provider: Provider, plan: Plan, base: str, again: bool, online: bool) -> Run:
+def choose_run(
+    provider: Provider, plan: Plan, base: str, again: bool, online: bool, fresh: bool = False
+) -> Run:
     """Which run ``plan`` is, and the run before whose checkpoints it goes on from, where that did
     not succeed.
 
@@ -24,6 +26,7 @@ def choose_run(provider: Provider, plan: Plan, base: str, again: bool, online: b
         base: The job's name without its run number.
         again: Take a new run although an earlier one makes it needless.
         online: Whether the provider may be asked; a dry run goes by the ledger alone.
+        fresh: Go on from no run before.
     """
     runs = _with_state_of_last(provider, Ledger().runs(provider.name, base), online)
     run = _choose(base, runs, again) if provider.charges_money else Run(base, next_run(runs))
@@ -33,7 +36,8 @@ def choose_run(provider: Provider, plan: Plan, base: str, again: bool, online: b
         while provider.service.name_exists(plan, run.name):
             run = replace(run, number=run.number + 1)
     previous = inherited_checkpoint([entry for entry in runs if entry.run < run.number])
-    if previous is not None and previous.checkpoint and not plan.job.checkpoint:
+    goes_on = previous is not None and previous.checkpoint and not plan.job.checkpoint
+    if goes_on and not fresh:
         return replace(run, inherited=previous)
     return run
 

@@ -10,10 +10,12 @@ them must exist all the same.
 from __future__ import annotations
 
 CONTAINERS = "minutes in containers; tests/image and tests/rehearsal do it"
+LIGHTNING = "a Python with Lightning: tests/entrypoints/test_train_lightning.py"
 
 COMMANDS = {
     "launch image build": CONTAINERS,
     "launch image build --with torch --base team/with-torch:3": CONTAINERS,
+    "launch image build --with spark": CONTAINERS,
     "launch image build --push us-central1-docker.pkg.dev/PROJECT/REPOSITORY/launch-horovod": (
         CONTAINERS
     ),
@@ -26,6 +28,9 @@ COMMANDS = {
     ),
     "launch data parquet s3://bucket/photos s3://bucket/food --engine spark --master "
     "spark://10.0.0.5:7077": "needs a Spark cluster: tests/entrypoints/lib/conversion",
+    "launch local entrypoints/train_lightning.py --instances 2 -- --epochs 3": LIGHTNING,
+    "launch local entrypoints/train_lightning.py --instances 2 -- --data parquet:food --model "
+    "resnet50 --image-size 224 --max-steps-per-epoch 100 --validate --track mlflow": LIGHTNING,
     "launch data info food-unfinished": "an error on purpose: tests/data/test_place.py",
     "launch data show food": "needs a place with pictures: tests/cli/test_data.py",
     "launch data show food --split test --count 64 --seed 2 -o test.png": (

@@ -24,10 +24,11 @@ LAUNCH = [line for line in LINES if re.match(r"(\.venv/bin/)?launch(-training)?(
 # A line that shows a form: choices, parts that may be left out, words for what the user has.
 FORM = re.compile(r"\[|\.\.\.|[a-z]\|[a-z]|\b(JOB|NAME|FILE|DIR|ID|TOPIC|RULE|SCRIPT|FOLDER)\b")
 RUN = [line for line in LAUNCH if not FORM.search(line) and line not in not_run.COMMANDS]
-PROVIDERS = ("local", "sagemaker", "vertex")
+PROVIDERS = ("local", "sagemaker", "vertex", "spark")
 # Flags of a rehearsal, which a dry run that only prints refuses.
 REHEARSAL = {"--ranks-per-host": 2, "--interrupt-after": 2, "--with-credentials": 1}
 
+MIRRORED = "import tensorflow as tf\n\ntf.distribute.MirroredStrategy()\n"
 TRAIN = "import horovod.tensorflow.keras as hvd\n\nhvd.init()\n"
 REQUEST = ROOT / "tests" / "corpus" / "sagemaker" / "estimator_mpi.json"
 # What lies in the folder of a page's reader.
@@ -35,9 +36,15 @@ FILES = {
     "train.py": TRAIN,
     "mnist_hvd.py": TRAIN,
     "entrypoints/train_image_classifier.py": TRAIN,
+    "entrypoints/train_custom_loop.py": TRAIN,
+    "train_image_classifier.py": TRAIN,
+    "train_custom_loop.py": TRAIN,
+    "train_mirrored.py": MIRRORED,
     "broken.py": TRAIN,
+    "tracking.txt": "mlflow-skinny\nprotobuf<6\n",
     "data/train/one.txt": "1",
     "settings.json": "{}",
+    "env.tgz": "",
     "sweep.yaml": "script: train.py\ngpus: 4\nsweep: {matrix: {args.lr: [0.1, 0.01]}}\n",
     "config.yaml": "trainingInput: {scaleTier: BASIC, pythonModule: trainer.task}\n",
     "job.json": REQUEST.read_text("utf-8"),
@@ -68,7 +75,7 @@ def test_a_line_runs_offline_or_as_a_dry_run(line: str, reader: Launch) -> None:
         made.place(reader.folder / "food", {"train": [8, 8], "test": [4]})
     elif words[:2] == ["data", "parquet"]:
         made.class_folders(reader.folder / words[2], each=4)
-    if words and words[0] in PROVIDERS:
+    if words and words[0] in (*PROVIDERS, "scaling"):
         words = as_dry_run(words)
 
     # What a line writes for its user, such as a shell's completion, is not for ours.
@@ -119,11 +126,13 @@ def test_every_goal_of_make_is_there() -> None:
     assert missing == []
 
 
-def test_what_is_installed_is_this_project() -> None:
+def test_what_is_installed_is_this_project_or_what_a_flag_asks_for() -> None:
     installing = [line for line in LINES if re.match(r"(pip|pipx|uvx?) ", line)]
     assert installing
     for line in installing:
-        assert re.search(r"launch.training|requirements/|'setuptools<70'|'?\.(\[|'|$)", line)
+        assert re.search(
+            r"launch.training|requirements/|mlflow-skinny$|'setuptools<70'|'?\.(\[|'|$)", line
+        )
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ Offers = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 # How a value is shown in a help -> which files a shell offers for it.
 _PATHS = {
     "FILE": "file",
+    "FILE[#NAME]": "file",
     "PATH": "file",
     "SCRIPT": "file",
     "DIR": "dir",

@@ -29,14 +29,7 @@ def submission_flags(chosen: Provider) -> list[click.Option]:
     if not chosen.charges_money:
         return []
     return [
-        Flag(
-            ["--ignore-sdk"],
-            group="safety",
-            rare=True,
-            metavar="NAME",
-            multiple=True,
-            help="Go on although this SDK is too old or too new (repeatable).",
-        ),
+        ignore_sdk_flag(),
         Flag(
             ["--again"],
             group="money",
@@ -59,6 +52,18 @@ def submission_flags(chosen: Provider) -> list[click.Option]:
             help="Of the jobs of a sweep, so many at once. Default: all.",
         ),
     ]
+
+
+def ignore_sdk_flag() -> Flag:
+    """The gate's way out, on every verb that sends."""
+    return Flag(
+        ["--ignore-sdk"],
+        group="safety",
+        rare=True,
+        metavar="NAME",
+        multiple=True,
+        help="Go on although this SDK is too old or too new (repeatable).",
+    )
 
 
 def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, Any]) -> int:
@@ -118,10 +123,10 @@ def start(chosen: Provider, prepared: pipeline.Prepared, values: Mapping[str, An
 
 def _look_at_standard_input(chosen: Provider, prepared: pipeline.Prepared) -> None:
     ranks = prepared.definition.world_size
-    if not chosen.charges_money and ranks == 1:
+    if chosen.runs_here and ranks == 1:
         return  # handed on
     source = prepared.plan.source
-    where = f"a job of {chosen.title}" if chosen.charges_money else f"{ranks} ranks"
+    where = f"{ranks} ranks" if chosen.runs_here else f"a job of {chosen.title}"
     found = standard_input.problems(source.folder / source.script, where)
     if errors(found):
         raise LaunchError(found)

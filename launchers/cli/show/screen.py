@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from launchers.cli.show.last_line import give_way
 from launchers.cli.show.output import rank_style, say, styled
 from launchers.cli.show.progress import Bar
-from launchers.core.model.containers import Chatter
+from launchers.cli.show.training import bar_words
+from launchers.core.model.chatter import Chatter
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.chatter import ChatterFolder
 from launchers.core.output.lines import (
     JobWatch,
-    Progress,
     explains_failure,
     is_evidence,
     is_progress,
@@ -25,6 +26,9 @@ from launchers.core.output.lines import (
 from launchers.core.output.tracebacks import TracebackFolder
 from launchers.core.printable import printable
 from launchers.core.provider import Contract
+
+if TYPE_CHECKING:
+    from launchers.core.output.training_progress.state import Progress
 
 
 class Screen:
@@ -132,13 +136,8 @@ class Screen:
             print(label + line.text, file=self._stream, flush=True)
         if drawn and progress is not None:
             self._bar = self._bar or Bar(self._stream)
-            self._bar.show(
-                f"epoch {progress.epoch}/{progress.epochs}  step "
-                f"{progress.step}/{progress.steps}  {progress.rate:,.0f} images/s  "
-                f"loss {progress.loss}",
-                progress.fraction,
-                1.0,
-            )
+            known = progress.fraction is not None
+            self._bar.show(bar_words(progress), progress.fraction or 0.0, 1.0 if known else None)
 
 
 def say_last_words(rank: int | None, lines: Sequence[str]) -> None:

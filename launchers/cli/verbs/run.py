@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from launchers.cli.catalogue import RULES
-from launchers.cli.completion.values import of_metavar, one_of, profiles
+from launchers.cli.completion.values import of_metavar, one_of
 from launchers.cli.jobs.rehearse import (
     given_options,
     refuse_without_docker,
@@ -16,7 +16,7 @@ from launchers.cli.jobs.rehearse import (
     verbose_flag,
 )
 from launchers.cli.jobs.submission import start, submission_flags
-from launchers.cli.options import given_job, job_flags
+from launchers.cli.options import file_flags, given_job, job_flags
 from launchers.cli.show.as_json import dry_run_as_json
 from launchers.cli.show.output import (
     answer,
@@ -47,27 +47,7 @@ def provider_command(name: str) -> click.Command:
             shell_complete=of_metavar("SCRIPT"),
         ),
         *job_flags(chosen),
-        Flag(
-            ["-f", "--file", "file"],
-            group="what",
-            metavar="FILE",
-            help="The job's file. Default: ./launch.yaml, if it is there.",
-        ),
-        Flag(["--no-file"], group="what", rare=True, is_flag=True, help="Read no launch.yaml."),
-        Flag(
-            ["-p", "--profile"],
-            group="what",
-            metavar="NAME",
-            help="A profile of launch.yaml.",
-            shell_complete=profiles,
-        ),
-        Flag(
-            ["--no-defaults"],
-            group="what",
-            rare=True,
-            is_flag=True,
-            help="Read no defaults.yaml of yours.",
-        ),
+        *file_flags(),
         Flag(
             ["--dry-run"],
             group="rehearsal",
@@ -149,6 +129,9 @@ def _run(chosen: Provider, values: dict[str, Any], arguments: tuple[str, ...] | 
         if chosen.definer.sends_source:
             size = f"{len(prepared.bundle.files)} files, {prepared.bundle.size / 1e6:.1f} MB"
             say(f"  not uploaded  the bundle ({size}): a dry run uploads nothing")
+        same = chosen.definer.command_line(prepared.definition)
+        if same:
+            say(f"  the same  {same}")
         notes = _gate_notes(prepared.plan.features, ignored)
         say_problems(notes)
         if values["as_json"]:

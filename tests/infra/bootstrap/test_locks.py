@@ -26,6 +26,7 @@ RANGES = {
     locks.DATA: EXTRAS["data"],
     locks.DASK: EXTRAS["dask"],
     locks.SPARK: EXTRAS["spark"],
+    locks.SCALING: EXTRAS["scaling"],
     locks.TRAINING: [*requirements.lines(ROOT / requirements.REQUIREMENTS), *EXTRAS["train"]],
     locks.DEVELOPMENT: list(requirements.lines(ROOT / requirements.DEVELOPMENT)),
 }

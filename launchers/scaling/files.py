@@ -1,0 +1,103 @@
+"""A study as JSON and CSV: all that was measured, for programs and spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from launchers.core.printable import printable_json
+from launchers.scaling import measures
+from launchers.scaling.records import write_whole
+from launchers.scaling.results import Row, Run, Study
+from launchers.scaling.running import is_done
+
+RESULTS_JSON, RESULTS_CSV = "results.json", "results.csv"
+# A run's own figures in the CSV, behind what says which run it is.
+_FIGURES: dict[str, Callable[[Run], float | None]] = {
+    "epoch_seconds": measures.epoch_seconds,
+    "images_per_second": measures.images_per_second,
+    "loss": measures.training_loss,
+    "accuracy": measures.training_accuracy,
+    "validation_loss": measures.loss,
+    "validation_accuracy": measures.accuracy,
+    "cost": lambda run: run.cost,
+    "load": lambda run: run.load,
+}
+
+
+def study_as_json(study: Study, verdict: Sequence[str]) -> dict[str, Any]:
+    """The study as ``--json`` and results.json have it."""
+    return {
+        "name": study.name,
+        "command": study.command,
+        "provider": study.provider,
+        "machine": study.machine,
+        "cores": study.cores,
+        "begun": study.begun,
+        "batch": study.batch,
+        "load": list(study.load) if study.load else None,
+        "finished": all(is_done(run) for row in study.rows for run in row.runs),
+        "verdict": list(verdict),
+        "rows": [_row(row) for row in study.rows],
+    }
+
+
+def write_results(study: Study, verdict: Sequence[str], folder: Path) -> list[Path]:
+    """results.json and results.csv in the folder, each whole; gives their paths.
+
+    Raises:
+        LaunchError: One of them cannot be written.
+    """
+    as_json, as_csv = folder / RESULTS_JSON, folder / RESULTS_CSV
+    write_whole(as_json, printable_json(study_as_json(study, verdict), indent=2) + "\n")
+    write_whole(as_csv, study_as_csv(study))
+    return [as_json, as_csv]
+
+
+def study_as_csv(study: Study) -> str:
+    """A line a run, with a column for each name that is compared; empty cells for what is not
+    known."""
+    names = list(dict.fromkeys(name for row in study.rows for name, _ in row.size.variant))
+    columns = ["world_size", "instances", "processes", "gpus", *names, "repeat", "job", "state"]
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow([*columns, "reason", "epochs", "speed_up", *_FIGURES])
+    for row in study.rows:
+        base = measures.base_of(row, study.rows)
+        others = {run.repeat: other for run, other in measures.pairs(row, base)} if base else {}
+        for run in row.runs:
+            size, variant = run.size, dict(run.size.variant)
+            where = [run.world_size, size.instances, size.processes, size.gpus]
+            compared = [variant.get(name, "") for name in names]
+            other = others.get(run.repeat)
+            ratio = measures.speed_up(run, other) if other else None
+            figures = [figure(run) for figure in _FIGURES.values()]
+            cells = [*where, *compared, run.repeat, run.job, run.state, run.reason]
+            lines.writerow([_cell(one) for one in (*cells, len(run.epochs), ratio, *figures)])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """As it is; a text that a spreadsheet would take for a formula is one no more."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@"):
+        return f"'{value}"
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def _row(row: Row) -> dict[str, Any]:
+    found = asdict(row)
+    size = found.pop("size")
+    return {**size, "variant": dict(row.size.variant), **found, "runs": [_run(r) for r in row.runs]}
+
+
+def _run(run: Run) -> dict[str, Any]:
+    found = asdict(run)
+    for name in ("size", "world_size"):
+        del found[name]
+    return {**found, "epochs": [asdict(epoch) for epoch in run.epochs]}

@@ -1,0 +1,1 @@
+"""What a study found, for people: a verdict in words, charts, one page."""

@@ -1,0 +1,96 @@
+"""One run's figures, and their spread over runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from launchers.scaling import measures
+from launchers.scaling.results import Epoch, Row, Run, Size, Spread
+
+
+def epochs(*seconds: float | None) -> tuple[Epoch, ...]:
+    return tuple(Epoch(number, second) for number, second in enumerate(seconds, 1))
+
+
+def run_of(*seconds: float | None, repeat: int = 1) -> Run:
+    return Run(Size(1, 1), repeat, 1, state="succeeded", epochs=epochs(*seconds))
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((30.0,), 30.0),
+        ((), None),
+        ((30.0, 40.0, 50.0), 10.0),
+        ((30.0, 40.0, 52.0, 60.0), 10.0),
+        ((None, 40.0, 50.0), 10.0),
+        ((30.0, None, 50.0), None),
+        ((None,), None),
+        ((30.0, 5.0, 15.0), 10.0),
+    ],
+    ids=[
+        "the only epoch counts", "no epoch", "the first is left out", "the median",
+        "times begin late", "a gap", "no times", "a clock that began anew at a resumption",
+    ],
+)  # fmt: skip
+def test_seconds_of_an_epoch(ends, expected):
+    assert measures.epoch_seconds(run_of(*ends)) == expected
+
+
+def test_runs_of_different_numbers_of_epochs_are_compared_by_images_a_second():
+    def rated(rate: float, *seconds: float) -> Run:
+        return Run(
+            Size(1, 1), 1, 1, state="succeeded",
+            epochs=tuple(Epoch(n, s, rate) for n, s in enumerate(seconds, 1)),
+        )  # fmt: skip
+
+    assert measures.speed_up(rated(300, 5, 10, 15), rated(100, 10, 20, 30)) == 2.0
+    assert measures.speed_up(rated(300, 5, 10), rated(100, 10, 20, 30)) == 3.0
+    assert measures.speed_up(run_of(5, 10), rated(100, 10, 20, 30)) is None
+
+
+def row(world: int, *runs: Run) -> Row:
+    return Row(Size(1, world), world, runs)
+
+
+def test_pairs_are_of_one_repeat_and_of_jobs_that_succeeded():
+    base = row(1, run_of(10, 20, repeat=1), run_of(10, 20, repeat=2))
+    failed = Run(Size(1, 2), 1, 2, state="failed", epochs=epochs(5, 10))
+    larger = row(2, failed, run_of(5, 10, repeat=2), run_of(5, 10, repeat=3))
+    assert [(one.repeat, other.repeat) for one, other in measures.pairs(larger, base)] == [(2, 2)]
+
+
+def test_a_row_is_compared_with_the_smallest_size_of_its_variant_that_succeeded():
+    lost = row(1, Run(Size(1, 1), 1, 1, state="failed"))
+    other = Row(Size(1, 1, variant=(("sync", "adasum"),)), 1, (run_of(1, 2),))
+    two = row(2, run_of(10, 20, 30))
+    four = row(4, run_of(8, 16, 24))
+    filled = measures.filled((lost, four, two, other))
+    assert filled[0].speed_up is None
+    assert filled[2].speed_up == Spread(1.0, 1.0, 1.0, 1)
+    assert filled[1].speed_up == Spread(1.25, 1.25, 1.25, 1)
+    assert filled[1].efficiency == Spread(0.625, 0.625, 0.625, 1)
+
+
+def test_spreads_are_over_runs_and_leave_out_what_is_unknown():
+    assert measures.spread([3.0, None, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0, 3)
+    assert measures.spread([None]) is None
+
+
+def test_held_out_accuracy_is_of_the_last_validation_else_of_the_result_line():
+    tested = Run(Size(1, 1), 1, 1, epochs=(Epoch(1, accuracy=0.9),), test_accuracy=0.8)
+    validated = Run(
+        Size(1, 1), 1, 1, test_accuracy=0.8, epochs=(Epoch(1, validation_accuracy=0.7),)
+    )
+    assert (measures.accuracy(tested), measures.accuracy(validated)) == (0.8, 0.7)
+    assert measures.training_accuracy(tested) == 0.9
+    assert measures.accuracy(Run(Size(1, 1), 1, 1)) is None
+
+
+def test_an_accuracy_is_reached_at_the_end_of_the_first_epoch_that_has_it():
+    ends = [(1, 10.0, 0.5), (2, 20.0, 0.8), (3, 30.0, 0.7)]
+    run = Run(
+        Size(1, 1), 1, 1, epochs=tuple(Epoch(n, s, validation_accuracy=a) for n, s, a in ends)
+    )
+    assert measures.seconds_to(run, 0.7) == 20.0
+    assert measures.seconds_to(run, 0.9) is None

@@ -1,0 +1,104 @@
+"""A study's folder: what is written is read again, whole, and by one launcher at a time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from launchers.scaling.records import STATE, StudyFolder, differences, place_of
+from launchers.scaling.results import Size
+from tests.refusals import refused
+from tests.scaling.made import record, run
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyFolder:
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "home"))
+    return StudyFolder(tmp_path / "study")
+
+
+def test_what_is_written_is_read_again(folder: StudyFolder):
+    variant = Size(1, 2, 4, (("sync", "average:4"),))
+    written = record(run(1, reason="half a \ud800 character"), run(2, size=variant, load=0.5))
+    with folder.locked():
+        folder.write(written)
+
+    found = StudyFolder(folder.path).read()
+
+    assert found is not None
+    assert found.runs[1] == written.runs[1]
+    assert found.settings == written.settings
+    assert folder.state.stat().st_mode & 0o077 == 0
+    assert [path.name for path in folder.path.iterdir()] == [STATE]
+
+
+def test_there_is_no_record_before_the_first(folder: StudyFolder):
+    assert folder.read() is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", '{"version": 2}', '{"version": 1, "runs": 3}', "\x00", '{"version": 1}'],
+)
+def test_a_state_that_is_damaged_is_refused(folder: StudyFolder, text: str):
+    folder.path.mkdir()
+    folder.state.write_text(text)
+    with refused("scaling-state"):
+        folder.read()
+
+
+def test_a_run_takes_the_place_of_itself_alone(folder: StudyFolder):
+    with folder.locked():
+        folder.write(record(run(1), run(2), run(1, repeat=2)))
+        folder.put(run(1, repeat=2, state="failed"))
+
+    found = folder.read()
+
+    assert found is not None
+    assert [one.state for one in found.runs] == ["succeeded", "succeeded", "failed"]
+
+
+def test_a_second_launcher_is_refused_while_the_first_is_at_work(folder: StudyFolder):
+    with folder.locked(), refused("scaling-running"), StudyFolder(folder.path).locked():
+        pass
+    with StudyFolder(folder.path).locked():
+        pass
+
+
+def test_another_command_line_is_told_what_differs():
+    before = record(**{"--processes": "1,2", "--repeat": "3"})
+    settings = {**before.settings, "--processes": "1,2,4", "--batch": "total"}
+    del settings["--repeat"]
+
+    found = differences(before, settings, before.source)
+
+    assert {(one.rule, one.path, one.found, one.expected) for one in found} == {
+        ("scaling-another", "--processes", "1,2,4", "1,2"),
+        ("scaling-another", "--batch", "total", "rank"),
+        ("scaling-another", "--repeat", "not given", "3"),
+    }
+    assert differences(before, before.settings, before.source) == []
+
+
+def test_a_script_that_has_changed_is_another_study():
+    (found,) = differences(record(), record().settings, "another")
+    assert found.rule == "scaling-another"
+    assert "changed" in found.found
+
+
+def test_a_study_does_not_lie_in_a_source_that_travels(folder: StudyFolder, tmp_path: Path):
+    source = tmp_path / "project"
+    source.mkdir()
+    with refused("scaling-output"):
+        place_of("train-1", str(source / "study"), source)
+    assert place_of("train-1", str(source / "study"), None) == source / "study"
+    assert place_of("train-1", None, source).parts[-2:] == ("studies", "train-1")
+
+
+def test_the_state_is_json_that_a_person_can_read(folder: StudyFolder):
+    with folder.locked():
+        folder.write(replace(record(run()), name="mine"))
+    assert json.loads(folder.state.read_text())["name"] == "mine"
