@@ -21,7 +21,9 @@ BUDGETS = {
     "launch local --dry-run": "",
     "launch sagemaker --dry-run": "0.20",
     "launch vertex --dry-run": "0.20",
+    "launch spark --dry-run": "0.20",
 }
+SPARK = ("--master", "spark://127.0.0.1:7077", "--instances", "2")
 _TORCHX = "torchx==0.7.0"
 
 
@@ -41,6 +43,7 @@ def run(runs: int) -> None:
             "launch local --dry-run": [*ours, "local", *script, "--instances", "2", "--dry-run"],
             "launch sagemaker --dry-run": [*ours, "sagemaker", *script, *shape, "--dry-run"],
             "launch vertex --dry-run": [*ours, "vertex", *script, *shape, "--dry-run"],
+            "launch spark --dry-run": [*ours, "spark", *script, *SPARK, "--dry-run"],
             "TorchX dry run of an echo": [
                 str(torchx),
                 "-m",

@@ -4,8 +4,6 @@ agent and guard add at the start."""
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,9 +11,9 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.measure import interleaved, median, print_table, quiet_environment
-from tests.places import ENTRYPOINTS, ROOT
+from tests.benchmarks.speed import jobs
+from tests.places import ENTRYPOINTS
 
-SCRIPT = "train_image_classifier.py"
 _FIRST_LINE = "import time; open({path!r}, 'w').write(repr(time.time()))\n"
 
 
@@ -31,17 +29,10 @@ def _throughput(folder: Path, runs: int) -> None:
     found: dict[str, list[float]] = {}
     for index in range(runs):
         for ranks in (1, 2):
-            for label, rate in (
-                (
-                    f"launch local, {ranks}",
-                    _by_launch(folder / f"l{ranks}{index}", ranks, arguments),
-                ),
-                (
-                    f"horovodrun, {ranks}",
-                    _by_horovodrun(folder / f"h{ranks}{index}", ranks, arguments),
-                ),
-            ):
-                found.setdefault(label, []).append(rate)
+            launched = jobs.launched(folder / f"l{ranks}{index}", ranks, arguments)
+            bare = jobs.by_horovodrun(folder / f"h{ranks}{index}", ranks, arguments)
+            found.setdefault(f"launch local, {ranks}", []).append(_rate(launched))
+            found.setdefault(f"horovodrun, {ranks}", []).append(_rate(bare))
     rows = []
     for ranks in (1, 2):
         ours, theirs = found[f"launch local, {ranks}"], found[f"horovodrun, {ranks}"]
@@ -62,65 +53,9 @@ def _throughput(folder: Path, runs: int) -> None:
     )
 
 
-def _by_launch(folder: Path, ranks: int, arguments: list[str]) -> float:
-    environment = quiet_environment(LAUNCH_HOME=str(folder), PYTHONPATH=str(ROOT))
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "launchers.cli.main",
-            "local",
-            str(ROOT / "entrypoints" / "train_image_classifier.py"),
-            "--instances",
-            str(ranks),
-            "--json",
-            "--output-path",
-            str(folder),
-            "--",
-            *arguments,
-        ],
-        env=environment,
-        check=True,
-        capture_output=True,
-    )
-    (metrics,) = folder.glob("*/model/metrics.json")
-    return _rate(metrics)
-
-
-def _by_horovodrun(folder: Path, ranks: int, arguments: list[str]) -> float:
-    folder.mkdir()
-    horovodrun = shutil.which("horovodrun", path=os.path.dirname(sys.executable))
-    assert horovodrun, "horovodrun is not beside this Python"
-    environment = quiet_environment(
-        LAUNCH_MODEL_DIR=str(folder),
-        LAUNCH_CHECKPOINT_DIR=str(folder / "checkpoints"),
-        PYTHONUNBUFFERED="1",
-        CUDA_VISIBLE_DEVICES="",
-        PATH=os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
-    )
-    subprocess.run(
-        [
-            horovodrun,
-            "--gloo",
-            "-np",
-            str(ranks),
-            "-H",
-            f"localhost:{ranks}",
-            sys.executable,
-            SCRIPT,
-            *arguments,
-        ],
-        cwd=ENTRYPOINTS,
-        env=environment,
-        check=True,
-        capture_output=True,
-    )
-    return _rate(folder / "metrics.json")
-
-
-def _rate(metrics: Path) -> float:
-    found = json.loads(metrics.read_text())
-    return float(found["images_per_second"])
+def _rate(job: jobs.Job) -> float:
+    """Images a second of the whole job, its first epoch too."""
+    return float(jobs.metrics_of(job)[0]["images_per_second"])
 
 
 def _start(folder: Path, runs: int) -> None:

@@ -27,7 +27,7 @@ def drawn(tables: Mapping[str, Mapping[str, Sequence[Any]]], machine: str) -> st
         panel, height = _panel(title, readers, top)
         parts += panel
         top += height
-    foot = _text(10, top + 12, f"Pictures a second; median and spread. {machine}", 11)
+    foot = label(10, top + 12, f"Pictures a second; median and spread. {machine}", 11)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top + 24}" '
         f'font-family="sans-serif" role="img"><title>Pictures a second by reader</title>\n'
@@ -41,23 +41,24 @@ def _panel(title: str, readers: Mapping[str, Sequence[Any]], top: int) -> tuple[
     rates = {name: [getattr(one, "rows", one) for one in all_] for name, all_ in readers.items()}
     most = max(max(all_) for all_ in rates.values())
     scale = (WIDTH - LABEL - 90) / most
-    parts = [_text(10, top + 18, title, 14, "bold")]
+    parts = [label(10, top + 18, title, 14, "bold")]
     for number, (name, all_) in enumerate(rates.items()):
         y = top + HEAD + number * (BAR + GAP)
         middle, low, high = median(all_) * scale, min(all_) * scale, max(all_) * scale
         colour = OTHER if number else OURS
         parts += [
-            _text(LABEL - 8, y + 13, name, 12, anchor="end"),
+            label(LABEL - 8, y + 13, name, 12, anchor="end"),
             f'<rect x="{LABEL}" y="{y}" width="{middle:.1f}" height="{BAR}" fill="{colour}"/>',
             f'<path d="M{LABEL + low:.1f} {y + BAR / 2}H{LABEL + high:.1f}" stroke="{INK}"/>',
-            _text(LABEL + high + 6, y + 13, f"{median(all_):,.0f}", 12),
+            label(LABEL + high + 6, y + 13, f"{median(all_):,.0f}", 12),
         ]
     return parts, HEAD + len(rates) * (BAR + GAP) + 12
 
 
-def _text(
+def label(
     x: float, y: float, text: str, size: int, weight: str = "normal", anchor: str = "start"
 ) -> str:
+    """A text of an SVG; ``x`` and ``y`` are where its line begins, in pixels."""
     return (
         f'<text x="{x:.1f}" y="{y}" font-size="{size}" font-weight="{weight}" '
         f'text-anchor="{anchor}" fill="{INK}">{escape(text)}</text>'
