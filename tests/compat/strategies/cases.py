@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from tests.places import ENTRYPOINTS
+
 HERE = Path(__file__).parent
 EXPECTATIONS = ("succeeded", "refused")
 
@@ -26,6 +28,7 @@ class Case:
         expect: ``succeeded``, or ``refused``: the job fails because its ranks trained apart.
         environment: Variables of the ranks.
         script: The file's name, where it isn't the case's: the same script on another stack.
+        ours: Whether it is one of our shared scripts, with what lies beneath them.
         note: What a reader of the table should know.
     """
 
@@ -38,12 +41,13 @@ class Case:
     expect: str = "succeeded"
     environment: tuple[tuple[str, str], ...] = ()
     script: str = ""
+    ours: bool = False
     note: str = ""
 
     @property
     def file(self) -> Path:
         """Where the script lies; stacks of one framework (``torch``, ``torch-2.13``) share it."""
-        folder = HERE / f"scripts_{self.stack.partition('-')[0]}"
+        folder = ENTRYPOINTS if self.ours else HERE / f"scripts_{self.stack.partition('-')[0]}"
         return folder / f"{self.script or self.name}.py"
 
 

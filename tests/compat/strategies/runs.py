@@ -12,9 +12,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from tests.benchmarks.measure import CACHE, quiet_environment
 from tests.compat.jobs import Outcome, outcome_of
 from tests.compat.strategies.cases import Case
+from tests.entrypoints.lib.mnist_format import write_data_set
 from tests.places import ENTRYPOINTS, ROOT
 
 # What the proof, or the reading of the source, says of ranks that train apart. A job that fails for
@@ -23,6 +26,7 @@ APART = re.compile(
     r"trained apart|weights differ|never joined|never called|independent copies|world size|"
     r"never initialised|train(?:s|ed) alone|ended before|left .*early|no rank made"
 )
+DATA = "digits"  # of our shared scripts: made up, in their working folder
 _MAX_RUNTIME = "180s"
 
 
@@ -41,8 +45,7 @@ def run(case: Case, python: str) -> Found:
     with tempfile.TemporaryDirectory() as name:
         source = Path(name) / "source"
         source.mkdir()
-        for file in (case.file, case.file.with_name("toy.py")):
-            shutil.copy(file, source)
+        _copy(case, source)
         begin = time.time()
         done = subprocess.run(
             _command(case, python),
@@ -65,11 +68,26 @@ def found_of(outcome: Outcome) -> Found:
     return Found(state, outcome.words, outcome.seconds, outcome.log)
 
 
+def _copy(case: Case, source: Path) -> None:
+    shutil.copy(case.file, source)
+    if not case.ours:
+        shutil.copy(case.file.with_name("toy.py"), source)
+        return
+    shutil.copytree(ENTRYPOINTS / "lib", source / "lib")
+    draw = np.random.RandomState(7)
+    labels = np.arange(600) % 10
+    images = draw.randint(0, 100, (600, 8, 8)) + 15 * labels[:, None, None]
+    (source / DATA).mkdir()
+    write_data_set(source / DATA, (images[:480], labels[:480]), (images[480:], labels[480:]))
+
+
 def _command(case: Case, python: str) -> list[str]:
     words = [sys.executable, "-m", "launchers.cli.main", "local", case.file.name, "--no-file"]
     words += ["--json", "--instances", "2", "--processes", str(case.processes)]
     words += ["--strategy", case.strategy, "--max-runtime", _MAX_RUNTIME]
-    return [*words, "--python", python]
+    words += ["--python", python]
+    ours = ("--data", f"mnist-files:{DATA}", "--epochs", "2", "--batch-size", "16", "--validate")
+    return [*words, "--", *ours] if case.ours else words
 
 
 def _environment(case: Case, folder: Path, python: str) -> dict[str, str]:

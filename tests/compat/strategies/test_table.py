@@ -23,7 +23,7 @@ CASES = {case.name: case for case in load().cases}
 
 def test_every_script_stands_in_the_catalogue_and_the_other_way_round():
     lying = {path for path in HERE.glob("scripts_*/*.py") if path.name != "toy.py"}
-    assert {case.file for case in CASES.values()} == lying
+    assert {case.file for case in CASES.values() if not case.ours} == lying
 
 
 def test_the_docs_table_has_each_script_with_what_must_come_of_it():
