@@ -21,7 +21,7 @@ PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope
 FAST := not (docker or horovod or pip_network or processes or storm)
 
 .DEFAULT_GOAL := help
-.PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat compat-horovod compat-strategies mutants clean python
+.PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat compat-horovod compat-strategies compat-stacks mutants clean python
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,8 +63,8 @@ types: tools  ## mypy
 benchmark: tools  ## the table of measurements that the README quotes
 	@$(VENV)/python -m tests.benchmarks $(ARGS)
 
-compat: tools  ## both of the next, one after the other
-	@status=0; for part in compat-horovod compat-strategies; do \
+compat: tools  ## all of the next, one after the other
+	@status=0; for part in compat-horovod compat-strategies compat-stacks; do \
 	    $(MAKE) --no-print-directory $$part ARGS= || status=$$?; done; exit $$status
 
 compat-horovod: tools  ## public Horovod scripts as they are and without their care; SCRIPTS=DIR of copies, TORCH=PYTHON
@@ -72,6 +72,9 @@ compat-horovod: tools  ## public Horovod scripts as they are and without their c
 
 compat-strategies: tools  ## good and bad scripts of the other strategies, in an environment of their own (6 GB); STACK=torch=PYTHON
 	@$(VENV)/python -m tests.compat.strategies $(if $(STACK),--python $(STACK)) $(ARGS)
+
+compat-stacks: tools  ## our training script on TensorFlow 2.8 to 2.12; compiles Horovod for each; ARGS="2.8.4 --docs"
+	@$(VENV)/python -m tests.compat.stacks $(ARGS)
 
 mutants: tools  ## put 60 faults into the code, one at a time, and see whether a test notices; ARGS="--seed 7"
 	@$(VENV)/python -m tests.mutants $(ARGS)

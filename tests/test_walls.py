@@ -32,6 +32,14 @@ SHIPPED = re.compile(r"\b(runtime|library)\(\"([\w.]+)\"\)")
 SHIPPED_FOLDERS = {"runtime": "launch_runtime", "library": "lib"}
 
 
+CLUSTER = {"pyspark", "horovod"}
+
+
+def is_on_spark(path: Path) -> bool:
+    """Whether it is the driver's or an executor's, and no part of a rank."""
+    return path.name == "spark_driver.py" or path.parent == ENTRYPOINTS / "launch_runtime" / "spark"
+
+
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
@@ -66,13 +74,32 @@ def test_what_runs_in_a_replica_imports_the_standard_library_alone() -> None:
         f"{path.relative_to(ROOT)} imports {name}"
         for path in RUNTIME
         for name in modules_of(parsed(path))
-        if name.partition(".")[0] not in allowed
+        if name.partition(".")[0] not in {*allowed, *(CLUSTER if is_on_spark(path) else ())}
+    ] == []
+
+
+def test_spark_and_horovod_are_imported_by_what_uses_them_and_not_with_their_modules() -> None:
+    for path in (path for path in RUNTIME if is_on_spark(path)):
+        heads = [one for one in parsed(path).body if isinstance(one, ast.Import | ast.ImportFrom)]
+        names = {name.partition(".")[0] for one in heads for name in modules_of(one)}
+        assert not names & CLUSTER, path
+
+
+def test_nothing_beside_the_script_needs_what_runs_on_spark() -> None:
+    assert [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in RUNTIME
+        if not is_on_spark(path)
+        for name in modules_of(parsed(path))
+        if name.startswith("launch_runtime.spark")
     ] == []
 
 
 def test_what_a_rank_needs_of_ours_is_imported_before_the_script_runs() -> None:
     late = []
-    for path in (path for path in RUNTIME if "child_hook" not in path.parts):
+    # A driver runs no script, nor does what starts a rank's guard on an executor.
+    beside = [path for path in RUNTIME if "child_hook" not in path.parts and not is_on_spark(path)]
+    for path in beside:
         for function in ast.walk(parsed(path)):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 late += [f"{path.name} {function.name}: {name}" for name in modules_of(function)]

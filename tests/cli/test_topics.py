@@ -20,7 +20,7 @@ from tests.refusals import refused
 TOPICS = topics.names()
 WANTED = (
     *("strategies", "secrets", "spot", "names", "exit-codes", "hangs", "proof", "json"),
-    *("environment-variables", "profiles", "defaults", "notify", "data"),
+    *("environment-variables", "profiles", "defaults", "notify", "data", "scaling", "spark"),
 )
 
 

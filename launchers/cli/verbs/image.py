@@ -41,7 +41,8 @@ def command() -> None:
     "recipe",
     type=click.Choice(tuple(RECIPES)),
     default=HOROVOD,
-    help="What the ranks train by. All others come without Horovod, MPI and sshd.",
+    help="What the ranks train by. All others come without Horovod, MPI and sshd; spark is Java "
+    "and PySpark over Horovod's image, or over --base.",
 )
 @click.option("--gpu", is_flag=True, help="With CUDA and NCCL; not yet built by us, see docs.")
 @click.option(
