@@ -22,7 +22,8 @@ from tests.spark.driven import Job
 from tests.spark.workers import with_gpu
 from tests.waiting import processes_with, until
 
-pytestmark = [pytest.mark.processes, pytest.mark.horovod]
+# Each waits for jobs that take seconds, and many times that on a loaded machine.
+pytestmark = [pytest.mark.processes, pytest.mark.horovod, pytest.mark.timeout(3 * SECONDS)]
 
 PYTHON = "./environment/bin/python"
 DEBIANS = Path("/usr/lib/python3/dist-packages")

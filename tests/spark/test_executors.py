@@ -16,7 +16,12 @@ from tests.spark import archives
 from tests.spark import cluster as clusters
 from tests.spark.workers import with_gpu, with_older_horovod
 
-pytestmark = [pytest.mark.processes, pytest.mark.horovod]
+# The driver's questions take seconds, and many times that on a loaded machine.
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.horovod,
+    pytest.mark.timeout(4 * clusters.SECONDS),
+]
 
 ASKING = Path(__file__).with_name("asking.py")
 PYTHON = "./environment/bin/python"

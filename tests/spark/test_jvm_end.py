@@ -9,7 +9,11 @@ import pytest
 
 from tests.spark import cluster as clusters
 
-pytestmark = [pytest.mark.processes, pytest.mark.horovod]
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.horovod,
+    pytest.mark.timeout(2 * clusters.SECONDS),
+]
 
 BARRIER = Path(__file__).with_name("barrier.py")
 

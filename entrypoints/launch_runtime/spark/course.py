@@ -22,6 +22,7 @@ from launch_runtime.host.settings import Settings
 
 SILENT_SECONDS = 10.0  # after which a rank that has not ended is lost
 TAIL_LINES = 20
+START_FIX = "see the lines above; a cluster that starts Pythons slowly needs --limit start=TIME"
 _OF_US = ("launch: failure: ", "launch: expected ", "launch: likely cause: ")
 
 
@@ -127,9 +128,11 @@ class Course:
 
     @property
     def unfinished(self) -> list[int]:
-        """The ranks that have not ended."""
-        ended = self.results
-        return [rank for rank in range(self._settings.ranks) if rank not in ended]
+        """The ranks that have not ended; first those that were heard of longest ago."""
+        with self._lock:
+            ended, heard = self.results, {rank: one.seen for rank, one in self._members.items()}
+            left = [rank for rank in range(self._settings.ranks) if rank not in ended]
+            return sorted(left, key=lambda rank: heard.get(rank, float("-inf")))
 
     def tail(self, rank: int | None) -> list[str]:
         """The last lines of a rank, without their tags."""
@@ -191,7 +194,7 @@ class Course:
         missing = [rank for rank in range(self._settings.ranks) if rank not in self._members]
         if missing:
             what = f"{lines.ranks(missing)} did not start within {self._start_seconds:g} s"
-            self._claims.add(Failure("the cluster", what, JOINING), now)
+            self._claims.add(Failure("the cluster", what, JOINING, fix=START_FIX), now)
 
     def _tell_spread(self) -> None:
         """Says how Horovod has spread the ranks, where that is not as they were asked for."""

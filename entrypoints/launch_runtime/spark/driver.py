@@ -24,7 +24,7 @@ from launch_runtime.spark import (
     torch_start,
 )
 from launch_runtime.spark.acceptance import Acceptance
-from launch_runtime.spark.course import Course
+from launch_runtime.spark.course import START_FIX, Course
 from launch_runtime.spark.link import Reception
 from launch_runtime.spark.results import ResultFile
 from launch_runtime.spark.settings import SparkJob
@@ -88,11 +88,12 @@ class Driver:
         SparkContext._ensure_initialized()
         told = dict(SparkConf().getAll())
         self._result = ResultFile(told.get(settings.RESULT, ""))
+        self._result.tell(stamp=self._stamp)  # without it a refusal is another job's
         try:
             job = settings.read(told, self._arguments, self._entrypoints, self._stamp)
         except SettingError as error:
             raise _RefusedError(str(error)) from None
-        self._result.tell(stamp=self._stamp, world_size=job.settings.ranks)
+        self._result.tell(world_size=job.settings.ranks)
         return job
 
     def _open(self, job: SparkJob) -> None:
@@ -139,6 +140,8 @@ class Driver:
         course.starts(time.monotonic())
         self._watch.follow(course, self._session)
         found, trouble = self._ranks(job, payload, executable)
+        if trouble:
+            self._await_verdict(course)
         reception.close()
         self._conclude(job, course, found, trouble)
 
@@ -157,12 +160,15 @@ class Driver:
         except Exception as error:  # of Horovod, or of Spark
             return [], _sentence(error)
 
+    def _await_verdict(self, course: Course) -> None:
+        """Blocks until one is known, for a moment at most: whoever ended says so itself, or falls
+        silent."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while course.look(time.monotonic()) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+
     def _conclude(self, job: SparkJob, course: Course, found: list[Any], trouble: str) -> NoReturn:
         """The verdict, from what the ranks gave and what was seen of them."""
-        if trouble:
-            deadline = time.monotonic() + _SETTLE_SECONDS
-            while course.look(time.monotonic()) is None and time.monotonic() < deadline:
-                time.sleep(0.05)
         verdict = course.look(time.monotonic())
         if verdict is None and trouble:
             verdict = self._without_word(course, trouble)
@@ -175,10 +181,8 @@ class Driver:
     def _without_word(self, course: Course, trouble: str) -> Failure:
         """Of ranks that ended before they could say why."""
         if not course.began:
-            fix = (
-                "see the lines above; a cluster that starts Pythons slowly needs --limit start=TIME"
-            )
-            return Failure(NAME, f"the ranks could not be started: {trouble}", STARTING, fix=fix)
+            what = f"the ranks could not be started: {trouble}"
+            return Failure(NAME, what, STARTING, fix=START_FIX)
         unfinished = course.unfinished
         if unfinished:
             failure = course.lost(unfinished[0], time.monotonic())
@@ -193,7 +197,9 @@ class Driver:
         failure = Failure(NAME, reason, TRAINING, signal=name or None, stop=True, code=code)
         if self._course is None or not name:
             self._session = self._session if name else None
-            self._end(failure)
+            # A Ctrl-C ends Spark too, and sooner than the ranks: that is what it was stopped by.
+            known = self._course.verdict if self._course is not None else None
+            self._end(known or failure)
         self._course.claim(failure, time.monotonic())
 
     def _end(self, failure: Failure | None, proof: str = "") -> NoReturn:
@@ -239,6 +245,8 @@ class Driver:
         self._remarks += 1
         if self._remarks <= _REMARKS:
             self._console.say(lines.one_line(text, limit=2000))
+        elif self._remarks == _REMARKS + 1:
+            self._say(f"what Horovod or torchrun write beyond {_REMARKS} lines is left out")
 
 
 _UNPROVEN = "warning: all ranks ended well, and none has proven the world that it was in"

@@ -10,7 +10,7 @@ from launch_runtime.rank.gpu_pinning import VARIABLE as VISIBLE_DEVICES
 from launch_runtime.rank.identity import REPORTED, SEAT, SPREAD
 
 # What Horovod's and Spark's services are spoken to with (the second is spark.authenticate.secret,
-# SecurityManager.scala), and the link's own key: no script's.
+# SecurityManager.scala), and the job's nonce: no script's.
 SECRETS = (
     "_HOROVOD_SECRET_KEY",
     "_SPARK_AUTH_SECRET",

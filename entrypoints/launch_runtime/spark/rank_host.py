@@ -136,6 +136,9 @@ class RankHost:
     # -- what happens --------------------------------------------------------------------------
 
     def _look(self, rank: Rank) -> None:
+        # First: Horovod ends by SIGTERM what is left below a worker that is gone.
+        if self._worker.is_gone and self._kill_at is None:
+            self._claim(self._without_worker())
         rank.look_for_proof()
         status = rank.poll()
         if status is not None:
@@ -149,8 +152,6 @@ class RankHost:
             self._warn_at = float("inf")
             if status is None and not rank.initialised:
                 self._console.say(lines.message(self._warning))
-        if self._worker.is_gone and self._kill_at is None:
-            self._claim(self._without_worker())
         verdict = self._link.state.verdict
         if self._link.gone:
             self._end(rank, signal.SIGKILL)
@@ -172,12 +173,16 @@ class RankHost:
         return Failure(self._name, what, failures.TRAINING, rank=self._place.rank)
 
     def _signalled(self, number: int) -> Failure:
-        # PySpark's daemon sends it to its whole group when the executor above it is gone.
-        if number == signal.SIGHUP:
+        # PySpark's daemon sends SIGHUP to its whole group when the executor above it is gone; ranks
+        # in sessions of their own get SIGTERM then, from Horovod or torchrun.
+        if number == signal.SIGHUP or self._worker.is_gone or self._has_lost_executor():
             return self._without_worker()
         name = failures.signal_name(number)
         what = f"rank {self._place.rank} was ended by {name} from its executor"
         return Failure(self._name, what, failures.TRAINING, self._place.rank, signal=name)
+
+    def _has_lost_executor(self) -> bool:
+        return bool(self._executor) and executor_id() != self._executor
 
     def _has_ended(self, rank: Rank) -> bool:
         """Whether the rank has, and whose fault it is is known where it went badly."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from typing import Any, Mapping, Sequence
@@ -154,5 +155,7 @@ class ResultFile:
                 json.dump(self.fields, file, indent=2)
             os.replace(beside, self._path)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                os.remove(beside)
             return f"cannot write the result to {self._path}: {error.strerror}"
         return ""

@@ -116,8 +116,13 @@ class Watch:
             self._give_up(verdict)
         elif since > CANCEL_SECONDS and self._session is not None:
             session, self._session = self._session, None
-            with contextlib.suppress(Exception):  # Spark may be gone before
-                session.sparkContext.cancelAllJobs()
+            # Not from here: a JVM that hangs does not answer, and the driver ends all the same.
+            threading.Thread(target=_cancel, args=(session,), daemon=True).start()
+
+
+def _cancel(session: Any) -> None:
+    with contextlib.suppress(Exception):  # Spark may be gone before
+        session.sparkContext.cancelAllJobs()
 
 
 def _is_ignored(number: int) -> bool:

@@ -98,6 +98,7 @@ def test_ranks_that_do_not_come_in_time_are_named() -> None:
     verdict = table.course.look(START_SECONDS + 1)
     assert verdict is not None
     assert verdict.reason == "rank 1 did not start within 60 s"
+    assert "--limit start=TIME" in verdict.fix
 
 
 def test_a_rank_in_a_world_of_another_size_does_not_begin() -> None:
@@ -146,6 +147,16 @@ def test_silence_is_a_failure_but_for_ranks_that_have_ended() -> None:
     verdict = table.course.look(SILENT_SECONDS + 1)
     assert verdict is not None
     assert verdict.rank == 1
+
+
+def test_of_the_ranks_that_have_not_ended_the_quietest_is_the_first() -> None:
+    table = Table().began()
+    table.report(0, 2.0)
+    assert table.course.unfinished == [1, 0]
+    table.report(1, 3.0)
+    assert table.course.unfinished == [0, 1]
+    table.report(0, 4.0, result={"rank": 0, "exit_code": 0})
+    assert table.course.unfinished == [1]
 
 
 def test_a_rank_that_spark_starts_again_ends_the_job() -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,14 +15,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from launch_runtime import stamps
 from launch_runtime.spark import driver
 
 from tests.entrypoints.spark import fake_pyspark
+from tests.entrypoints.spark.test_course import Table
 from tests.places import ENTRYPOINTS, ROOT
 from tests.waiting import SECONDS, until
 
 pytestmark = pytest.mark.processes
 
+NONCE = "0123456789abcdef0123456789abcdef"
 CONF = {
     "spark.executorEnv.LAUNCH_WORLD_SIZE": "2",
     "spark.executorEnv.LAUNCH_INSTANCES": "2",
@@ -46,6 +50,7 @@ def running(
     environment = {
         **os.environ,
         "FAKE_SPARK": how,
+        "LAUNCH_NONCE": NONCE,
         "FAKE_CONF": json.dumps(told),
         "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
     }
@@ -67,13 +72,12 @@ def result(folder: Path) -> dict[str, Any]:
 def test_a_cluster_that_does_not_accept_the_application_is_told_and_given_up(
     tmp_path: Path,
 ) -> None:
-    limit = {"spark.launch.slots.seconds": "0.5"}
+    limit = {"spark.launch.slots.seconds": "3"}
     with running(tmp_path, "silent", **limit) as (process, output, _):
         assert process.wait(SECONDS) == 1
-    waiting = "launch: waiting for the cluster to accept the application; up to 1 s more"
-    assert waiting in output.read_text()
+    assert "launch: waiting for the cluster to accept the application; up to " in output.read_text()
     found = result(tmp_path)
-    assert found["reason"] == "the cluster has not accepted the application within 0.5 s"
+    assert found["reason"] == "the cluster has not accepted the application within 3 s"
     assert "--limit slots=TIME" in found["fix"]
 
 
@@ -97,6 +101,50 @@ def test_a_driver_ends_though_it_cannot_say_how(tmp_path: Path) -> None:
         until(lambda: "launch: waiting for " in output.read_text(), "the wait")
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS) == 143
+
+
+def test_a_refusal_before_there_is_a_job_carries_the_jobs_stamp(tmp_path: Path) -> None:
+    size = {"spark.executorEnv.LAUNCH_WORLD_SIZE": "3"}
+    with running(tmp_path, "empty", **size) as (process, _, _):
+        assert process.wait(SECONDS) == 1
+    found = result(tmp_path)
+    assert found["reason"].startswith("LAUNCH_WORLD_SIZE: found 3; expected 2")
+    assert found["stamp"] == stamps.of(NONCE)
+
+
+def test_what_horovods_processes_write_without_end_is_cut_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = driver.Driver([], "")
+    said: list[str] = []
+    monkeypatch.setattr(started, "_console", SimpleNamespace(say=said.append))
+    for number in range(60):
+        started._remark(f"horovod: line {number}")
+    assert said[39:] == [
+        "horovod: line 39",
+        "launch: what Horovod or torchrun write beyond 40 lines is left out",
+    ]
+
+
+def test_ranks_that_are_gone_without_a_word_fail_by_the_one_that_fell_silent_first() -> None:
+    table = Table().began()
+    table.report(0, time.monotonic())
+    failure = driver.Driver([], "")._without_word(table.course, "SparkException: executor 1 lost")
+    assert failure.rank == 1
+    assert failure.reason.startswith("rank 1 was silent for ")
+    assert failure.reason.endswith("; SparkException: executor 1 lost")
+
+
+def test_whoever_asked_for_the_end_is_told_though_spark_ends_before_the_ranks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started, ended = driver.Driver([], ""), []
+    monkeypatch.setattr(started, "_end", ended.append)
+    monkeypatch.setattr(started, "_course", Table().began().course)
+    started._stopped("stopped by SIGINT", "SIGINT", 130)
+    assert ended == []
+    started._stopped("stopped: the spark-submit that started this driver is gone", "", 143)
+    assert [(one.reason, one.code) for one in ended[:1]] == [("stopped by SIGINT", 130)]
 
 
 # Master, properties of the driver; where ranks find it, and where it listens

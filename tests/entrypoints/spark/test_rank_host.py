@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from launch_runtime.spark import rank_host
+from launch_runtime.spark.rank_environment import Place
+from launch_runtime.spark.rank_host import RankHost
 
 from tests.entrypoints.spark.test_link import Driver
 from tests.places import ENTRYPOINTS
@@ -34,6 +38,13 @@ while rank == "1" or not os.path.exists("go"):
     time.sleep(0.02)
 raise ValueError("a bad batch")
 """
+
+# A signal to a rank of executor 3, the executor that is above it then; what the rank says
+ENDED = [
+    (signal.SIGTERM, "3", "rank 1 was ended by SIGTERM from its executor"),
+    (signal.SIGTERM, "", "rank 1 lost executor 3"),
+    (signal.SIGHUP, "3", "rank 1 lost executor 3"),
+]
 
 
 class Ranks:
@@ -79,6 +90,20 @@ class Ranks:
         output, _ = self.processes[rank].communicate(timeout=SECONDS)
         found: dict[str, Any] = json.loads(output)
         return found
+
+
+@pytest.mark.parametrize(("number", "executor", "reason"), ENDED)
+def test_a_rank_that_is_ended_with_its_executor_says_so_whatever_ends_it(
+    number: int, executor: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The executor above the rank: first as it starts, then as a signal comes.
+    above = iter(["3", executor])
+    monkeypatch.setattr(rank_host, "executor_id", lambda: next(above))
+    contact = {"address": "127.0.0.1", "port": 1, "key": ""}
+    payload = {"contact": contact, "arguments": [], "stamp": "", "gpus": 0}
+    host = RankHost(Place(1, 2, 0, 1, ""), payload, "", ())
+    failure = host._signalled(number)
+    assert (failure.rank, failure.reason.partition(":")[0]) == (1, reason)
 
 
 @pytest.fixture

@@ -127,3 +127,7 @@ def test_what_ranks_wrote_after_the_failure_is_told_apart() -> None:
 def test_a_result_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     trouble = results.ResultFile(str(tmp_path / "none" / "result.json")).write()
     assert trouble.startswith("cannot write the result to ")
+    (tmp_path / "folder").mkdir()
+    trouble = results.ResultFile(str(tmp_path / "folder")).write()
+    assert trouble.endswith(": Is a directory")
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"], "nothing is left beside it"
