@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from launchers.core.model.problems import Problem
@@ -11,6 +12,13 @@ from launchers.scaling.catalogue import RULES
 NO_ARGUMENT = "none"
 SEED, BATCH = "seed", "batch-size"
 BATCHES = TOTAL, RANK = "total", "rank"
+# No batch has more digits; int() itself refuses thousands of them.
+_BATCH_SIZE = re.compile(r"0*[1-9][0-9]{0,11}")
+
+
+def flag_of(name: str) -> str:
+    """As it is written: one hyphen before a single letter."""
+    return f"-{name}" if len(name) == 1 else f"--{name}"
 
 
 def value_of(arguments: Sequence[str], name: str) -> str | None:
@@ -27,7 +35,8 @@ def value_of(arguments: Sequence[str], name: str) -> str | None:
 
 def has(arguments: Sequence[str], name: str) -> bool:
     """Whether ``--NAME`` stands there, with a value or without."""
-    return any(word.partition("=")[0] == f"--{name}" for word in arguments)
+    flags = (f"--{name}", flag_of(name))
+    return any(word.partition("=")[0] in flags for word in arguments)
 
 
 def with_value(arguments: Sequence[str], name: str, value: str) -> tuple[str, ...]:
@@ -46,8 +55,7 @@ def compared(arguments: Sequence[str], name: str, value: str) -> tuple[str, ...]
     as in launch.yaml."""
     if value == "false":
         return tuple(arguments)
-    flag = f"-{name}" if len(name) == 1 else f"--{name}"
-    return (*arguments, flag, *([] if value == "true" else [value]))
+    return (*arguments, flag_of(name), *([] if value == "true" else [value]))
 
 
 def seed_argument(given: str | None, source: JobSource) -> tuple[str, str]:
@@ -81,7 +89,7 @@ def batch_problems(
                 "write it there, or name the script's own with --batch-argument NAME",
             )
         ]
-    if not text.isdecimal() or not int(text):
+    if not _BATCH_SIZE.fullmatch(text):
         found = f"--{name} {text[:40]}"
         return [RULES["scaling-batch"].at("--batch total", found, "a whole number from 1", "")]
     wrong = [str(size) for size in sorted(set(world_sizes)) if int(text) % size]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +28,12 @@ _FIGURES: dict[str, Callable[[Run], float | None]] = {
     "cost": lambda run: run.cost,
     "load": lambda run: run.load,
 }
+# The columns before what is compared, and those behind it.
+_WHERE = ("world_size", "instances", "processes", "gpus")
+_HOW = ("repeat", "job", "state", "reason", "epochs", "speed_up", *_FIGURES)
+# By what a spreadsheet knows a formula, but for a plain number.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
 def study_as_json(study: Study, verdict: Sequence[str]) -> dict[str, Any]:
@@ -62,10 +69,12 @@ def study_as_csv(study: Study) -> str:
     """A line a run, with a column for each name that is compared; empty cells for what is not
     known."""
     names = list(dict.fromkeys(name for row in study.rows for name, _ in row.size.variant))
-    columns = ["world_size", "instances", "processes", "gpus", *names, "repeat", "job", "state"]
+    # `--compare epochs=5,10` is no count of what a run said: no two columns have one name.
+    ours = {*_WHERE, *_HOW}
+    told = [f"compared {name}" if name in ours else name for name in names]
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow([*columns, "reason", "epochs", "speed_up", *_FIGURES])
+    lines.writerow([*_WHERE, *told, *_HOW])
     for row in study.rows:
         base = measures.base_of(row, study.rows)
         others = {run.repeat: other for run, other in measures.pairs(row, base)} if base else {}
@@ -85,7 +94,7 @@ def _cell(value: Any) -> Any:
     """As it is; a text that a spreadsheet would take for a formula is one no more."""
     if value is None:
         return ""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@"):
+    if isinstance(value, str) and value[:1] in _FORMULA and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return f"{value:.6g}" if isinstance(value, float) else value
 

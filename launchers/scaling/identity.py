@@ -15,6 +15,7 @@ from launchers.core.spec.option import default_of, option_fields
 from launchers.scaling.arguments import BATCH, TOTAL
 from launchers.scaling.jobs import SIZES
 from launchers.scaling.planned import Wanted
+from launchers.scaling.records import ARGUMENTS
 
 # What makes the runs no others: who is told, and what was allowed to pass.
 _NOT_COMPARED = frozenset({"notify", "allow_values", *SIZES})
@@ -39,7 +40,7 @@ def settings_of(
     if wanted.seed_argument:
         found["--seed-argument"] = wanted.seed_argument
     found["SCRIPT"] = os.path.join(source.folder, " ".join(source.program))
-    found["--"] = shlex.join(job.arguments)
+    found[ARGUMENTS] = shlex.join(job.arguments)
     for holder in (job, job.options):
         for item, _ in option_fields(type(holder)):
             value = getattr(holder, item.name)

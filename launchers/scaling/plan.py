@@ -33,9 +33,10 @@ def plan_study(provider: Provider, job: JobSpec, wanted: Wanted, source: JobSour
     Raises:
         LaunchError: With everything that is wrong with any of the runs.
     """
-    problems = _problems_in_grid(wanted.grid) + _problems_in_comparisons(provider, job, wanted)
     seed = script_arguments.seed_argument(wanted.seed_argument, source)
-    problems += _problems_in_arguments(job, wanted, seed[0])
+    problems = _problems_in_grid(wanted.grid)
+    problems += _problems_in_comparisons(provider, job, wanted, seed[0])
+    problems += _problems_in_arguments(job, seed[0])
     if problems:
         raise LaunchError(problems)
     settings = settings_of(provider, job, wanted, source)
@@ -79,7 +80,9 @@ def _problems_in_grid(grid: Grid) -> list[Problem]:
     return []
 
 
-def _problems_in_comparisons(provider: Provider, job: JobSpec, wanted: Wanted) -> list[Problem]:
+def _problems_in_comparisons(
+    provider: Provider, job: JobSpec, wanted: Wanted, seed: str
+) -> list[Problem]:
     problems = []
     names = [name for name, _ in wanted.grid.compared]
     for name in dict.fromkeys(names):
@@ -89,18 +92,18 @@ def _problems_in_comparisons(provider: Provider, job: JobSpec, wanted: Wanted) -
         if name in SIZES:
             fix = f"write: --{name} 1,2"
             problems.append(RULES["scaling-compare"].at(path, "a size", "--compare NAME=A,B", fix))
-        elif name in (wanted.batch_argument, "seed") and (wanted.batch == TOTAL or name == "seed"):
+        elif name == seed or (name == wanted.batch_argument and wanted.batch == TOTAL):
             found = "the study gives it a value of its own"
             problems.append(RULES["scaling-compare"].at(path, found, "another argument"))
         elif not option_with_flag(provider, name) and script_arguments.has(job.arguments, name):
-            found = f"--{name} stands behind `--` as well"
+            found = f"{script_arguments.flag_of(name)} stands behind `--` as well"
             problems.append(RULES["scaling-compare"].at(path, found, "one of the two"))
     if job.checkpoint:
         problems.append(RULES["scaling-checkpoint"].at("--checkpoint", job.checkpoint))
     return problems
 
 
-def _problems_in_arguments(job: JobSpec, wanted: Wanted, seed: str) -> list[Problem]:
+def _problems_in_arguments(job: JobSpec, seed: str) -> list[Problem]:
     if seed and script_arguments.has(job.arguments, seed):
         given = script_arguments.value_of(job.arguments, seed) or ""
         return [RULES["scaling-seed"].at("--", f"--{seed} {given}".strip())]

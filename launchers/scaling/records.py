@@ -7,12 +7,14 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from launchers.core.credentials.elsewhere import masked_arguments, without_credentials
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.paths import writing
 from launchers.core.records.ledger import data_folder
@@ -24,6 +26,8 @@ STATE = "study.json"
 _VERSION = 1
 _FIX = "name another folder with --output"
 _SOURCE = "the script's Python files"
+# The setting that holds the script's own arguments.
+ARGUMENTS = "--"
 
 
 @dataclass(frozen=True)
@@ -139,9 +143,7 @@ def same_run(one: Run, other: Run) -> bool:
 def differences(record: Record, settings: Mapping[str, str], source: str) -> list[Problem]:
     """What keeps a command line from going on with a study that another one began."""
     problems = [
-        RULES["scaling-another"].at(
-            name, settings.get(name, "not given"), record.settings.get(name, "not given")
-        )
+        RULES["scaling-another"].at(name, _shown(name, settings), _shown(name, record.settings))
         for name in dict.fromkeys((*record.settings, *settings))
         if record.settings.get(name) != settings.get(name)
     ]
@@ -149,6 +151,27 @@ def differences(record: Record, settings: Mapping[str, str], source: str) -> lis
         changed = "changed since the study began"
         problems.append(RULES["scaling-another"].at(_SOURCE, changed, "those that it began with"))
     return problems
+
+
+def other_sizes(record: Record, sizes: Iterable[Size]) -> list[Problem]:
+    """What keeps the same command line from going on where it makes other sizes of the study than
+    it did, as on a machine with other GPUs."""
+    before, now = {run.size for run in record.runs}, set(sizes)
+    if before == now:
+        return []
+    found, expected = (
+        ", ".join(sorted({f"{one.instances} x {one.processes}" for one in each}))
+        for each in (now, before)
+    )
+    return [RULES["scaling-another"].at("sizes", found, expected)]
+
+
+def _shown(name: str, settings: Mapping[str, str]) -> str:
+    """A setting for a message, without credentials."""
+    text = settings.get(name, "not given")
+    if name == ARGUMENTS and name in settings:
+        text = shlex.join(masked_arguments(shlex.split(text)))
+    return without_credentials(text)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from launchers.scaling.results import Run
 WAITING, NOT_STARTED = "waiting", "not started"
 # Over so long it is looked at what else keeps the cores busy.
 _LOOK_SECONDS = 0.3
+_STAT = Path("/proc/stat")
 
 
 def is_done(run: Run) -> bool:
@@ -45,8 +47,10 @@ def ended(run: Run, status: JobStatus, lines: Iterable[LogLine], cost: float | N
         lines: All of the job's.
     """
     said = read(lines)
-    diverged = f"its loss is no number from epoch {said.diverged} on" if said.diverged else ""
-    reason = diverged if status.state == SUCCEEDED else status.reason
+    reason = status.reason
+    if status.state == SUCCEEDED:
+        at = said.diverged
+        reason = "" if at is None else f"its loss is no number from epoch {at} on"
     return replace(
         run,
         state=status.state,
@@ -59,34 +63,62 @@ def ended(run: Run, status: JobStatus, lines: Iterable[LogLine], cost: float | N
 
 
 def cores_busy() -> float | None:
-    """How many cores of this machine are busy, looked at for a moment; None where the system does
-    not say. Blocks that long."""
-    before = _ticks()
-    time.sleep(_LOOK_SECONDS)
-    after = _ticks()
-    if before is None or after is None or after[1] <= before[1]:
-        return None
-    busy = (after[0] - before[0]) / (after[1] - before[1])
-    return round(max(busy, 0.0) * (os.cpu_count() or 1), 2)
-
-
-def _ticks() -> tuple[int, int] | None:
-    """Busy and all ticks of all cores since the machine's start (proc(5))."""
+    """How many of the cores that this process may use are busy, looked at for a moment; None where
+    the system does not say. Blocks that long."""
     try:
-        words = Path("/proc/stat").read_text("ascii").splitlines()[0].split()[1:9]
-        numbers = [int(word) for word in words]
-    except (OSError, ValueError, IndexError):
+        before = _STAT.read_text("ascii")
+        time.sleep(_LOOK_SECONDS)
+        after = _STAT.read_text("ascii")
+    except (OSError, ValueError):
         return None
-    idle = sum(numbers[3:5])  # idle, iowait
-    return sum(numbers) - idle, sum(numbers)
+    return busy_between(before, after, _usable())
+
+
+def busy_between(before: str, after: str, usable: Collection[int] | None) -> float | None:
+    """How many cores were busy between two readings of /proc/stat (proc(5)); None where they don't
+    say.
+
+    Args:
+        usable: Numbers of the cores that count; None for all.
+    """
+    first, last = _ticks(before, usable), _ticks(after, usable)
+    if first is None or last is None or last[1] <= first[1]:
+        return None
+    busy = (last[0] - first[0]) / (last[1] - first[1])
+    return round(max(busy, 0.0) * last[2], 2)
+
+
+def _ticks(text: str, usable: Collection[int] | None) -> tuple[int, int, int] | None:
+    """Busy and all ticks since the machine's start of the cores that count, and their number."""
+    busy = together = cores = 0
+    for line in text.splitlines():
+        name, *words = line.split() or [""]
+        if not re.fullmatch(r"cpu[0-9]+", name):
+            continue
+        if usable is not None and int(name[3:]) not in usable:
+            continue
+        try:
+            numbers = [int(word) for word in words[:8]]
+        except ValueError:
+            return None
+        together += sum(numbers)
+        busy += sum(numbers) - sum(numbers[3:5])  # idle, iowait
+        cores += 1
+    return (busy, together, cores) if cores else None
 
 
 def usable_cores() -> int:
     """The cores that this process, and what it starts, may use."""
+    usable = _usable()
+    return os.cpu_count() or 1 if usable is None else len(usable)
+
+
+def _usable() -> Collection[int] | None:
+    """Their numbers; None where the system does not say."""
     try:
-        return len(os.sched_getaffinity(0))
+        return os.sched_getaffinity(0)
     except AttributeError:  # not on macOS
-        return os.cpu_count() or 1
+        return None
 
 
 def machine_text() -> str:

@@ -75,12 +75,17 @@ def _cells(row: Row) -> tuple[str, ...]:
         _spread(row.accuracy, lambda value: f"{value:.4f}"),
         _spread(row.validation_loss, lambda value: f"{value:.4f}"),
         _spread(row.validation_accuracy, lambda value: f"{value:.4f}"),
-        _spread(row.cost, lambda value: f"{value:.2f} USD"),
+        _spread(row.cost, _dollars),
     )
 
 
 def _seconds(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+
+
+def _dollars(value: float) -> str:
+    """Four decimals below a cent, so that what was paid for is not free."""
+    return f"{value:.2f} USD" if value >= 0.01 or not value else f"{value:.4f} USD"
 
 
 def _spread(found: Spread | None, text: object) -> str:

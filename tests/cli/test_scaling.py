@@ -79,6 +79,13 @@ def test_a_study_runs_each_value_with_each_seed_and_says_what_they_did(project: 
         ]
 
 
+def test_the_command_that_is_kept_has_the_scripts_words_whatever_they_are(project: Launch):
+    answer = project(*STUDY, "--repeat", "1", "--json", "--", "--json")
+
+    assert answer.code == 1, "the script has no such flag"
+    assert answer.json["command"].endswith("--compare lr=1,2 --repeat 1 -- --json")
+
+
 def test_the_same_line_shows_a_study_again_and_another_line_is_refused_in_its_folder(
     project: Launch,
 ):
@@ -181,6 +188,8 @@ def test_a_launcher_that_is_killed_loses_only_the_run_under_way(
 def test_a_dry_run_names_the_runs_and_leaves_nothing_behind(project: Launch):
     shown = project("scaling", "local", "train.py", "--compare", "lr=1,2", *ALONE, "--dry-run")
     as_json = project(*STUDY, "--dry-run", "--json", "--batch", "total", "--", "--batch-size=8")
+    seeds = ("--seed-argument", "none", "--compare", "seed=1,2", "--dry-run", "--json")
+    compared = project("scaling", "local", "train.py", *ALONE, *seeds)
 
     assert (shown.code, as_json.code) == (0, 0), shown.err + as_json.err
     rows = shown.out.splitlines()
@@ -189,6 +198,8 @@ def test_a_dry_run_names_the_runs_and_leaves_nothing_behind(project: Launch):
     runs = as_json.json["runs"]
     assert [run["repeat"] for run in runs] == [1, 1, 2, 2, 3, 3]
     assert runs[0]["arguments"] == ["--batch-size=8", "--lr", "1", "--seed", "1"]
+    assert compared.code == 0, compared.err
+    assert compared.json["runs"][0]["arguments"] == ["--seed", "1"]
     assert not list(project.home.glob("studies/*"))
     assert jobs(project) == []
 
@@ -208,6 +219,7 @@ REFUSED = {
     ("train.py", "--compare", "strategy=horovod,nothing"): "scaling-compare",
     ("train.py", "--compare", "lr=1,2", "--", "--lr", "3"): "scaling-compare",
     ("train.py", "--compare", "seed=1,2"): "scaling-compare",
+    ("train.py", "--seed-argument", "lr", "--compare", "lr=1,2"): "scaling-compare",
     ("train.py", *LISTS, "--", "--seed", "3"): "scaling-seed",
     ("train.py", *LISTS, "--checkpoint", "here"): "scaling-checkpoint",
     ("train.py", "--compare", "lr=1,2", *ALONE, "--batch", "total"): "scaling-batch",

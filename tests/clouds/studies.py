@@ -94,9 +94,12 @@ class Studies:
 
         for job in list(tried.jobs):
             tried.finish(job.name)
+        # Both are sent and agreed to: nobody is asked again.
+        words.remove("--yes")
         answer = tried.ask(*words)
 
         assert answer.code == 0, answer.err
+        assert "paid for" not in answer.err
         assert [job.name for job in tried.jobs] == sent
         assert {run["state"] for run in state_of(tried)} == {"succeeded"}
 

@@ -36,6 +36,14 @@ def test_a_value_is_set_where_it_stood_else_at_the_end(words: list[str], expecte
 
 
 @pytest.mark.parametrize(
+    ("words", "name", "expected"),
+    [(["--k=1"], "k", True), (["-k", "1"], "k", True), (["-k"], "lr", False), ([], "k", False)],
+)
+def test_an_argument_is_there_as_it_may_be_written(words: list[str], name: str, expected: bool):
+    assert arguments.has(words, name) is expected
+
+
+@pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
         ("sync", "average:4", ("x", "--sync", "average:4")),
@@ -56,6 +64,9 @@ def test_a_compared_argument_is_written_as_launch_yaml_has_it(
         ([], [1, 2], "scaling-batch", "no --batch-size"),
         (["--batch-size", "x"], [1], "scaling-batch", "--batch-size x"),
         (["--batch-size", "0"], [1], "scaling-batch", "--batch-size 0"),
+        (["--batch-size", "-8"], [1], "scaling-batch", "--batch-size -8"),
+        (["--batch-size", "9" * 5000], [1], "scaling-batch", "--batch-size 999"),
+        (["--batch-size", "2"], [1, 4], "scaling-batch-divides", "world size of 4"),
         (["--batch-size", "64"], [1, 3, 2, 6], "scaling-batch-divides", "world size of 3, 6"),
     ],
 )

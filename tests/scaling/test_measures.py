@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from launchers.scaling import measures
@@ -35,6 +37,14 @@ def run_of(*seconds: float | None, repeat: int = 1) -> Run:
 )  # fmt: skip
 def test_seconds_of_an_epoch(ends, expected):
     assert measures.epoch_seconds(run_of(*ends)) == expected
+
+
+def test_the_time_between_two_epochs_is_shared_by_those_that_are_not_told():
+    told = tuple(Epoch(number, 10.0 * number) for number in (5, 10, 15))
+    run = Run(Size(1, 1), 1, 1, state="succeeded", epochs=told)
+
+    assert measures.epoch_seconds(run) == 10.0
+    assert measures.epoch_seconds(replace(run, epochs=told[:1])) is None
 
 
 def test_runs_of_different_numbers_of_epochs_are_compared_by_images_a_second():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from launchers.scaling.records import STATE, StudyFolder, differences, place_of
+from launchers.scaling.records import STATE, StudyFolder, differences, other_sizes, place_of
 from launchers.scaling.results import Size
 from tests.refusals import refused
 from tests.scaling.made import record, run
@@ -81,6 +81,27 @@ def test_another_command_line_is_told_what_differs():
         ("scaling-another", "--repeat", "not given", "3"),
     }
     assert differences(before, before.settings, before.source) == []
+
+
+def test_credentials_are_not_told_with_what_differs():
+    key = "AKIA" + "IOSFODNN7EXAMPLA"
+    before = record(**{"--": f"--epochs 3 --api-key {key}"})
+
+    (found,) = differences(before, {**before.settings, "--": "--epochs 4"}, before.source)
+
+    assert found.found == "--epochs 4"
+    assert found.expected.startswith("--epochs 3 --api-key ")
+    assert key not in found.expected
+
+
+def test_a_machine_that_makes_other_sizes_of_it_does_not_go_on():
+    before = record(run(1), run(2))
+
+    (found,) = other_sizes(before, [Size(1, 1), Size(1, 4)])
+
+    assert (found.rule, found.path) == ("scaling-another", "sizes")
+    assert (found.found, found.expected) == ("1 x 1, 1 x 4", "1 x 1, 1 x 2")
+    assert other_sizes(before, [Size(1, 2), Size(1, 1), Size(1, 1)]) == []
 
 
 def test_a_script_that_has_changed_is_another_study():

@@ -71,6 +71,27 @@ def test_a_training_that_has_diverged_says_so_though_its_job_succeeded():
         for number, loss in ((1, "0.5"), (2, "nan"))
     ]
     found = running.ended(run(), JobStatus("succeeded"), lines)
+    zero = LogLine(0.0, "", 0, "progress: epoch 0, loss nan")
 
     assert found.reason == "its loss is no number from epoch 2 on"
+    assert running.ended(run(), JobStatus("succeeded"), [zero]).reason.endswith("epoch 0 on")
     assert [epoch.loss for epoch in found.epochs] == [0.5, None]
+
+
+@pytest.mark.parametrize(
+    ("usable", "expected"), [(None, 1.5), ({0}, 1.0), ({1, 7}, 0.5), ({7}, None)]
+)
+def test_the_cores_that_count_as_busy_are_those_that_may_be_used(
+    usable: set[int] | None, expected: float | None
+):
+    before = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 0 0 0 50 0 0 0 0 0 0\ncpu1 0 0 0 0 50 0 0 0\nintr 1\n"
+    after = (
+        "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 60 0 40 50 0 0 0 0 5 0\ncpu1 0 0 0 25 75 20 20 10\nintr 1\n"
+    )
+
+    assert running.busy_between(before, after, usable) == expected
+
+
+@pytest.mark.parametrize("text", ["", "cpu0 a b c\n", "cpu0 0 0 0 0 0 0 0 0\n"])
+def test_a_system_that_does_not_say_what_is_busy_has_no_load(text: str):
+    assert running.busy_between(text, text, None) is None

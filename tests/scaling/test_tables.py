@@ -45,6 +45,7 @@ def test_what_is_compared_and_what_it_cost_have_their_columns():
 
     assert [row["COMPARED"] for row in table(*variants)] == ["lr=a", "lr=b"]
     assert {row["COST"] for row in table(*variants)} == {"2.00 USD"}
+    assert [row["COST"] for row in table(run(cost=0.004))] == ["0.0040 USD"]
 
 
 def test_every_run_that_did_not_succeed_is_named():
@@ -71,3 +72,12 @@ def test_the_csv_has_a_line_a_run_and_no_formula():
     assert rows[2]["speed_up"] == "2"
     assert rows[4]["reason"] == "'=HYPERLINK(1)"
     assert rows[4]["speed_up"] == ""
+
+
+def test_what_is_compared_has_a_column_of_its_own_whatever_its_name():
+    runs = [run(1, size=Size(1, 1, None, (("epochs", text),))) for text in ("-5", "-x")]
+
+    rows = list(csv.DictReader(io.StringIO(study_as_csv(study_of(record(*runs))))))
+
+    assert [row["compared epochs"] for row in rows] == ["-5", "'-x"]
+    assert {row["epochs"] for row in rows} == {"2"}

@@ -144,11 +144,13 @@ class Beside:
             row.state = "running"
             return
         existing = row.prepared.run.existing
-        self.sending(row)
         if existing is not None:
+            self.sending(row)
             row.handle, row.state, row.text = existing.handle, existing.state, existing.proof
             return
+        # From here on an interrupt waits for it, and says that it may have been sent.
         row.state = "submitting"
+        self.sending(row)
         screen.changed(row)
         row.handle = pipeline.submit(self.chosen, row.prepared, self.ignored)
         row.state = "running"

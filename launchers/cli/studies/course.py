@@ -28,7 +28,7 @@ from launchers.scaling.costs import prices_of
 from launchers.scaling.identity import source_digest
 from launchers.scaling.plan import no_sweep, plan_study
 from launchers.scaling.planned import StudyPlan, batch_text, counted_runs, seed_text
-from launchers.scaling.records import Record, StudyFolder, differences, place_of
+from launchers.scaling.records import Record, StudyFolder, differences, other_sizes, place_of
 from launchers.scaling.results import Run
 
 # What changes nothing of a study, and stands in no command line of one.
@@ -63,12 +63,13 @@ def run_study(
         return show_plan(chosen, plan, folder.path, prices, values["as_json"])
     with folder.locked():
         record = folder.read() or _begun(chosen, plan, words)
-        if wrong := differences(record, plan.settings, source_digest(source)):
+        wrong = differences(record, plan.settings, source_digest(source))
+        if wrong := wrong or other_sizes(record, (run.size for run in plan.runs)):
             raise LaunchError(wrong)
         todo = running.to_do(record.runs, values["again"])
         _say_what_is_done(record.runs, todo, values["again"])
-        if todo and chosen.charges_money:
-            ask(chosen, plan, todo, prices, values["yes"])
+        if unsent := _unsent(chosen, todo):
+            ask(chosen, plan, unsent, prices, values["yes"])
         folder.write(record)
         interrupted = _run(chosen, plan, folder, todo, prices, values)
         if interrupted:
@@ -100,11 +101,22 @@ def _run(
     return run_on_cloud(chosen, plan, folder, todo, prices, at_once, ignored, cancel)
 
 
+def _unsent(chosen: Provider, todo: Sequence[Run]) -> list[Run]:
+    """The runs whose jobs are yet to be paid for; those that were sent are only followed."""
+    if not todo or not chosen.charges_money:
+        return []
+    from launchers.cli.studies.on_cloud import sent_job
+
+    return [run for run in todo if sent_job(chosen, run) is None]
+
+
 def _begun(chosen: Provider, plan: StudyPlan, words: Sequence[str]) -> Record:
     """The record of a study that begins now."""
     import time
 
-    kept = [word for word in words if word.partition("=")[0] not in _PASSING]
+    # Behind `--` the same word is the script's.
+    ours = words.index("--") if "--" in words else len(words)
+    kept = [word for word in words[:ours] if word.partition("=")[0] not in _PASSING]
     plans = [run.plan for run in plan.runs]
     here = chosen.runs_here
     machines = ", ".join(sorted({one.machine_name for one in plans} - {""}))
@@ -112,7 +124,7 @@ def _begun(chosen: Provider, plan: StudyPlan, words: Sequence[str]) -> Record:
         name=plan.name,
         settings=plan.settings,
         source=source_digest(plan.source),
-        command=shlex.join(["launch", *masked_arguments(kept)]),
+        command=shlex.join(["launch", *masked_arguments([*kept, *words[ours:]])]),
         begun=iso_time(time.time()) or "",
         machine=running.machine_text() if here else machines or chosen.title,
         cores=running.usable_cores() if here and not any(one.gpus for one in plans) else None,

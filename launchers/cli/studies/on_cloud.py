@@ -11,7 +11,7 @@ from launchers.cli.show.output import say, say_problems
 from launchers.core.model.jobs import PENDING, JobHandle, JobStatus, LogLine
 from launchers.core.model.problems import LaunchError
 from launchers.core.provider import Provider
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.ledger import INTENT, Entry, Ledger
 from launchers.scaling import running
 from launchers.scaling.costs import cost_of
 from launchers.scaling.plan import again
@@ -50,6 +50,12 @@ def run_on_cloud(
     return interrupted
 
 
+def sent_job(chosen: Provider, run: Run) -> Entry | None:
+    """The ledger's entry of the run's job where that has been sent: nothing is paid for anew."""
+    entry = Ledger().get(chosen.name, run.job) if run.job else None
+    return entry if entry is not None and entry.state != INTENT else None
+
+
 class _Jobs:
     """The runs and the rows in which their jobs are followed."""
 
@@ -61,8 +67,8 @@ class _Jobs:
 
     def take(self, run: Run, planned: Planned, ignored: tuple[str, ...]) -> None:
         """A run that is to do: it is sent, or its job is known and followed or has ended."""
-        entry = Ledger().get(self._chosen.name, run.job) if run.job else None
-        if entry is not None and entry.state != INTENT:
+        entry = sent_job(self._chosen, run)
+        if entry is not None:
             status = self._chosen.service.describe(entry.handle)
             if status.final:
                 self._keep(run, planned, entry.handle, status)

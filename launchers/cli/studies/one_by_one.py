@@ -13,9 +13,11 @@ from launchers.cli.jobs.notify import tell_of_end
 from launchers.cli.show.output import say, say_problems, styled
 from launchers.cli.show.progress import NOTED, Bar
 from launchers.core import pipeline
+from launchers.core.credentials.elsewhere import without_credentials
 from launchers.core.model.jobs import RUNNING, SUCCEEDED, JobHandle, JobStatus
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.output.lines import JobWatch
+from launchers.core.printable import printable
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import Ledger
 from launchers.scaling import measures, running
@@ -65,7 +67,8 @@ class _Series:
             return
         what = " ".join(filter(None, (size_text(run.size), compared_text(run.size))))
         label = f"{number}  world size {run.world_size} ({what}), repeat {run.repeat}"
-        load = running.cores_busy()
+        # What else this machine does is nothing to a cluster.
+        load = running.cores_busy() if self._chosen.runs_here else None
         planned = again(self._chosen, planned, online=False, ignored=())
         run = replace(run, job=planned.plan.name, state="pending", load=load)
         self._folder.put(run)
@@ -74,7 +77,7 @@ class _Series:
             with held_back() as interrupts:
                 handle = pipeline.submit(self._chosen, planned.prepared, warn=self._warn)
         except LaunchError as error:
-            reason = str(error).splitlines()[0]
+            reason = without_credentials(printable(str(error).splitlines()[0]))
             say_problems(error.problems)
             failed = replace(run, job="", state=running.NOT_STARTED, reason=reason)
             self._folder.put(failed)

@@ -192,15 +192,22 @@ def _by_size(
 
 def _layouts(study: Study) -> Iterator[tuple[str, list[Row]]]:
     """(name, rows) of each line over world sizes: a variant, or one of its numbers of hosts where
-    the same world size stands on several."""
+    the same world size stands on several, and of GPUs where it has several of those."""
     for rows in variants(study):
         name = words.variant(rows[0].size)
         if len({row.world_size for row in rows}) == len(rows):
             yield name or "measured", rows
             continue
-        for hosts in sorted({row.size.instances for row in rows}):
-            on_hosts = ", ".join(filter(None, (name, words.plural(hosts, "host"))))
-            yield on_hosts, [row for row in rows if row.size.instances == hosts]
+        places = {(row.world_size, row.size.instances) for row in rows}
+        by_gpus = len(places) < len(rows)
+        lines: dict[tuple[int, int], list[Row]] = {}
+        for row in rows:
+            gpus = -1 if row.size.gpus is None or not by_gpus else row.size.gpus
+            lines.setdefault((row.size.instances, gpus), []).append(row)
+        for hosts, gpus in sorted(lines):
+            with_gpus = words.plural(gpus, "GPU") if gpus >= 0 else ""
+            parts = (name, words.plural(hosts, "host"), with_gpus)
+            yield ", ".join(filter(None, parts)), lines[hosts, gpus]
 
 
 def _epochs(row: Row) -> Iterator[tuple[int, list[Epoch]]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from launchers import DISTRIBUTION
 from launchers.core.extras import installer
+from launchers.core.paths import writing
 from launchers.scaling.report.charts import charts
 from launchers.scaling.report.page import page
 from launchers.scaling.results import Study
@@ -23,16 +24,18 @@ def write(study: Study, folder: Path) -> list[Path]:
     Without matplotlib there is no PNG; ``missing`` has a line for that.
 
     Raises:
-        OSError: The folder can't be written.
+        LaunchError: The folder can't be written.
     """
     written = [folder / PAGE]
-    written[0].write_text(page(study), "utf-8", newline="\n")
+    with writing(written[0]):
+        written[0].write_text(page(study), "utf-8", newline="\n")
     drawn = charts(study)
     if drawn and missing() is None:
         from launchers.scaling.report.png import picture
 
         written.append(folder / PICTURE)
-        written[1].write_bytes(picture(drawn, study))
+        with writing(written[1]):
+            written[1].write_bytes(picture(drawn, study))
     return written
 
 

@@ -46,7 +46,9 @@ def ticks(low: float, high: float, most: int, whole: bool = False) -> list[float
         >>> ticks(0.81, 0.9, 6)
         [0.8, 0.82, 0.84, 0.86, 0.88, 0.9]
     """
-    step = _step(max(high - low, 1e-9) / max(most - 1, 1))
+    # Values that are all the same stand between two ticks that differ in what can be read.
+    least = max(1e-9, 1e-3 * max(abs(low), abs(high)))
+    step = _step(max(high - low, least) / max(most - 1, 1))
     if whole:
         step = max(1.0, step)
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)

@@ -51,6 +51,7 @@ def findings(study: Study) -> tuple[Finding, ...]:
         *(_value_finding(one, study) for one in other_values(study)),
         *_failures(study),
         *_warnings(study),
+        *_without_chance(study),
     ]
     return tuple(found) or (Finding("Only one size and no other value: nothing to compare."),)
 
@@ -174,6 +175,20 @@ def _warnings(study: Study) -> Iterator[Finding]:
         yield Finding(
             f"Other programs kept up to {load:.1f}{of} cores busy when runs began: times are less "
             "certain.",
+            DOUBTS,
+            WARNING,
+        )
+
+
+def _without_chance(study: Study) -> Iterator[Finding]:
+    """Repeats that are all alike tell nothing of chance, and so of no difference."""
+    spreads = [row.validation_accuracy for row in study.rows]
+    several = [one for one in spreads if one is not None and one.count > 1]
+    alike = all(one.low == one.high for one in several)
+    if alike and len({one.median for one in several}) > 1:
+        yield Finding(
+            "The repeats of each size have exactly the same accuracy, as with one seed for all: "
+            "whether accuracies differ by chance can't be told.",
             DOUBTS,
             WARNING,
         )

@@ -30,12 +30,20 @@ def world(row: Row) -> str:
 
 
 def size(row: Row, study: Study) -> str:
-    """``2 ranks``, ``4 devices``; ``2 hosts x 4 ranks`` in a study of several hosts."""
+    """``2 ranks``, ``4 devices``; ``2 hosts x 4 ranks`` in a study of several hosts; ``1 rank with
+    2 GPUs`` where another row is as large and has other GPUs."""
     hosts = row.size.instances
-    if all(one.size.instances == 1 for one in study.rows):
-        return world(row)
-    unit = world(row).split(" ", 1)[1].removesuffix("s")
-    return f"{plural(hosts, 'host')} x {plural(row.world_size // hosts, unit)}"
+    text = world(row)
+    if any(one.size.instances != 1 for one in study.rows):
+        unit = text.split(" ", 1)[1].removesuffix("s")
+        text = f"{plural(hosts, 'host')} x {plural(row.world_size // hosts, unit)}"
+    alike = (
+        one.size.gpus != row.size.gpus
+        for one in study.rows
+        if (one.world_size, one.size.instances) == (row.world_size, hosts)
+    )
+    gpus = row.size.gpus
+    return f"{text} with {plural(gpus, 'GPU')}" if gpus is not None and any(alike) else text
 
 
 def variant(of: Size, beside: Size | None = None) -> str:

@@ -82,7 +82,11 @@ class Browser:
         finally:
             os.close(self._out)
             os.close(self._in)
-            self._process.wait(SECONDS)
+            try:
+                self._process.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
 
     def open(self, file: Path) -> None:
         """Shows ``file``; blocks until it and all that it asked for is there."""

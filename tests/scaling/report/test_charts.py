@@ -64,6 +64,18 @@ def test_one_world_size_on_one_and_on_two_hosts_stands_in_two_lines():
     ]
 
 
+def test_one_world_size_with_and_without_gpus_stands_in_two_lines():
+    def with_gpus(gpus: int, world: int) -> Row:
+        size, made = Size(1, 1, gpus), run(world, 1, 10 - gpus)
+        return Row(size, world, (Run(**{**vars(made), "size": size}),))
+
+    of = study(with_gpus(0, 1), with_gpus(1, 1), with_gpus(2, 2))
+    lines = {s.name: [p.x for p in s.points] for s in chart("epoch-time", of).series}
+    assert lines == {"1 host, 0 GPUs": [1], "1 host, 1 GPU": [1], "1 host, 2 GPUs": [2]}
+    names = [s.name for s in chart("accuracy-epochs", of).series]
+    assert names == ["1 rank with 0 GPUs", "1 rank with 1 GPU", "2 devices"]
+
+
 def test_devices_of_one_process_are_called_so():
     def on(gpus: int) -> Row:
         size = Size(1, 1, gpus)
@@ -97,8 +109,9 @@ def test_every_chart_is_whole_xml_and_stays_inside_its_edges(name, width):
         study(row(1, run(1, 1, 10.0, [0.5])), row(2, run(2, 1, 1e-9, [0.5]))),
         study(row(1, run(1, 1, 1e7, [float("nan")])), row(2, run(2, 1, 1e7, [float("inf"), 0.1]))),
         study(row(1, run(1, 1, 10.0, [0.1])), row(4096, run(4096, 1, 0.01, [0.1, None, 0.1]))),
+        study(row(1, run(1, 1, 10.0, [1e12])), row(2, run(2, 1, 9.0, [1e12]))),
     ],
-    ids=["nothing differs", "no time at all", "diverged", "4096 ranks and a gap"],
+    ids=["nothing differs", "no time at all", "diverged", "4096 ranks and a gap", "no accuracy"],
 )
 def test_odd_figures_are_drawn_too(of):
     for one in charts(of):

@@ -50,7 +50,7 @@ def test_how_much_comes_from_the_pairs():
     assert found.by == Spread(3.0, 2.0, 8.0, 3)
 
 
-@pytest.mark.parametrize(("count", "of"), [(2, 3), (3, 10), (4, 35)])
+@pytest.mark.parametrize(("count", "of"), [(2, 3), (3, 10), (4, 35), (5, 126)])
 def test_alike_groups_lie_apart_as_often_as_is_said(count, of):
     """Counted: in how many of all ways to divide equal runs the two groups lie apart."""
     found = [difference(list(zip(*groups, strict=True))) for groups in _divided(count)]

@@ -148,6 +148,20 @@ CASES = [
         ["times are less certain"],
         [],
     ),
+    (
+        "repeats that are all alike tell nothing of chance",
+        times({1: [10.0, 10.2, 10.4], 2: [6.0, 6.1, 6.2]}, {1: [0.9] * 3, 2: [0.89] * 3}),
+        "The repeats of each size have exactly the same accuracy",
+        ["can't be told"],
+        [],
+    ),
+    (
+        "repeats that are all alike and differ nowhere need no doubt",
+        times({1: [10.0, 10.2, 10.4], 2: [6.0, 6.1, 6.2]}),
+        "2 ranks:",
+        [],
+        ["The repeats"],
+    ),
     ("nothing said", silent(), "2 ranks:", ["accuracy unknown"], ["reaches", "core"]),
     (
         "nothing to compare",
