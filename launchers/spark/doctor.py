@@ -17,6 +17,7 @@ from launchers.spark.planning.python import driver_problems
 from launchers.spark.planning.spark_home import SparkHome, find_spark
 from launchers.spark.service import installation
 from launchers.spark.service.master import master_problems
+from launchers.spark.service.users_conf import ENV_SCRIPT, conf_folder, sets_variable
 
 _NO_SPARK = "there is no Spark here"
 
@@ -91,6 +92,8 @@ class _Looked:
         _, _, spark, missing = self._found
         if missing:
             return [skipped("Java", _NO_SPARK)]
+        if sets_variable(spark.path, "JAVA_HOME"):
+            return [well("Java", f"that of {conf_folder(spark.path) / ENV_SCRIPT}")]
         program = installation.java_program()
         version = installation.java_version(program) if program else None
         problems = installation.java_problems(spark.path)

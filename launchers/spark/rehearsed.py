@@ -136,6 +136,9 @@ class _Changes:
         """The image's Python and Spark, for a driver and workers that name their machines' own."""
         # The document says the driver's twice.
         self._document["driver_python"] = PYTHON
+        if keys.DRIVER_PYTHON not in self._conf:
+            # One in the cluster has the executors'; an archive is unpacked for those alone here.
+            self._conf[keys.DRIVER_PYTHON] = self._conf.get(keys.PYTHON, PYTHON)
         self._replace(keys.DRIVER_PYTHON, self._conf, PYTHON)
         executable = f"{keys.OURS}{keys.EXECUTABLE}"
         for name in (keys.PYTHON, executable):

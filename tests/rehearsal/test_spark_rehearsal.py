@@ -99,7 +99,7 @@ def test_an_interrupted_rehearsal_leaves_no_part_of_its_cluster(
         assert any("workers register" in line for line in process.stdout)
         assert len(parts_of(client, "halted")) == 6, "four containers, a network, a volume"
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=150)
     finally:
         process.kill()
         process.wait()

@@ -205,6 +205,16 @@ def test_an_environment_of_the_job_is_kept_and_a_path_of_other_machines_is_not(
     assert told in conduct(theirs).substituted
 
 
+def test_a_driver_of_the_cluster_has_the_images_python_where_executors_have_an_archives() -> None:
+    own = "./environment/bin/python"
+    document = request("yarn", {"spark.pyspark.python": own}, deploy_mode="cluster")
+    del document["conf"]["spark.pyspark.driver.python"]
+    conf = conf_of(contract(document)[0])
+    assert (conf["spark.pyspark.driver.python"], conf["spark.pyspark.python"]) == ("python3", own)
+    told = f"spark.pyspark.driver.python: the image's python3 instead of {own}"
+    assert told in conduct(document).substituted
+
+
 @pytest.mark.parametrize("place", ["hdfs://name/env.tgz", "/no/such/env.tgz"])
 def test_an_archive_that_is_not_here_is_refused(place: str) -> None:
     document = request()

@@ -14,7 +14,7 @@ from tests.cli.doctor import Doctor, examined
 def doctor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Doctor:
-    for name in ("SPARK_HOME", "JAVA_HOME"):
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "JAVA_HOME"):
         monkeypatch.delenv(name, raising=False)
     return examined(tmp_path, monkeypatch, capsys)
 
@@ -57,6 +57,15 @@ def test_without_spark_the_rest_is_not_looked_at(
     found = doctor.json("spark").of("spark")
     assert found["Spark"]["rule"] == "spark-home"
     assert found["Java"]["state"] == found["PyArrow"]["state"] == "skipped"
+
+
+def test_a_java_that_only_sparks_own_script_names_is_left_to_it(
+    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spark-env.sh").write_text("export JAVA_HOME=/opt/java\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    found = doctor.json("spark", "--offline").of("spark")["Java"]
+    assert (found["state"], found["found"]) == ("ok", f"that of {tmp_path / 'spark-env.sh'}")
 
 
 def test_who_has_no_master_is_not_asked_for_spark(doctor: Doctor) -> None:

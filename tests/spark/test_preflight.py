@@ -98,6 +98,34 @@ def test_no_java_at_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert only(installation.java_problems(home))[1] == f"{tmp_path} has no bin/java"
 
 
+def env_script(folder: Path, text: str) -> None:
+    """The script that spark-submit runs first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spark-env.sh").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("export JAVA_HOME=/opt/java\n", True),
+        ("# ours\n  JAVA_HOME=/opt/java\n", True),
+        ("# export JAVA_HOME=/opt/java\n", False),
+        ("export MY_JAVA_HOME=/opt/java\n", False),
+    ],
+)
+def test_a_java_that_sparks_own_script_names_is_left_to_spark_submit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, named: bool
+) -> None:
+    home = spark_in(tmp_path / "spark")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    env_script(tmp_path / "spark" / "conf", text)
+    assert (installation.java_problems(home) == []) is named
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert only(installation.java_problems(home))[0] == "spark-java"
+
+
 @pytest.mark.parametrize(
     ("answer", "environment", "rules"),
     [
@@ -158,10 +186,14 @@ def test_a_master_on_this_machine_alone_is_not_asked() -> None:
     assert master_problems("local-cluster[2,1,1024]", "") == []
 
 
-def test_yarn_needs_to_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yarn_needs_to_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     monkeypatch.delenv("YARN_CONF_DIR", raising=False)
-    assert only(master_problems("yarn", ""))[0] == "spark-yarn-conf"
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    home = spark_in(tmp_path / "spark")
+    assert only(master_problems("yarn", home))[0] == "spark-yarn-conf"
+    env_script(tmp_path / "spark" / "conf", "export HADOOP_CONF_DIR=/etc/hadoop\n")
+    assert master_problems("yarn", home) == []
     monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
     assert master_problems("yarn", "") == []
 

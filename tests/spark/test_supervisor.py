@@ -7,9 +7,11 @@ import stat
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from launchers.spark.service.in_cluster import ending_command
 from tests.spark.supervised import NONCE, PROOF, STAMP, Job, in_cluster, made, says_result
 from tests.waiting import until
 
@@ -158,6 +160,53 @@ def test_a_secret_property_goes_by_a_file_of_its_owners_beside_the_users_default
     assert not [word for word in ran.arguments if NONCE in word]
 
 
+def yarn_in(scratch: Path) -> Path:
+    """A `yarn` on the job's PATH; gives the file in which it leaves its words."""
+    yarn, said = scratch / "bin" / "yarn", scratch / "said"
+    yarn.parent.mkdir()
+    yarn.write_text(f'#!/bin/sh\necho "$@" > {said}\necho "Error: of yarn itself"\n')
+    yarn.chmod(0o755)
+    return said
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "sys.exit(1)"])
+def test_what_a_spark_submit_that_failed_leaves_in_the_cluster_is_ended_there(
+    job: Made, tmp_path: Path, end: str
+) -> None:
+    accepted = "print('INFO Client: application_17_0001', file=sys.stderr, flush=True)\n"
+    said = yarn_in(tmp_path)
+    result = job(f"{accepted}{end}\n", **in_cluster()).run()
+    assert result["state"] == "failed"
+    assert "the driver left no" in result["reason"]
+    assert "of yarn itself" not in result["reason"]
+    assert said.read_text() == "application -kill application_17_0001\n"
+
+
+def test_a_driver_of_kubernetes_is_ended_where_it_was_started() -> None:
+    told = {
+        "spark.executor.memory": "1g",
+        "spark.kubernetes.context": "ml",
+        "spark.kubernetes.driverEnv.LAUNCH_NONCE": NONCE,
+    }
+    document: dict[str, Any] = {
+        **{"master": "k8s://https://h:6443", "deploy_mode": "cluster", "spark_home": "/spark"},
+        **{"conf": told, "name": "job", "files": [], "archives": [], "arguments": []},
+        "application": "spark_driver.py",
+    }
+    assert ending_command(document, "ml:job-driver") == [
+        *("/spark/bin/spark-submit", "--kill", "ml:job-driver"),
+        *("--master", "k8s://https://h:6443", "--conf", "spark.kubernetes.context=ml"),
+    ]
+
+
+def test_what_ended_by_the_drivers_own_word_is_not_ended_again(job: Made, tmp_path: Path) -> None:
+    accepted = "print('INFO Client: application_17_0001', file=sys.stderr, flush=True)\n"
+    said = yarn_in(tmp_path)
+    body = f"{accepted}{says_result(proof=PROOF)}sys.exit(1)\n"
+    assert job(body, **in_cluster()).run()["state"] == "succeeded"
+    assert not said.exists()
+
+
 @pytest.mark.parametrize("known", ["before", "after"])
 def test_a_stopped_application_of_a_cluster_is_ended_there(
     job: Made, tmp_path: Path, known: str
@@ -170,16 +219,13 @@ def test_a_stopped_application_of_a_cluster_is_ended_there(
         f"while not os.path.exists({str(tmp_path / 'said')!r}): time.sleep(0.05)\n"
     )
     ran = job(f"print({says})\n{ENDLESS}" if known == "before" else late, **in_cluster())
-    yarn = tmp_path / "bin" / "yarn"
-    yarn.parent.mkdir()
-    yarn.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/said\n')
-    yarn.chmod(0o755)
+    said = yarn_in(tmp_path)
     with ran.start() as supervisor:
         until(lambda: "stepping" in ran.log, "stepping")
         supervisor.send_signal(signal.SIGTERM)
-        supervisor.wait(60)
+        supervisor.wait(120)
     assert ran.result["state"] == "stopped"
-    assert (tmp_path / "said").read_text() == "application -kill application_17_0001\n"
+    assert said.read_text() == "application -kill application_17_0001\n"
 
 
 def test_a_stopped_job_ends_its_whole_group(job: Made) -> None:
@@ -187,7 +233,7 @@ def test_a_stopped_job_ends_its_whole_group(job: Made) -> None:
     with ran.start() as supervisor:
         until(lambda: "stepping" in ran.log, "stepping")
         supervisor.send_signal(signal.SIGTERM)
-        supervisor.wait(60)
+        supervisor.wait(120)
     assert (ran.result["state"], ran.result["reason"]) == ("stopped", "stopped by its user")
     assert ran.processes() == {}
 
@@ -197,7 +243,7 @@ def test_spark_submit_ends_with_a_supervisor_that_is_killed(job: Made) -> None:
     with ran.start() as supervisor:
         until(lambda: "stepping" in ran.log, "stepping")
         supervisor.kill()
-        supervisor.wait(60)
+        supervisor.wait(120)
     until(lambda: not ran.processes(), "spark-submit has ended")
 
 

@@ -135,7 +135,11 @@ def conf_for(
         **settled(executors, kind),
         **{f"{keys.OURS}{name}": value for name, value in settings.items()},
         f"{keys.OURS}{keys.GPUS}": str(executors.gpus),
+        keys.EXCLUSION: "false",
     }
+    if deploy_mode == "cluster" and kind in keys.WAIT:
+        # Else spark-submit could end with the job under way, if the user's defaults say so.
+        ours[keys.WAIT[kind]] = "true"
     if python:
         ours[keys.PYTHON] = ours[f"{keys.OURS}{keys.EXECUTABLE}"] = python
     if executors.gpus and kind == "kubernetes":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,8 @@ _FREE = (
     "spark.sql.",
     "spark.yarn.appMasterEnv.",
 )
+# Devices that are no GPU: NPUs, TPUs and their kin.
+_DEVICE = re.compile(r"spark\.[a-z]+\.resource\.(?!gpu\.)[a-z]pu\.[A-Za-z]+")
 # So alike are two names of which one is a slip of the other; of Spark's own names none is so like
 # one that decides the ranks.
 _ALIKE = 0.93
@@ -32,7 +35,8 @@ def misspelt(key: str, where: str) -> list[Problem]:
     """A problem where ``key`` is nearly a property of Spark, and none; an error where that one
     decides how many ranks are started or how often, else a warning."""
     known = _known()
-    if key in known or (key.startswith(_FREE) and key.lower() not in _folded()):
+    is_free = key.startswith(_FREE) or _DEVICE.fullmatch(key)
+    if key in known or (is_free and key.lower() not in _folded()):
         return []
     near = _folded().get(key.lower(), "")
     if not near:

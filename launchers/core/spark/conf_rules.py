@@ -35,7 +35,6 @@ _OURS = {
 }
 _PYTHONS = (keys.PYTHON, keys.DRIVER_PYTHON)
 _PYTHON_VARIABLES = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
-_WAITS = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
 _IMAGES = (keys.CONTAINER_IMAGE, "spark.kubernetes.executor.container.image")
 _OTHER_RESOURCE = re.compile(r"spark\.task\.resource\.(?!gpu\.)([^.]+)\.amount")
 
@@ -101,7 +100,7 @@ def problems_in_name(key: str, value: str, where: str) -> Iterator[Problem]:
     elif _OTHER_RESOURCE.fullmatch(key):
         resource = _OTHER_RESOURCE.sub(r"\1", key)
         yield RULES["spark-other-resource"].at(where, f"{shown(value)} {resource} a task")
-    elif key in _WAITS and value.strip().lower() != "true":
+    elif key in keys.WAIT.values() and value.strip().lower() != "true":
         yield RULES["spark-conf-wait"].at(where, shown(value))
 
 

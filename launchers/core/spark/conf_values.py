@@ -38,6 +38,7 @@ def problems_in_values(
         **settled(executors, kind),
         keys.APP_ATTEMPTS: "1",
         keys.SUPERVISE: "false",
+        keys.EXCLUSION: "false",
     }
     problems = []
     for key, value in conf.items():
@@ -122,6 +123,7 @@ def _rules() -> dict[str, Rule]:
         keys.STAGE_ATTEMPTS: retries,
         keys.APP_ATTEMPTS: retries,
         keys.SUPERVISE: retries,
+        keys.EXCLUSION: retries,
         keys.REGISTERED_SECONDS: RULES["spark-registration"],
         keys.BARRIER_INTERVAL: barrier,
         keys.BARRIER_FAILURES: barrier,

@@ -26,6 +26,8 @@ STAGE_ATTEMPTS = "spark.stage.maxConsecutiveAttempts"
 APP_ATTEMPTS = "spark.yarn.maxAppAttempts"
 SUPERVISE = "spark.driver.supervise"
 SPECULATION = "spark.speculation"
+# Spark refuses to start with it where a task is tried once (HealthTracker).
+EXCLUSION = "spark.excludeOnFailure.enabled"
 
 # How long SparkContext waits for executors, and a barrier stage for slots.
 REGISTERED_SECONDS = "spark.scheduler.maxRegisteredResourcesWaitingTime"
@@ -45,6 +47,11 @@ DRIVER_PYTHON = "spark.pyspark.driver.python"
 # Variables: of executors, and of a driver in cluster mode.
 EXECUTOR_ENV = "spark.executorEnv."
 DRIVER_ENV = {"yarn": "spark.yarn.appMasterEnv.", "kubernetes": "spark.kubernetes.driverEnv."}
+# Whether spark-submit stays until a driver in the cluster has ended.
+WAIT = {
+    "yarn": "spark.yarn.submit.waitAppCompletion",
+    "kubernetes": "spark.kubernetes.submission.waitAppCompletion",
+}
 
 CONTAINER_IMAGE = "spark.kubernetes.container.image"
 REDACTION = "spark.redaction.regex"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 Kind = Literal["local", "local-cluster", "standalone", "yarn", "kubernetes"]
 
@@ -28,7 +29,7 @@ _ADDRESS = rf"(?:{_BYTE}(?:\.{_BYTE}){{3}}|{_NAME}|\[[0-9A-Fa-f:]+\]):[0-9]{{1,5
 _STANDALONE = re.compile(rf"spark://{_ADDRESS}(?:,{_ADDRESS})*")
 # Without a scheme Spark takes https; a path stands where a proxy is before the API server.
 _KUBERNETES = re.compile(
-    r"k8s://(?:https?://)?(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/\S*)?"
+    r"k8s://((?:https?://)?(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?)(?:/\S*)?"
 )
 
 
@@ -72,4 +73,13 @@ def read_master(text: str) -> Master | None:
         return Master(text, "standalone") if all(0 < port < 65536 for port in ports) else None
     if text == "yarn":
         return Master(text, "yarn")
-    return Master(text, "kubernetes") if _KUBERNETES.fullmatch(text) else None
+    api_server = _KUBERNETES.fullmatch(text)
+    return Master(text, "kubernetes") if api_server and _is_address(api_server[1]) else None
+
+
+def _is_address(server: str) -> bool:
+    """Whether an API server's port, and its IPv6 address where it has one, can be any."""
+    try:
+        return urlsplit(server if "://" in server else f"https://{server}").port != 0
+    except ValueError:
+        return False

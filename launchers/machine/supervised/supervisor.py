@@ -84,7 +84,8 @@ class Supervisor(ABC):
         """Each child's, by a name for a person."""
 
     def look_at_children(self) -> None:  # noqa: B027 - most jobs have a single child
-        """Called now and then while :meth:`wait` waits."""
+        """Called now and then while :meth:`wait` waits, and once when every child has ended; may
+        start another one."""
 
     def signal_child(self, child: Child, number: signal.Signals) -> None:
         """Send a signal to a child that may have ended."""
@@ -151,7 +152,7 @@ class Supervisor(ABC):
     def wait(self) -> None:
         """Until every started process has ended and its output is read."""
         limit = self.document["max_runtime_seconds"]
-        while self._partial or any(child.poll() is None for child in self.children):
+        while self._is_at_work():
             for key, _ in self._selector.select(timeout=0.2):
                 key.data(key.fd)
             if limit and time.time() - self.started > limit:
@@ -160,6 +161,13 @@ class Supervisor(ABC):
             if time.monotonic() > self._deadline:
                 self._signal_children(signal.SIGKILL)
                 _TREE.end_descendants(_KILL_SECONDS)
+        # A child closes its output before it has ended: its exit code may have come since.
+        self.look_at_children()
+        if self._is_at_work():
+            self.wait()
+
+    def _is_at_work(self) -> bool:
+        return bool(self._partial) or any(child.poll() is None for child in self.children)
 
     def _read(self, descriptor: int, take: Callable[[str], None]) -> None:
         try:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from launchers.spark.document import submit_words
+from launchers.spark.document import secret_conf, submit_words
 
 
 def ending_command(document: Mapping[str, Any], application: str) -> list[str]:
@@ -20,7 +20,13 @@ def ending_command(document: Mapping[str, Any], application: str) -> list[str]:
         yarn = _yarn()
         return [yarn, "application", "-kill", application] if yarn else []
     # Spark on Kubernetes, "Spark Application Management": spark-submit ends drivers by their pods.
-    return [submit_words(document)[0], "--kill", application, "--master", document["master"]]
+    command = [submit_words(document)[0], "--kill", application, "--master", document["master"]]
+    hidden = secret_conf(document)
+    for name, value in document["conf"].items():
+        # By which context and as whom the API server is asked.
+        if name.startswith("spark.kubernetes.") and name not in hidden:
+            command += ["--conf", f"{name}={value}"]
+    return command
 
 
 def _yarn() -> str:

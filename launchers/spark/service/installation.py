@@ -17,6 +17,7 @@ from launchers.core.strategies import FIRST, said_by
 from launchers.spark.catalogue import RULES
 from launchers.spark.planning.spark_home import version_of
 from launchers.spark.service.reading import is_in_cluster, rank_environment_of
+from launchers.spark.service.users_conf import sets_variable
 
 _SECONDS = 60  # of a program that only says its version, on a loaded machine
 _QUOTED_VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?[^"]*"')
@@ -75,7 +76,10 @@ def java_version(program: str) -> int | None:
 
 
 def java_problems(spark_home: str) -> list[Problem]:
-    """Whether there is a Java that this Spark runs on. Starts it once."""
+    """Whether there is a Java that this Spark runs on. Starts it once; one that spark-env.sh names
+    is left to spark-submit."""
+    if sets_variable(spark_home, "JAVA_HOME"):
+        return []
     spark = version_of(spark_home)
     fits = javas().get(".".join(spark.split(".")[:2]), ())
     wanted = f"Java {', '.join(map(str, fits)) or 17} for Spark {spark}".rstrip()

@@ -13,6 +13,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.spark.master import read_master
 from launchers.spark.catalogue import RULES
 from launchers.spark.planning.spark_home import version_of
+from launchers.spark.service.users_conf import sets_variable
 
 _SECONDS = 5.0
 _PAGE_SECONDS = 2.0
@@ -28,7 +29,7 @@ def master_problems(master: str, spark_home: str) -> list[Problem]:
     named = read_master(master)
     kind = named.kind if named else ""
     if kind == "yarn":
-        return _yarn_problems()
+        return _yarn_problems(spark_home)
     if kind not in ("standalone", "kubernetes"):
         return []
     places = list(_places(master))
@@ -41,10 +42,10 @@ def master_problems(master: str, spark_home: str) -> list[Problem]:
     return _version_problems(master, spark_home) if kind == "standalone" else []
 
 
-def _yarn_problems() -> list[Problem]:
-    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
-        if os.environ.get(name):
-            return []
+def _yarn_problems(spark_home: str) -> list[Problem]:
+    names = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+    if any(os.environ.get(name) for name in names) or sets_variable(spark_home, *names):
+        return []
     return [RULES["spark-yarn-conf"].at("--master", "yarn, and neither variable is set")]
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from launchers.machine.supervised.environment import inherited
 from launchers.machine.supervised.folder import write_private
 from launchers.spark.document import secret_conf, submit_environment, submit_words
 from launchers.spark.job_folder import SparkFolder
+from launchers.spark.service.users_conf import defaults
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2): spark-submit's scripts keep it, since they exec java
 # What the document says itself. Spark takes these before or beside its properties; of those of
@@ -25,6 +24,7 @@ _DECIDED = frozenset(
         "PYSPARK_DRIVER_PYTHON_OPTS",
         "PYSPARK_PYTHON",
         "PYSPARK_SUBMIT_ARGS",
+        "SPARK_CONNECT_MODE",
         "SPARK_CONNECT_MODE_ENABLED",
         "SPARK_HOME",
         "SPARK_LOCAL_REMOTE",
@@ -44,7 +44,8 @@ def start(document: Mapping[str, Any], folder: SparkFolder) -> subprocess.Popen[
     """
     secret, properties = secret_conf(document), ""
     if secret:
-        write_private(folder.properties, users_defaults(document) + _properties(secret))
+        users = defaults(document["spark_home"]).rstrip("\n")
+        write_private(folder.properties, (users and f"{users}\n\n") + _properties(secret))
         properties = str(folder.properties)
     libc = ctypes.CDLL(None)  # before the fork, after which nothing may be loaded
 
@@ -68,21 +69,6 @@ def inherited_environment(document: Mapping[str, Any]) -> dict[str, str]:
     interpreters are those of its conf."""
     users = {name: value for name, value in inherited().items() if name not in _DECIDED}
     return {**users, "PYTHONUNBUFFERED": "1", **submit_environment(document)}
-
-
-def users_defaults(document: Mapping[str, Any]) -> str:
-    """The user's spark-defaults.conf, which spark-submit doesn't read beside another file; empty
-    where there is none.
-
-    Raises:
-        OSError: It is there and cannot be read.
-    """
-    place = os.environ.get("SPARK_CONF_DIR") or os.path.join(document["spark_home"], "conf")
-    try:
-        text = (Path(place) / "spark-defaults.conf").read_text("utf-8", "surrogateescape")
-    except FileNotFoundError:
-        return ""
-    return text.rstrip("\n") + "\n\n"
 
 
 def _properties(conf: Mapping[str, str]) -> str:

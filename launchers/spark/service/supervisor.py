@@ -74,8 +74,11 @@ class SparkSupervisor(Supervisor):
         self.job_line(text if _TAGGED.match(text) else _DRIVER + text)
 
     def _spark_line(self, text: str) -> None:
-        assert self._spark_file is not None
         self._spark.see(text)
+        self._keep(text)
+
+    def _keep(self, text: str) -> None:
+        assert self._spark_file is not None
         try:
             self._spark_file.write(masked(text, self.expected.nonce) + "\n")
         except OSError as error:
@@ -107,9 +110,13 @@ class SparkSupervisor(Supervisor):
     def look_at_children(self) -> None:
         """What may outlive spark-submit: processes that hold its output, an application in the
         cluster."""
-        if self._submit and self._submit.poll() is not None and self.ending is None:
+        code = self._submit.poll() if self._submit else None
+        if code is not None and self.ending is None:
             self.end_soon()
-        if self.ending is not None and self._in_cluster and self._ending_command is None:
+        if not self._in_cluster or self._ending_command is not None:
+            return
+        # A spark-submit that was killed, or has lost its cluster, leaves a job under way.
+        if self.ending is not None or (code and self._result() is None):
             self._end_in_cluster()
 
     def _end_in_cluster(self) -> None:
@@ -128,7 +135,7 @@ class SparkSupervisor(Supervisor):
             env=inherited_environment(self.document),
             start_new_session=True,
         )
-        self.follow(child, child.stdout, self._spark_line)
+        self.follow(child, child.stdout, self._keep)
 
     def said(self) -> Said:
         """See :meth:`Supervisor.said`."""

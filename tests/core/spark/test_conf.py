@@ -50,6 +50,25 @@ def test_what_is_set_breaks_no_rule_and_lacks_nothing(kind):
     assert problems_in_missing(found, ASKED, kind, str) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("yarn", "spark.yarn.submit.waitAppCompletion"),
+        ("kubernetes", "spark.kubernetes.submission.waitAppCompletion"),
+    ],
+)
+def test_spark_submit_stays_with_a_driver_in_the_cluster_whatever_the_users_defaults_say(
+    kind, name
+):
+    assert conf(kind, deploy_mode="cluster")[name] == "true"
+    assert name not in conf(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spark_starts_with_one_attempt_though_the_users_defaults_exclude_after_failures(kind):
+    assert conf(kind)["spark.excludeOnFailure.enabled"] == "false"
+
+
 def test_properties_are_sorted_and_those_given_stay():
     found = conf(given={"spark.executor.memory": "4g", "spark.zz": "1"})
     assert list(found) == sorted(found)

@@ -34,6 +34,7 @@ ROWS = [
     ("spark.stage.maxConsecutiveAttempts", "4", "spark-retries", "same command again"),
     ("spark.yarn.maxAppAttempts", "2", "spark-retries", "same command again"),
     ("spark.driver.supervise", "true", "spark-retries", "same command again"),
+    ("spark.excludeOnFailure.enabled", "true", "spark-retries", "leave it out"),
     (
         "spark.scheduler.maxRegisteredResourcesWaitingTime",
         "30s",
@@ -71,6 +72,7 @@ ROWS = [
     ("executor.memory", "4g", "spark-conf-name", "spark.hadoop."),
     ("spark.executor.core", "4", "spark-conf-misspelt", "spark.executor.cores?"),
     ("spark.taks.maxFailures", "4", "spark-conf-misspelt", "spark.task.maxFailures?"),
+    ("spark.executor.resource.gpus.amount", "1", "spark-conf-misspelt", "resource.gpu.amount?"),
     ("spark.executor.Instances", "4", "spark-conf-misspelt", "spark.executor.instances?"),
     ("spark.hadoop.fs.s3a.secret.key", SECRET, "spark-conf-credential", "--secret"),
     ("spark.executorEnv.DB_PASSWORD", "hunter2hunter2", "spark-conf-credential", "--secret"),
@@ -181,6 +183,7 @@ HARMLESS = {
     "spark.hadoop.fs.azure.account.auth.type.acct.dfs.core.windows.net": "OAuth",
     "spark.hadoop.fs.gs.auth.service.account.private.key.id": SECRET.lower(),
     "spark.executor.resource.fpga.amount": "1",
+    "spark.executor.resource.npu.amount": "1",
     "spark.executor.resource.gpu.amount": "0",
     "spark.task.resource.gpu.amount": "0",
     "spark.yarn.submit.waitAppCompletion": "true",

@@ -25,6 +25,7 @@ from launchers.core.spark.master import read_master
         ("yarn", "yarn"),
         ("k8s://https://host:6443", "kubernetes"),
         ("k8s://host", "kubernetes"),
+        ("k8s://[::1]:6443", "kubernetes"),
         ("k8s://https://rancher.example/k8s/clusters/c-m-1", "kubernetes"),
     ],
 )
@@ -65,6 +66,9 @@ def test_a_master_of_spark_is_read(text, kind):
         "host:7077",
         "mesos://host:5050",
         "k8s://",
+        "k8s://host:70777",
+        "k8s://https://host:0",
+        "k8s://https://host:99999/path",
         "https://host:6443",
     ],
 )

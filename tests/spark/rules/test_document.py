@@ -59,6 +59,7 @@ ROWS = [
     (prop("spark.task.maxFailures", "4"), ["spark-retries"]),
     (prop("spark.task.maxFailures", ...), ["spark-retries"]),
     (prop("spark.stage.maxConsecutiveAttempts", "4"), ["spark-retries"]),
+    (prop("spark.excludeOnFailure.enabled", "true"), ["spark-retries"]),
     (prop("spark.speculation", "true"), ["spark-speculation"]),
     (prop("spark.dynamicAllocation.enabled", "true"), ["spark-dynamic-allocation"]),
     (prop("spark.dynamicAllocation.enabled", ...), ["spark-dynamic-allocation"]),
