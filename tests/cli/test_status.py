@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
+from launchers.cli.show.as_json import training_as_json, training_of_json
 from launchers.cli.verbs import status
 from launchers.core.model.jobs import RUNNING, JobStatus
+from launchers.core.output.training_progress.state import Progress
 from launchers.core.proof import expected_of
 
 
@@ -28,6 +30,53 @@ def test_a_job_counts_what_its_strategy_counts(
     said = CliRunner().invoke(status.command, ["train-1"], standalone_mode=False)
 
     assert said.output == f"{RUNNING}  train-1  {words}, not proven yet\n"
+
+
+def test_lines_that_cannot_be_read_for_whatever_reason_hide_no_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def newest(handle: object) -> None:
+        raise RuntimeError("an answer of another form")
+
+    found = JobStatus(RUNNING, details={"world_size": 8})
+    service = SimpleNamespace(describe=lambda handle: found, newest_lines=newest)
+    chosen = SimpleNamespace(service=service, charges_money=True)
+    entry = SimpleNamespace(handle=None, name="train-1", world_size=8)
+    monkeypatch.setattr(status, "found_job", lambda job, region: (chosen, entry))
+
+    said = CliRunner().invoke(status.command, ["train-1"], standalone_mode=False)
+
+    assert said.output.startswith(f"{RUNNING}  train-1  8 ranks")
+    assert "its progress is not known: an answer of another form" in said.output
+
+
+KEPT = training_as_json(
+    Progress(2, 3, 4, 22, rate=5210.0, metrics={"loss": 0.5, "accuracy": float("nan")}, at=1e9)
+)
+
+
+def test_what_is_kept_of_an_ended_training_comes_back() -> None:
+    back = training_of_json(KEPT)
+    assert back is not None
+    assert training_as_json(back) == KEPT
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        None,
+        3,
+        [],
+        {},
+        {**KEPT, "rate": "x"},
+        {**KEPT, "step": [1]},
+        {**KEPT, "metrics": 1},
+        {**KEPT, "metrics": {"loss": None}},
+        {**KEPT, "at": "yesterday"},
+    ],
+)
+def test_what_is_damaged_is_none(damaged: object) -> None:
+    assert training_of_json(damaged) is None
 
 
 @pytest.mark.parametrize("named", ["tensorflow", "horovod", "unheard-of"])

@@ -71,6 +71,13 @@ class Watching:
         assert told["left_seconds"] is None
         assert len(tried.service.received(tried.READ_LINES)) == asked
 
+    def test_what_could_not_be_followed_is_read_once_that_is_allowed(self, tried: AnyBench):
+        tried.print_lines({0: [PROOF, *TOLD], 5: ELSE}, failed="why it ended")
+        allow = tried.deny_logs()
+        assert tried.submit().code == 1
+        allow()
+        assert "epoch 2/3" in tried.ask("status", "train").out
+
     def test_a_job_that_nobody_followed_is_read_once_at_its_end(self, tried: AnyBench):
         tried.print_lines({0: [PROOF, *TOLD], 5: ELSE})
         assert tried.submit("--detach").code == 0

@@ -147,11 +147,12 @@ allreduce()
 
 
 def test_a_long_evaluation_that_counts_its_batches_is_no_hang(make_job: MakeJob) -> None:
-    job = make_job(hosts=1, processes=2, LAUNCH_HANG_AFTER="1", LAUNCH_HANG_ACTION="end")
+    job = make_job(hosts=1, processes=2, LAUNCH_HANG_AFTER=AFTER, LAUNCH_HANG_ACTION="end")
+    # Longer than three times that, after which lines that count nothing would be a hang.
     job.script(
         f"""{INIT}
-for batch in range(30):
-    print(f"\\r{{batch}}/30 [===>", end="", flush=True)
+for batch in range(50):
+    print(f"\\r{{batch}}/50 [===>", end="", flush=True)
     time.sleep(0.2)
 print("evaluated", rank)
 """

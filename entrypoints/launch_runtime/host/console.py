@@ -10,6 +10,7 @@ from launch_runtime import lines
 
 QUEUE_LIMIT = 1 << 20  # bytes waiting to be written before the ranks have to wait
 HELD_LIMIT = 4 << 20  # bytes of lines held back
+_MOST_WARNINGS = 1000  # that are known again
 
 
 class Console:
@@ -114,7 +115,8 @@ class Console:
         if not line.startswith(b"launch: warning: "):
             return False
         repeated = line in self._warnings
-        self._warnings.add(line)
+        if len(self._warnings) < _MOST_WARNINGS:
+            self._warnings.add(line)
         return repeated
 
     def _put(self, source: str | int, line: bytes) -> None:

@@ -10,7 +10,8 @@ import re
 
 _LOOKED_AT = 1 << 13  # bytes, the newest of each piece
 _MOST = 64  # counts that are kept apart
-_OF = re.compile(rb"(?<![\d./:-])(\d{1,12})/(\d{1,12})(?![\d/])")
+# Not what a monitor says of memory or disk: ``45/80 GB``.
+_OF = re.compile(rb"(?<![\d./:-])(\d{1,12})/(\d{1,12})(?![\d/])(?! ?[KMGT]i?B\b)")
 _WORD = re.compile(
     rb"\b(step|epoch|iteration|iter|batch)\b[ :=#\[]{0,3}(\d{1,12})\b", re.IGNORECASE
 )

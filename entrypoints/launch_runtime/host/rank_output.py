@@ -25,6 +25,8 @@ from launch_runtime.masking import Masker
 
 _LONGEST_IDLE = 1 << 14  # bytes that are looked at for lines without progress
 _LONGEST_EVENT = 1 << 20  # bytes; what has no end by then is none
+# What an event of another form than the guard's raises where it is taken.
+_NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 class RankOutput(threading.Thread):
@@ -137,7 +139,7 @@ class RankOutput(threading.Thread):
                 for line in whole:
                     try:
                         self._take(json.loads(line))
-                    except (ValueError, KeyError, TypeError, RecursionError):
+                    except _NO_EVENT:
                         continue  # the script wrote to a descriptor that is not its own
                 if len(self._status_rest) > _LONGEST_EVENT:
                     self._status_rest = b""

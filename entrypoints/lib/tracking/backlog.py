@@ -40,19 +40,14 @@ class Backlog:
     def add(self, one: Record) -> None:
         """Takes ``one`` to the end."""
         with self._some:
-            if self._in_file or len(self._memory) >= self._most:
-                self._write(one)
-            else:
-                self._memory.append(one)
+            self._append(one)
             self._some.notify_all()
 
     def put_behind(self) -> None:
         """Moves the first one behind all others."""
         with self._lock:
-            if self._closed or not self._memory:
-                return
-            one = self._memory.popleft()
-        self.add(one)
+            if self._memory and not self._closed:
+                self._append(self._memory.popleft())
 
     def first(self, count: int) -> Sequence[Record]:
         """Up to ``count`` records from the front, which stay; of one kind."""
@@ -80,6 +75,16 @@ class Backlog:
         with self._some:
             self._some.notify_all()
 
+    def all(self) -> Sequence[Record]:
+        """What there is, from the front; all of it stays."""
+        with self._lock:
+            found = list(self._memory)
+            if self._file is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    self._file.seek(self._read_to)
+                    found += [from_line(self._file.readline()) for _ in range(self._in_file)]
+            return found
+
     def rest(self) -> Iterator[Record]:
         """Takes all that is left, from the front; whoever was sending it is too late."""
         while True:
@@ -91,6 +96,12 @@ class Backlog:
                     return
                 one = self._memory.popleft()
             yield one
+
+    def _append(self, one: Record) -> None:
+        if self._in_file or len(self._memory) >= self._most:
+            self._write(one)
+        else:
+            self._memory.append(one)
 
     def _write(self, one: Record) -> None:
         try:

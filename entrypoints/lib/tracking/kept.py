@@ -14,7 +14,7 @@ import sys
 from typing import Any, Mapping, Sequence
 
 from .. import storage
-from .records import BEGIN, FILE, Record, from_line, to_line
+from .records import BEGIN, END, FILE, Record, from_line, is_whole, to_line
 
 KIND = "kept"
 SCRIPT = "send_tracking.py"
@@ -42,13 +42,32 @@ class Keeper:
             path = storage.join(folder, self._name)
             with contextlib.suppress(OSError, ValueError):
                 records = read(storage.read(path).decode("utf-8"), folder)[1]
-                found += [one for one in records if one["what"] not in (BEGIN, "end")]
+                found += [
+                    one for one in records if one["what"] not in (BEGIN, END) and is_whole(one)
+                ]
                 self._old.append(path)
         return found
+
+    def write(self, begin: Record, end: Record, left: Sequence[Record], finished: bool) -> None:
+        """Writes ``left``; the next ``keep`` replaces or removes it.
+
+        How the run began and ended is written with it though that was sent: whoever sends the rest
+        opens the run once more, and must close it as it was.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        folder = self._folder(finished)
+        path = storage.join(folder, self._name)
+        whole = left if any(one["what"] == END for one in left) else [*left, end]
+        storage.write_whole(path, content(self._about, begin, whole, folder))
+        if path not in self._old:
+            self._old.append(path)
 
     def keep(
         self,
         begin: Record,
+        end: Record,
         left: Sequence[Record],
         finished: bool,
         title: str,
@@ -60,14 +79,14 @@ class Keeper:
         lines = []
         path = ""
         if left:
-            folder = self._folders[0 if finished else -1]
-            path = storage.join(folder, self._name)
+            path = storage.join(self._folder(finished), self._name)
             why = f" ({reason})" if reason else ""
             count = "1 record" if len(left) == 1 else f"{len(left)} records"
             try:
-                storage.write_whole(path, content(self._about, begin, left, folder))
+                self.write(begin, end, left, finished)
             except OSError as error:
                 lines.append(f"tracking: {count} for {title} are lost: {path}: {error}")
+                self._old = []  # what these have is better than nothing
             else:
                 lines.append(
                     f"tracking: {count} for {title} not sent{why}, kept in {path}; to send them: "
@@ -80,6 +99,9 @@ class Keeper:
                 with contextlib.suppress(OSError):
                     storage.remove(old)
         return lines
+
+    def _folder(self, finished: bool) -> str:
+        return self._folders[0 if finished else -1]
 
 
 def content(about: Mapping[str, Any], begin: Record, left: Sequence[Record], folder: str) -> bytes:
@@ -105,8 +127,9 @@ def read(text: str, folder: str) -> tuple[dict[str, Any], list[Record]]:
         raise ValueError("no file of records that a training has kept")
     records = [from_line(line) for line in rest.splitlines() if line]
     for one in records:
-        if one["what"] == FILE and not storage.is_remote(one["path"]):
-            one["path"] = os.path.join(folder, one["path"])
+        path = one.get("path")
+        if one["what"] == FILE and isinstance(path, str) and not storage.is_remote(path):
+            one["path"] = os.path.join(folder, path)
     if not records or records[0]["what"] != BEGIN:
         raise ValueError("its run has no beginning")
     return about, records

@@ -8,7 +8,7 @@ from .. import storage
 from ..errors import TrainingError
 from . import kept, messages, mlflow_place, tensorboard
 from .mlflow_run import MLflowRun
-from .records import METRICS, Record
+from .records import BEGIN, METRICS, Record, is_whole
 from .sender import BATCH, RefusedError, Sink
 
 
@@ -26,16 +26,24 @@ def send(path: str, uri: str | None = None) -> None:
     folder = os.path.dirname(os.path.abspath(path))
     try:
         about, records = kept.read(storage.read(path).decode("utf-8"), folder)
+        if not all(map(is_whole, records)):
+            raise ValueError("a record of it is none")
+        sink = _sink(about, uri)
     except (OSError, ValueError) as error:
         raise TrainingError(f"{path}: cannot be read: {error}") from error
-    sink = _sink(about, uri)
+    except KeyError as error:
+        raise TrainingError(f"{path}: cannot be read: its first line says no {error}") from error
     refused = 0
     for batch in _batches(records):
         try:
             sink.send(batch)
         except RefusedError as error:
-            refused += len(batch)
-            messages.say(f"tracking: {sink.title} does not take {batch[0]['what']}: {error}")
+            what = batch[0]["what"]
+            if what == BEGIN:  # the run is there, and will never have more of its parameters
+                what = "all of the run's parameters"
+            else:
+                refused += len(batch)
+            messages.say(f"tracking: {sink.title} does not take {what}: {error}")
         except Exception as error:
             raise TrainingError(
                 f"{sink.title}: {messages.reason(error)}. The file {path} is as it was; start "

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping, MutableMapping
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from .. import storage
 from ..errors import TrainingError
@@ -23,8 +23,10 @@ FOLDER = "mlruns"
 INSTALL = "pip install mlflow-skinny"
 _SERVERS = ("http", "https", "databricks")
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
-# Seconds and attempts of one request: it is this package that tries again. All can be set by the
-# user, but for what goes to others than the server.
+# Behind a question mark, by which drivers of databases are told who one is.
+_WHO = ("user", "username", "uid", "password", "passwd", "pwd", "sslpassword", "odbc_connect")
+# Seconds and attempts of one request: it is this package that tries again. Each can be set by the
+# user.
 _SETTINGS = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
@@ -91,7 +93,7 @@ def require_client(store: Store, environment: MutableMapping[str, str]) -> None:
     try:
         import mlflow.entities
         import mlflow.tracking  # noqa: F401
-    except ImportError as error:
+    except Exception as error:  # not there, or one beside which another package is too new
         first = (str(error).splitlines() or [""])[0]
         raise TrainingError(
             f"--track mlflow: MLflow's client cannot be imported in {sys.executable}: {first}. "
@@ -106,7 +108,10 @@ def require_client(store: Store, environment: MutableMapping[str, str]) -> None:
 
 
 def _checked(uri: str) -> str:
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # a bracket that nothing closes; the error may show what stands there
+        raise TrainingError(f"{URI}: no address; expected http://HOST:PORT") from None
     scheme = parts.scheme.partition("+")[0]
     if "@" in parts.netloc:
         raise TrainingError(
@@ -114,7 +119,8 @@ def _checked(uri: str) -> str:
             f"{_shown(uri)}. Take it out, and give MLFLOW_TRACKING_USERNAME and "
             "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, each by `launch --secret`."
         )
-    if parts.query and scheme in _SERVERS:
+    asked = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    if parts.query and (scheme in _SERVERS or not asked.isdisjoint(_WHO)):
         raise TrainingError(
             f"{URI}: there is something behind a question mark in this address, which is not "
             f"shown; found {_shown(uri)}. Give a token as MLFLOW_TRACKING_TOKEN, by "

@@ -13,6 +13,7 @@ from .sender import RefusedError
 KEY = "launch.run"  # the tag by which a run is found again
 CHANGED = "launch.changed"
 _BAD_REQUEST = 400
+_LONGEST_TAG = 5000  # characters; MLflow refuses longer ones for good (newer ones from 8,000 on)
 
 
 class MLflowRun:
@@ -67,7 +68,7 @@ class MLflowRun:
             run = there[0]
             client.update_run(run.info.run_id, status="RUNNING")
         else:
-            tags = {**one["tags"], KEY: one["key"]}
+            tags = _cut({**one["tags"], KEY: one["key"]})
             run = client.create_run(
                 experiment, start_time=one["at"], tags=tags, run_name=one["name"] or None
             )
@@ -91,7 +92,7 @@ class MLflowRun:
 
     def _parameters(self, one: Record, there: Mapping[str, str], resumed: bool) -> None:
         """MLflow lets no parameter change, so what a restart has changed becomes a tag."""
-        from mlflow.entities import Param, RunTag
+        from mlflow.entities import Param
 
         given: Mapping[str, str] = one["parameters"]
         new = [Param(name, value) for name, value in given.items() if name not in there]
@@ -104,7 +105,7 @@ class MLflowRun:
         if changed:
             tags[CHANGED] = "; ".join(changed)
         # As a run's beginning, all of it is the same when it is sent twice.
-        self._client.log_batch(self._run, tags=[RunTag(name, text) for name, text in tags.items()])
+        self._tags(tags)
         try:
             self._client.log_batch(self._run, params=new)
         except Exception as error:
@@ -140,13 +141,18 @@ class MLflowRun:
     def _tags(self, tags: Mapping[str, str]) -> None:
         from mlflow.entities import RunTag
 
-        self._client.log_batch(self._run, tags=[RunTag(name, text) for name, text in tags.items()])
+        cut = _cut(tags)
+        self._client.log_batch(self._run, tags=[RunTag(name, text) for name, text in cut.items()])
 
     def _file(self, path: str) -> None:
         if storage.is_remote(path):
             self._tags({"launch.model": path})
         else:
             self._client.log_artifact(self._run, path)
+
+
+def _cut(tags: Mapping[str, str]) -> dict[str, str]:
+    return {name: text[:_LONGEST_TAG] for name, text in tags.items()}
 
 
 def _is_refusal(error: Exception) -> bool:

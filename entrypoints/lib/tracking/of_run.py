@@ -94,11 +94,8 @@ def tracking(
 
 def parameters(settings: Settings, world_size: int) -> dict[str, Any]:
     """The run's settings, the world size, and the batch of all ranks together."""
-    found = {
-        name: value
-        for name, value in dataclasses.asdict(settings).items()
-        if name not in _NO_PARAMETERS
-    }
+    names = (field.name for field in dataclasses.fields(settings))
+    found = {name: getattr(settings, name) for name in names if name not in _NO_PARAMETERS}
     total = settings.batch_size * world_size
     return {**found, "world_size": world_size, "total_batch_size": total}
 

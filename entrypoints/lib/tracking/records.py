@@ -17,6 +17,13 @@ import time
 from typing import Any, Dict, Mapping
 
 BEGIN, METRICS, TAGS, FILE, END = "begin", "metrics", "tags", "file", "end"
+_FIELDS: Mapping[str, Mapping[str, type]] = {
+    BEGIN: {"key": str, "parameters": dict, "tags": dict, "name": str},
+    METRICS: {"steps": int, "values": dict},
+    TAGS: {"tags": dict},
+    FILE: {"path": str},
+    END: {"status": str},
+}
 
 Record = Dict[str, Any]
 
@@ -35,6 +42,14 @@ def as_numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """The values that are numbers; None and what is infinite or no number are left out."""
     numbers = {name: float(value) for name, value in values.items() if value is not None}
     return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def is_whole(one: Mapping[str, Any]) -> bool:
+    """Whether a record of a file has what one of its kind needs."""
+    fields = _FIELDS.get(one["what"])
+    return fields is not None and all(
+        isinstance(one.get(name), kind) for name, kind in {"at": int, **fields}.items()
+    )
 
 
 def to_line(one: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ seconds more, and then writes what is left into a file that :mod:`lib.tracking.k
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any, Callable, Mapping, Protocol, Sequence
 
@@ -18,6 +19,8 @@ from .tracker import FINISHED
 BATCH = 200  # metrics records at once
 SECONDS_AT_END = 60.0
 FIRST_PAUSE, LONGEST_PAUSE, PAUSE_AT_END = 1.0, 30.0, 0.5  # seconds between two attempts
+GRACE = 0.5  # seconds at the end in which a server that is well takes all
+_LOOK_SECONDS = 1.0  # after which the thread looks again, should it have slept through a call
 
 
 class RefusedError(Exception):
@@ -106,19 +109,34 @@ class Sender:
         self._backlog.add(record(FILE, path=path))
 
     def end(self, status: str = FINISHED, seconds: float | None = None) -> None:
-        """Blocks until all is sent, at most so long; what is left then is written into a file."""
+        """Blocks until all is sent, at most so long; what is left then is written into a file.
+
+        While it waits for more than a moment, the file is there already: whoever ends this process
+        meanwhile (its agent, after another rank's failure) takes nothing away.
+        """
         if self._begin is None or self._closing.is_set():
             return
-        self._backlog.add(record(END, status=status))
+        ending = record(END, status=status)
+        self._backlog.add(ending)
         self._closing.set()
         self._backlog.wake()
-        self._thread.join(self._seconds if seconds is None else seconds)
+        seconds = self._seconds if seconds is None else seconds
+        grace = 0.0 if self._reason else min(GRACE, seconds)
+        self._thread.join(grace)
+        finished = status == FINISHED
+        if self._thread.is_alive() and seconds > grace:
+            with contextlib.suppress(OSError):  # said below, should it be the same then
+                self._keeper.write(
+                    self._begin, ending, self._without_begin(self._backlog.all()), finished
+                )
+            self._thread.join(seconds - grace)
         self._given_up.set()
-        left = [*self._backlog.rest(), *self._refused]
+        left = self._without_begin([*self._backlog.rest()])
         for line in self._keeper.keep(
             self._begin,
-            [one for one in left if one["what"] != BEGIN],
-            status == FINISHED,
+            ending,
+            left,
+            finished,
             self._sink.title,
             self._reason,
             self._backlog.lost,
@@ -127,6 +145,10 @@ class Sender:
         if not left and self._sink.link:
             self._say(f"tracking: {self._sink.link}")
 
+    def _without_begin(self, records: Sequence[Record]) -> list[Record]:
+        """With those that were refused."""
+        return [one for one in (*records, *self._refused) if one["what"] != BEGIN]
+
     def _work(self) -> None:
         failures, alone = 0, 0  # records that go one by one, since one of them was refused
         while not self._given_up.is_set():
@@ -134,7 +156,7 @@ class Sender:
             if not batch:
                 if self._closing.is_set():
                     return
-                self._backlog.wait()
+                self._backlog.wait(_LOOK_SECONDS)
                 continue
             try:
                 self._sink.send(batch)

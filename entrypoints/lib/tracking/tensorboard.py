@@ -6,6 +6,7 @@ used: with it in the sender's thread a rank was seen to end by SIGSEGV (TensorFl
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -74,21 +75,31 @@ class EventFile:
 
     def send(self, records: Sequence[Record]) -> None:
         """See :class:`lib.tracking.sender.Sink`."""
-        if self._write is None:
-            self._write = _Writer(self._folder)
-        for one in records:
-            if one["what"] == METRICS:
-                for name, value in one["values"].items():
-                    self._write.scalar(name, value, one["steps"], one["at"] / 1000)
-            elif one["what"] == BEGIN:
-                self._write.text("parameters", _table(one["parameters"]))
-                self._write.text("tags", _table(one["tags"]))
-            elif one["what"] not in (END, FILE):
-                self._write.text("tags", _table(one["tags"]))
-        self._write.flush()
-        if records[-1]["what"] == END:
-            self._write.close()
+        write = self._write = self._write or _Writer(self._folder)
+        try:
+            for one in records:
+                _put(write, one)
+            write.flush()
+            if records[-1]["what"] == END:
+                write.close()
+                self._write = None
+        except Exception:
+            # A writer that has failed once fails always: another attempt begins another file.
             self._write = None
+            with contextlib.suppress(Exception):
+                write.close()
+            raise
+
+
+def _put(write: _Writer, one: Record) -> None:
+    if one["what"] == METRICS:
+        for name, value in one["values"].items():
+            write.scalar(name, value, one["steps"], one["at"] / 1000)
+    elif one["what"] == BEGIN:
+        write.text("parameters", _table(one["parameters"]))
+        write.text("tags", _table(one["tags"]))
+    elif one["what"] not in (END, FILE):
+        write.text("tags", _table(one["tags"]))
 
 
 class _Writer:

@@ -62,7 +62,7 @@ def follow_to_end(
     try:
         if interrupted:
             raise KeyboardInterrupt
-        _show_lines(chosen, handle, watch, screen)
+        read = _show_lines(chosen, handle, watch, screen)
         status = wait_for_end(chosen, handle, known=True)
     except KeyboardInterrupt:
         return _interrupted(chosen, handle, as_json) if owner else goes_on(handle)
@@ -76,7 +76,7 @@ def follow_to_end(
         say_problems(error.problems)
         goes_on(handle, "following ended")
         return error.exit_code
-    if status.final:
+    if status.final and read:
         keep_training(chosen, handle, watch.progress)
     say_end(chosen, handle, status, watch, screen)
     if as_json:
@@ -88,8 +88,8 @@ def follow_to_end(
     return EXIT_OK if status.state == SUCCEEDED else EXIT_JOB_DID_NOT_SUCCEED
 
 
-def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Screen) -> None:
-    """The job's lines to its end, or until it is known that they cannot be read."""
+def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Screen) -> bool:
+    """The job's lines to its end, or until it is known that they cannot be read: then False."""
     try:
         for line in chosen.service.logs(handle, follow=True, watch=watch):
             screen.show(line, watch)
@@ -97,6 +97,9 @@ def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Sc
         screen.end(watch)
         say_problems(error.problems)
         say("the job goes on; its logs cannot be read, so this command waits for its end")
+        return False
+    else:
+        return True
     finally:
         screen.end(watch)
 

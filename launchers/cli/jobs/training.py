@@ -49,9 +49,9 @@ def training_of(chosen: Provider, handle: JobHandle, status: JobStatus) -> Train
             for line in chosen.service.newest_lines(handle):
                 seen.see(line)
         except LaunchError as error:
-            found.unreadable = error.problems[0].found
-        except OSError as error:
-            found.unreadable = str(error)
+            found.unreadable = error.problems[0].found or error.problems[0].expected
+        except Exception as error:  # a service's answer of another form than it has
+            found.unreadable = str(error) or type(error).__name__
         else:
             found.progress, found.unreadable = seen.progress, ""
 

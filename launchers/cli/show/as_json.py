@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from launchers.core.pipeline import Prepared
     from launchers.core.provider import Provider
 
+# Of a training's progress, what is a number where it is known.
+_NUMBERS = ("epoch", "epochs", "step", "steps", "rate", "seconds")
+
 
 def problem_as_json(problem: Problem) -> ProblemAnswer:
     """One problem's fields; no credential stands in them."""
@@ -126,6 +129,8 @@ def training_of_json(told: Any) -> Progress | None:
 
     try:
         names = ("epoch", "epochs", "step", "steps", "counted", "of", "rate", "unit", "seconds")
+        if any(not isinstance(told[name], int | float | None) for name in _NUMBERS):
+            return None
         metrics = {str(name): float(value) for name, value in told["metrics"].items()}
         at = datetime.fromisoformat(told["at"][:-1] + "+00:00").timestamp() if told["at"] else None
         return Progress(**{name: told[name] for name in names}, metrics=metrics, at=at)

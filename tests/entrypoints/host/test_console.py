@@ -91,6 +91,13 @@ def test_a_warning_that_every_rank_gives_is_shown_once(screen: Screen) -> None:
     ]
 
 
+def test_warnings_without_end_take_no_memory_without_end(screen: Screen) -> None:
+    for number in range(10_000):
+        assert not screen.console._repeated(b"launch: warning: %d" % number)
+    assert screen.console._repeated(b"launch: warning: 0")
+    assert len(screen.console._warnings) <= 1000
+
+
 def test_a_slow_reader_holds_up_the_ranks_and_never_the_agent(screen: Screen) -> None:
     line = b"x" * 10_000
     passed = threading.Event()

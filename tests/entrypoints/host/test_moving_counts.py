@@ -11,6 +11,7 @@ MOVING = {
     "tqdm": [" 40%|##  | 40/100 [00:40<01:00, 1it/s]", " 41%|##  | 41/100 [00:41<01:00, 1it/s]"],
     "words": ["step 100 loss 0.5", "step 200 loss 0.4"],
     "epochs": ["Epoch: [0][ 5/9]", "Epoch: [1][ 5/9]"],
+    "in batches": ["evaluated 45/80 Batches", "evaluated 46/80 Batches"],
     "samples": ["Train Epoch: 1 [640/60000 (1%)]", "Train Epoch: 1 [1280/60000 (2%)]"],
     "begun again": ["step 90/100", "step 10/100", "step 20/100"],
 }
@@ -19,6 +20,7 @@ STANDING = {
     "times": ["2026/11/23 10:00:01 alive", "2026/11/24 10:00:02 alive"],
     "the same": ["step 5/10", "step 5/10"],
     "a measure that goes up and down": ["memory 45/80 GB", "memory 40/80 GB", "memory 45/80 GB"],
+    "a measure that goes up": ["memory 45/80 GB", "memory 46/80GiB", "memory 47/80 MB"],
     "a path": ["/data/1/2", "/data/1/3"],
     "a rate": ["GPU 93%", "GPU 94%"],
     "once": ["step 5/10"],

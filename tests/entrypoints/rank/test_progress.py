@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from launch_runtime.rank.progress import Alone, exchanges
+from launch_runtime.rank.progress import Alone, Batches, exchanges
 
 
 class Group:
@@ -86,3 +86,43 @@ def test_a_rank_that_counts_nothing_says_nothing() -> None:
     for now in (1.0, 9000.0):
         rank.look(now, modules=9, calls=2)
     assert not rank.said
+
+
+class Counter:
+    """A variable as Keras' Model has it."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def numpy(self) -> int:
+        return self.number
+
+
+def test_batches_are_those_of_all_models_that_live() -> None:
+    class Model:
+        _predict_counter = None
+
+        def _init_batch_counters(self, trained: int, tested: int) -> str:
+            self._train_counter = Counter(trained)
+            # What holds a variable on each of several replicas: this process's own is the first.
+            self._test_counter = SimpleNamespace(_values=(Counter(tested), Counter(1000)))
+            return "made"
+
+    batches = Batches()
+    batches.watch(SimpleNamespace(Model=Model))
+    assert batches.counts() == {}
+    first, second = Model(), Model()
+    assert first._init_batch_counters(5, 2) == "made"
+    second._init_batch_counters(10, 0)
+    assert batches.counts() == {"batches": 17}
+    first._train_counter.number += 1
+    assert batches.counts() == {"batches": 18}
+    del first
+    assert batches.counts() == {"batches": 10}
+
+
+def test_a_keras_without_counts_is_left_as_it_is() -> None:
+    batches = Batches()
+    for module in (SimpleNamespace(), SimpleNamespace(Model=object)):
+        batches.watch(module)
+    assert batches.counts() == {}

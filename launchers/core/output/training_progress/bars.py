@@ -27,7 +27,7 @@ _UNBOUNDED = re.compile(r"(Epoch \d+): (?:\|\s*\| )?(\d+)(?:/\?|it) \[([^\]]*)\]
 _TIMES = re.compile(r"([\d:]+)(?:<([\d:?]+))?")
 _RATE = re.compile(r"([\d.]+) ?([A-Za-z]+)/s|([\d.]+) ?s/([A-Za-z]+)|\? ?([A-Za-z]+)/s")
 _EPOCH = re.compile(
-    r"(?:^|[\s(\[])epoch\s*[:#]?\s*\[?(\d+)(?:\s*(?:/|of)\s*(\d+))?\]?", re.IGNORECASE
+    r"(?:^|[\s(\[])epoch(?:\s*[:#])?\s*\[?(\d+)(?:\s*(?:/|of)\s*(\d+))?\]?", re.IGNORECASE
 )
 _UNITS = {
     **dict.fromkeys(("it", "step", "steps", "batch", "batches", "ba"), STEPS),
@@ -43,7 +43,7 @@ _OTHER = re.compile(
 _RICH = re.compile(
     r"Epoch (\d+)(?:/(\d+))?\s[━╸╺─\s]*(\d+)/(\d+|--)\s+[\d:-]+ • ([\d:-]+)\s+([\d.]+)it/s(.*)"
 )
-_RICH_METRIC = re.compile(r"(\S+): (\S+)")
+_RICH_METRIC = re.compile(r"(?<!\S)(\S{1,80}): (\S+)")
 _NO_METRIC = "v_num"  # the number of a version of the log, Lightning's
 
 

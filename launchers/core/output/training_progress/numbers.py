@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 
 MOST_METRICS = 32  # of one training
 _LONGEST_NAME = 60
+_LEAST, _MOST = 1e-9, 1e12  # of a rate, and of seconds
 _WHOLE = re.compile(r"\d{1,15}")
 _REAL = re.compile(
     r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf)",
@@ -33,9 +33,9 @@ def real(text: str | None) -> float | None:
 
 
 def positive(text: str | None) -> float | None:
-    """A finite number above 0."""
+    """A number above 0 that a rate or a time may be; what is divided by it stays finite."""
     value = real(text)
-    return value if value is not None and math.isfinite(value) and value > 0 else None
+    return value if value is not None and _LEAST <= value <= _MOST else None
 
 
 def seconds(text: str | None) -> float | None:

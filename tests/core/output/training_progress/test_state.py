@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from launchers.cli.show.training import training_lines
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.training_progress.line import parse
 from launchers.core.output.training_progress.state import Progress, TrainingProgress
@@ -131,6 +132,11 @@ HOSTILE = [
     "{'loss': '" + "9" * 3000 + "', 'epoch': 1e999}",
     "[" * 4000 + "%|" + "]" * 4000,
     "{" + "'epoch': {" * 300 + "}" * 301,
+    "progress: epoch 1/3, step 1/2, 1e-320 steps/s",
+    f"progress: epoch 1/{'9' * 15}, step 1/{'9' * 15}, 1e-300 steps/s, 1e-320 s",
+    "Epoch 1/2:  50%|#| 5/10 [00:00<00:01, .0000000000000000000001s/it]",
+    "x epoch" + " " * 4000 + "x  5%|#| 1/2 [00:00<00:00, 1it/s]",
+    "Epoch 0/4 ━━ 5/10 0:00:01 • 0:00:01 4.90it/s " + "a" * 4000,
     "progress: epoch 1/3, " + ", ".join(f"metric{n} {n}" for n in range(100_000)),
 ]
 
@@ -147,6 +153,7 @@ def test_hostile_numbers_end_nothing_and_are_bounded(line: str):
     assert progress.left is None or math.isfinite(progress.left)
     assert progress.fraction is None or 0 <= progress.fraction <= 1
     assert json.dumps(progress.place)
+    assert training_lines(progress, now=1e12)
 
 
 def test_a_line_of_ten_megabytes_is_read_by_its_end():

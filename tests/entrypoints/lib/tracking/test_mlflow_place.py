@@ -18,6 +18,9 @@ REFUSED = {
     f"postgresql://me:{SECRET}@database/runs": "launch --secret",
     f"databricks://{SECRET}@workspace": "launch --secret",
     f"https://tracking/?token={SECRET}": "MLFLOW_TRACKING_TOKEN",
+    f"postgresql://database/runs?password={SECRET}": "launch --secret",
+    f"mssql+pyodbc://database/runs?driver=ODBC&PWD={SECRET}": "launch --secret",
+    f"http://[{SECRET}": "expected http://HOST:PORT",
     "http://": "expected http://HOST:PORT",
     "ftp://tracking/runs": "found ftp://tracking/runs; expected http://HOST:PORT",
 }
@@ -37,6 +40,7 @@ TAKEN = {
     "databricks": "databricks",
     "databricks://profile": "databricks://profile",
     "sqlite:////runs/mlflow.db": "sqlite:////runs/mlflow.db",
+    "mssql+pyodbc://database/runs?driver=ODBC": "mssql+pyodbc://database/runs?driver=ODBC",
     "/runs/here it is": "file:///runs/here%20it%20is",
     "file:///runs": "file:///runs",
 }
@@ -74,8 +78,30 @@ def test_a_message_has_no_value_of_a_credential(monkeypatch: pytest.MonkeyPatch)
     assert (
         messages.reason(ValueError(text)) == "ValueError: the server said *** to http://***@host/"
     )
+    several = ValueError(f"cannot connect to mysql+pymysql://me:{SECRET}@{SECRET}@host/runs?a=b")
+    assert SECRET not in messages.reason(several)
     refused = ValueError("request to endpoint failed with error code 401 != 200")
     assert messages.reason(refused).startswith("answers 401 (unauthorized")
+
+
+def test_an_answer_without_a_blank_is_shortened():
+    assert len(messages.reason(ValueError("a" * 2_000_000))) < 250
+    assert len(messages.reason(ValueError("http://" + "a@" * 1_000_000))) < 250
+
+
+def test_a_client_that_does_not_work_is_said_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "mlflow").mkdir()
+    text = "raise TypeError('Descriptors cannot be created directly.\\nIf you cannot')\n"
+    (tmp_path / "mlflow" / "__init__.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("mlflow", "mlflow.entities", "mlflow.tracking"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    store = mlflow_place.find({"MLFLOW_TRACKING_URI": "http://tracking:5000"}, None)
+    with pytest.raises(TrainingError, match="Descriptors cannot be created") as caught:
+        mlflow_place.require_client(store, {})
+    assert "\n" not in str(caught.value)
 
 
 def test_event_files_lie_where_the_service_looks_for_them(tmp_path: Path):

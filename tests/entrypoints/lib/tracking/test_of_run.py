@@ -10,6 +10,7 @@ from entrypoints.lib import arguments
 from entrypoints.lib.errors import PeerEndedError, StoppedError, TrainingError
 from entrypoints.lib.tracking import makers, of_run
 from entrypoints.lib.tracking.of_run import Tracking
+from entrypoints.lib.tracking.records import as_text
 
 
 class Told:
@@ -80,7 +81,8 @@ def test_the_first_rank_alone_tells_settings_tags_and_world(
     made: list[tuple[Any, ...]] = []
     monkeypatch.setattr(makers, "make", lambda *given: made.append(given) or told)
     monkeypatch.setenv("LAUNCH_TAGS", '{"provider": "local"}')
-    settings = arguments.parse(["--track", "mlflow", "--track-wait", "7", "--batch-size", "16"])
+    words = ["--track", "mlflow", "--track-wait", "7", "--batch-size", "16", "--sync", "average:5"]
+    settings = arguments.parse(words)
     of_run.tracking(settings, RanksOfTwo(rank), "/m", "/c")  # type: ignore[arg-type]
     if rank:
         assert (made, told.calls) == ([], [])
@@ -89,6 +91,7 @@ def test_the_first_rank_alone_tells_settings_tags_and_world(
     begin, tags = told.calls
     assert begin[1].items() >= {"batch_size": 16, "total_batch_size": 32, "world_size": 2}.items()
     assert "track" not in begin[1]
+    assert as_text(begin[1])["sync"] == "average:5"
     assert begin[2]["launch.provider"] == "local"
     assert tags[1]["launch.proof.ranks"] == "a: 0; b: 1"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from entrypoints.lib.tracking.records import from_line
 from entrypoints.lib.tracking.sender import Sender
 from entrypoints.lib.tracking.tracker import FAILED
 from tests.entrypoints.lib.tracking.recording import PATIENCE_SECONDS, Recording
+from tests.waiting import until
 
 KEY = "0123456789abcdef"
 
@@ -95,13 +97,35 @@ def test_a_server_that_stays_away_is_said_once_and_all_is_kept_whole(tmp_path: P
     assert (len(lines), lines[1].count("send_tracking.py")) == (2, 1)
 
 
+def test_while_the_end_waits_for_a_server_all_is_kept_already(tmp_path: Path):
+    sink = Recording("hangs")
+    told, lines = sender(sink, tmp_path)
+    train(told, steps=2000)  # more than memory holds
+    sink.wait_for_attempt()
+    ending = threading.Thread(target=told.end)
+    ending.start()
+    until(lambda: list(tmp_path.glob("tracking-*.jsonl")), "the file of what is kept")
+    _, *records = kept_in(tmp_path)
+    kinds = [one["what"] for one in records]
+    assert kinds == ["begin", *["metrics"] * 2000, "file", "end"]
+    sink.state = "well"
+    sink.released.set()
+    ending.join(PATIENCE_SECONDS)
+    assert len(sink.taken) == 2003
+    assert lines == ["tracking: the recording's page"]
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_record_that_is_refused_holds_up_no_other_and_is_kept(tmp_path: Path):
     sink = Recording(refused="'steps': 2")
     told, lines = sender(sink, tmp_path)
     train(told)
     told.end()
     assert [one.get("steps") for one in sink.taken] == [None, 1, 3, None, None]
-    assert [one.get("steps") for one in kept_in(tmp_path)] == [None, None, 2]
+    _, *records = kept_in(tmp_path)
+    # With how the run began and ended, though that was taken.
+    assert [one["what"] for one in records] == ["begin", "metrics", "end"]
+    assert (records[1]["steps"], records[2]["status"]) == (2, "FINISHED")
     assert "does not take metrics: it says so" in lines[0]
 
 
@@ -150,6 +174,48 @@ def test_the_next_start_of_the_run_sends_what_the_last_one_kept(tmp_path: Path):
     assert not list(checkpoints.iterdir())
 
 
+def test_records_that_cannot_be_written_leave_what_an_earlier_start_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    models, checkpoints = tmp_path / "models", tmp_path / "checkpoints"
+    models.mkdir()
+    checkpoints.mkdir()
+    away, _ = sender(Recording("away"), models, checkpoints, seconds=0)
+    train(away)
+    away.end(FAILED)
+    before = kept_in(checkpoints)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kept.storage, "write_whole", full)
+    again, lines = sender(Recording("away"), models, checkpoints, seconds=0)
+    train(again)
+    again.end()
+    assert "are lost" in lines[-1]
+    assert kept_in(checkpoints) == before
+
+
+def test_a_file_of_kept_records_that_somebody_changed_stops_nothing(tmp_path: Path):
+    changed = [
+        {"kept": "recording"},
+        {"what": "begin"},
+        {"what": "file", "at": 1},
+        {"what": "file", "at": 1, "path": 3},
+        {"what": "metrics", "at": 1, "steps": "1"},
+        {"what": "nothing", "at": 1},
+        {"what": "metrics", "at": 1, "steps": 1, "values": {"loss": 0.5}},
+    ]
+    path = tmp_path / f"tracking-recording-{KEY[:8]}.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in changed), encoding="utf-8")
+    sink = Recording()
+    told, _ = sender(sink, tmp_path)
+    told.begin({}, {})
+    told.end()
+    assert sink.kinds() == ["begin", "metrics", "end"]
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_run_that_was_never_begun_ends_at_once():
     told, lines = sender(Recording("away"))
     told.end()
@@ -177,6 +243,16 @@ def test_a_long_queue_goes_to_disk_and_comes_back_in_order():
     assert queue.lost == 0
 
 
+def test_what_is_put_behind_comes_after_what_lies_on_disk():
+    queue = Backlog(most=2)
+    for number in range(5):
+        queue.add({"what": "metrics", "at": number})
+    queue.put_behind()
+    assert [one["at"] for one in queue.rest()] == [1, 2, 3, 4, 0]
+    queue.put_behind()
+    assert len(queue) == 0
+
+
 def test_records_that_neither_memory_nor_disk_holds_are_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -190,5 +266,6 @@ def test_records_that_neither_memory_nor_disk_holds_are_counted(
     queue.add({"what": "metrics", "at": 1})
     assert (len(queue), queue.lost) == (1, 1)
     keeper = kept.Keeper({"kept": "recording"}, KEY, [str(tmp_path)])
-    lines = keeper.keep({"what": "begin", "at": 0}, [], True, "MLflow", "", queue.lost)
+    begin, end = {"what": "begin", "at": 0}, {"what": "end", "at": 9}
+    lines = keeper.keep(begin, end, [], True, "MLflow", "", queue.lost)
     assert lines == ["tracking: 1 records for MLflow are lost: no room to hold them"]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from entrypoints.lib.tracking import tensorboard
+from entrypoints.lib.tracking.records import record
 from entrypoints.lib.tracking.sender import Sender
 from entrypoints.lib.tracking.tensorboard import EventFile
 
@@ -36,3 +39,34 @@ def test_tensorboard_reads_what_a_run_has_said(tmp_path: Path, monkeypatch: pyte
     assert "| epochs | 2 |" in texts["parameters"][0]
     assert "| launch.provider | local |" in texts["tags"][0]
     assert "world size 2" in texts["tags"][1]
+
+
+def test_after_a_writer_has_failed_another_one_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[Sequence[str]] = []
+
+    class Writer:
+        """The first one fails, and fails again as it is closed."""
+
+        def __init__(self, folder: str):
+            made.append([])
+            self._fails = len(made) == 1
+
+        def scalar(self, name: str, *_: object) -> None:
+            made[-1] = [*made[-1], name]
+
+        def flush(self) -> None:
+            if self._fails:
+                raise OSError(28, "No space left on device")
+
+        close = flush
+
+    monkeypatch.setattr(tensorboard, "_Writer", Writer)
+    sink = EventFile(str(tmp_path))
+    metrics = [record("metrics", steps=1, values={"loss": 0.5})]
+    with pytest.raises(OSError, match="No space"):
+        sink.send(metrics)
+    sink.send(metrics)
+    sink.send([record("end", status="FINISHED")])
+    assert made == [["loss"], ["loss"]]

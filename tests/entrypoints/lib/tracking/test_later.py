@@ -1,0 +1,77 @@
+"""What a file of kept records is to the command that sends it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entrypoints.lib.errors import TrainingError
+from entrypoints.lib.tracking import kept, later
+from entrypoints.lib.tracking.records import record
+from tests.entrypoints.lib.tracking.recording import Recording
+
+BEGIN = record("begin", key="0123456789abcdef", name="job", parameters={}, tags={})
+METRICS = [record("metrics", steps=step, values={"loss": 0.5}) for step in (1, 2, 3)]
+END = record("end", status="FINISHED")
+
+
+def written(folder: Path, *records: dict[str, Any]) -> Path:
+    path = folder / "tracking-recording-01234567.jsonl"
+    about = {"kept": "recording"}
+    path.write_bytes(kept.content(about, records[0], records[1:], str(folder)))
+    return path
+
+
+def sent(monkeypatch: pytest.MonkeyPatch, path: Path, sink: Recording) -> None:
+    monkeypatch.setattr(later, "_sink", lambda about, uri: sink)
+    later.send(str(path))
+
+
+def test_all_is_sent_and_the_file_is_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    path, sink = written(tmp_path, BEGIN, *METRICS, END), Recording()
+    sent(monkeypatch, path, sink)
+    assert sink.kinds() == ["begin", *["metrics"] * 3, "end"]
+    assert not path.exists()
+
+
+def test_a_parameter_that_is_refused_for_good_keeps_no_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path, sink = written(tmp_path, BEGIN, *METRICS, END), Recording(refused="'begin'")
+    sent(monkeypatch, path, sink)
+    assert "does not take all of the run's parameters: it says so" in capsys.readouterr().out
+    assert not path.exists()
+
+
+def test_what_is_refused_stays_in_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    path, sink = written(tmp_path, BEGIN, *METRICS, END), Recording(refused="'steps': 2")
+    before = path.read_bytes()
+    with pytest.raises(TrainingError, match="did not take"):
+        sent(monkeypatch, path, sink)
+    assert sink.kinds()[-1] == "end"
+    assert path.read_bytes() == before
+
+
+WRONG = [
+    "",
+    "no JSON",
+    '{"kept": 1}',
+    '{"kept": "mlflow"}\n',
+    '{"kept": "mlflow"}\n' + json.dumps(BEGIN),
+    '{"kept": "tensorboard"}\n' + json.dumps(BEGIN),
+    '{"kept": "mlflow", "uri": "/r", "experiment": "e"}\n{"what": "begin"}',
+    '{"kept": "mlflow", "uri": "/r", "experiment": "e"}\n' + json.dumps({**BEGIN, "what": "x"}),
+]
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_no_such_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str):
+    monkeypatch.setattr(later.tensorboard, "require_writer", lambda: None)
+    path = tmp_path / "x.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TrainingError, match="cannot be read"):
+        later.send(str(path))
+    assert path.read_text(encoding="utf-8") == text
