@@ -40,7 +40,7 @@ def train(settings: Settings) -> None:
         optimizer = models.optimizer(settings.optimizer, settings.learning_rate)
         # hvd.DistributedOptimizer: a step averages the gradients of all ranks (float16 ones while
         # they are scaled). With --sync average it stays as it is; the run averages parameters.
-        distributed = sync.distributed(optimizer, settings)
+        distributed = ranks.together(lambda: sync.distributed(optimizer, settings))
         passes = settings.backward_passes
         optimizer = ranks.together(lambda: models.with_loss_scale(distributed, model, passes))
         # Samples have weights where an epoch's last steps are not equally long on all ranks.

@@ -24,6 +24,11 @@ from .arrays import Array
 from .errors import TrainingError
 
 FORMAT = 1
+# What reading a damaged archive raises; RuntimeError where a bit says that a member is encrypted.
+_DAMAGE = (
+    *(ValueError, KeyError, TypeError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 NAME_PATTERN = re.compile(r"checkpoint-(\d{5,})(?:-step-(\d{7,}))?\.npz")
 
 
@@ -123,7 +128,7 @@ def load_newest(folder: str) -> Checkpoint | None:
     path = found[-1][1]
     try:
         return _read(content)
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGE as error:
         before = f"go on from {found[-2][1]}" if len(found) > 1 else "start over"
         raise TrainingError(
             f"{path}: the checkpoint is damaged ({type(error).__name__}: {error}). Delete this "

@@ -149,10 +149,13 @@ class SavedState:
         }
 
     def _save(self) -> None:
-        place, keep = self._place, self._settings.keep_checkpoints
-        if place is not None:
-            folder = place.path
-            self._ranks.on_first(lambda: checkpoints.save(folder, self._checkpoint(), keep))
+        # Called on all ranks whatever their own place: mpirun may tell rank 0 alone of a folder.
+        self._ranks.on_first(self._save_here)
+
+    def _save_here(self) -> None:
+        if self._place is not None:
+            keep = self._settings.keep_checkpoints
+            checkpoints.save(self._place.path, self._checkpoint(), keep)
 
     def _load(self) -> Checkpoint | None:
         if self._place is None:
@@ -165,7 +168,9 @@ class SavedState:
             return None
         ours = self._checkpoint()
         checkpoints.check_fits(found, folder, ours)
-        for difference in checkpoints.differences(found.settings, ours.settings):
+        # What an earlier version did not write down is taken to be the same.
+        theirs = {**ours.settings, **found.settings}
+        for difference in checkpoints.differences(theirs, ours.settings):
             say(f"checkpoints: mind that {difference}")
         if found.epoch >= epochs:
             say(f"checkpoints: {folder} has all {found.epoch} epochs; none is left to train")
@@ -201,6 +206,9 @@ class SavedState:
                 "--sync": str(settings.sync),
                 "--compression": settings.compression,
                 "--backward-passes": settings.backward_passes,
+                "--remainder": settings.remainder,
+                "--dropout": settings.dropout,
+                "--precision": settings.precision,
                 "--warmup-epochs": settings.warmup_epochs,
                 "world size": self._ranks.size,
             },

@@ -9,6 +9,7 @@ a wait for another rank is C code. So the signal's number goes through a pipe
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -134,6 +135,8 @@ def patience(environment: Mapping[str, str]) -> float:
     try:
         given = float(environment.get(STOP_SECONDS, ""))
     except ValueError:
+        return PATIENCE_SECONDS
+    if not math.isfinite(given):
         return PATIENCE_SECONDS
     return max(_LEFT_FOR_LAST_WORDS, given - _LEFT_FOR_LAST_WORDS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ NONE, FP16 = "none", "fp16"
 COMPRESSIONS = (NONE, FP16)
 SAMPLES, EPOCHS = "samples", "epochs"
 DIVIDED = (SAMPLES, EPOCHS)
+# The first Horovod whose optimizer for Keras exchanges what several passes have added up; earlier
+# ones take the step before that (horovod/tensorflow/gradient_aggregation_eager.py of 0.24.3).
+_EXCHANGES_PASSES = (0, 25)
 _RANK_SEEDS = 7919  # apart; a prime, so that the next seed's ranks have other orders
 
 
@@ -87,6 +91,21 @@ def problem(settings: Settings) -> str | None:
             f"and a checkpoint holds no half-made step; take {passes * (every // passes + 1)}"
         )
     return None
+
+
+def check_passes(settings: Settings, horovod: str) -> None:
+    """Passes where the optimizer for Keras of this Horovod can do ``--backward-passes``.
+
+    Raises:
+        TrainingError: It would step by each rank's own gradients.
+    """
+    found = tuple(map(int, re.findall(r"\d+", horovod)[:2]))
+    if settings.backward_passes > 1 and found < _EXCHANGES_PASSES:
+        raise TrainingError(
+            f"--backward-passes {settings.backward_passes}: Horovod {horovod} would step by each "
+            "rank's own gradients; expected 0.25 or newer. Take train_custom_loop.py, which adds "
+            "them up itself, or a larger --batch-size."
+        )
 
 
 def of_ranks(settings: Settings, ranks: int) -> Settings:

@@ -27,7 +27,7 @@ MakeJob = Callable[..., SimulatedJob]
 SECONDS = 240.0  # of a wait, each of which has an end
 KILLS = int(os.environ.get("LAUNCH_KILLS", "1"))
 STEPS_AN_EPOCH = 23
-EPOCHS = max(3, 2 * KILLS)
+EPOCHS = max(6, 2 * KILLS)  # so many that a busy machine kills in time
 NAME = re.compile(r"checkpoint-(\d+)(?:-step-(\d+))?\.npz")
 
 

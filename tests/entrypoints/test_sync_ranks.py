@@ -104,11 +104,13 @@ def test_an_average_is_the_mean_of_all_ranks_weights_and_optimizer_state(tmp_pat
     assert [rank.lines("arrays") for rank in ranks] == [["arrays 15"]] * 2, ranks
 
 
+@pytest.mark.parametrize("script", [FIT, LOOP], ids=["fit", "loop"])
 def test_two_small_backward_passes_are_one_large_batch_and_the_job_is_proven(
-    by_fit: tuple[Path, Any], tmp_path: Path, launch: Launch
+    by_fit: tuple[Path, Any], tmp_path: Path, launch: Launch, script: Path
 ) -> None:
+    """By Horovod's optimizer, and by what the loop adds up itself."""
     answer = launch(
-        "local", str(LOOP), "--instances", "2", "--processes", "1", "--proof", "strict", "--",
+        "local", str(script), "--instances", "2", "--processes", "1", "--proof", "strict", "--",
         "--optimizer", "sgd", "--epochs", "2", "--max-steps-per-epoch", "13", "--batch-size", "16",
         "--backward-passes", "2", "--model-dir", str(tmp_path),
     )  # fmt: skip

@@ -23,6 +23,7 @@ NONE, DOWNLOAD = "none", "imagenet"
 _INSIDE = ("state_dict", "model_state_dict", "model")
 _BEFORE = ("", "module.", "model.", "model.module.", "_orig_mod.", "0.")
 _HEADS = ("fc.", "classifier.1.")  # torchvision's, of ResNet and EfficientNet
+_BEGINNINGS = (b"PK", b"\x80")  # of archives, and of what PyTorch before 1.6 wrote
 _COUNTER = "num_batches_tracked"  # absent in files of PyTorch before 0.4.1, and of no weight
 
 
@@ -110,19 +111,21 @@ def _tensors(place: str, content: bytes) -> dict[str, Any]:
             "is a program (TorchScript), and none is run for its weights; once: "
             "torch.save(torch.jit.load(FILE).state_dict(), OUT)",
         )
+    if not content.startswith(_BEGINNINGS):
+        raise _error(place, "is no file that torch.save has written")
     try:
         found = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except TypeError as error:
-        raise _error(
-            place, f"is read by torch 1.13 or newer; this is {torch.__version__}"
-        ) from error
     except pickle.UnpicklingError as error:
         raise _error(
             place,
             "holds more than tensors, and nothing of it is run; save model.state_dict() alone",
         ) from error
-    except (RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise _error(place, f"is cut or damaged: {first_line(error)}") from error
+    except Exception as error:  # who reads a broken file meets anything
+        if isinstance(error, TypeError) and "weights_only" in str(error):
+            words = f"is read by torch 1.13 or newer; this is {torch.__version__}"
+            raise _error(place, words) from error
+        words = f"is cut or damaged: {type(error).__name__}: {first_line(error)}"
+        raise _error(place, words) from error
     if isinstance(found, dict):
         found = next((found[name] for name in _INSIDE if isinstance(found.get(name), dict)), found)
         tensors = {str(name): one for name, one in found.items() if torch.is_tensor(one)}
@@ -135,7 +138,7 @@ def _is_program(content: bytes) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return any(name.endswith("/constants.pkl") for name in archive.namelist())
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, ValueError, RuntimeError):  # damaged, which torch.load will say
         return False
 
 

@@ -58,8 +58,8 @@ class HorovodRanks(Ranks):
             return
         for dtype in (tf.float32, tf.float64, tf.float16, tf.bfloat16):
             # The variables themselves go, not copies: so the job's evidence knows whose mean it is.
+            # Without a name, which the Horovod of older images (0.23 to 0.25) does not take.
             alike = [variable for variable in variables if variable.dtype.base_dtype == dtype]
             if alike:
-                means = hvd.grouped_allreduce(alike, name=f"means_{dtype.name}")
-                for variable, mean in zip(alike, means):
+                for variable, mean in zip(alike, hvd.grouped_allreduce(alike)):
                     variable.assign(mean)

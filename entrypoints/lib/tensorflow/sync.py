@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import horovod
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 import tensorflow as tf
 
 from ..arguments import Settings
 from ..errors import PeerEndedError, TrainingError
-from ..sync import ADASUM, FP16
+from ..sync import ADASUM, FP16, check_passes
 from .ranks import HorovodRanks
 
 
@@ -44,7 +45,11 @@ def distributed(optimizer: Any, settings: Settings) -> Any:
     """The optimizer to compile a model with, whose steps exchange gradients.
 
     With ``--sync average`` it is ``optimizer`` itself: the run averages parameters.
+
+    Raises:
+        TrainingError: This Horovod is too old for ``--backward-passes``.
     """
+    check_passes(settings, horovod.__version__)
     if settings.sync.averages:
         return optimizer
     if settings.sync.kind == ADASUM:

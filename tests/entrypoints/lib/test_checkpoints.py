@@ -71,6 +71,12 @@ def as_text(word: str) -> bytes:
     return word.encode("utf-32-le")
 
 
+def said_to_be_encrypted(content: bytes) -> bytes:
+    """By the first of an archive's directory, whose flags follow its signature and two versions."""
+    flags = content.index(b"PK\1\2") + 8
+    return content[:flags] + bytes([content[flags] | 1]) + content[flags + 1 :]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -85,6 +91,7 @@ def as_text(word: str) -> bytes:
             lambda content: content.replace(as_text("format"), as_text("fromat")),
             id="one word changed",
         ),
+        pytest.param(said_to_be_encrypted, id="one bit changed"),
     ],
 )
 def test_a_damaged_checkpoint_is_named_with_what_to_do_and_never_passed_over(

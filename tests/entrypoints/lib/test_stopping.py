@@ -155,7 +155,7 @@ def test_a_forked_process_dies_of_its_own_sigterm_and_the_rank_hears_nothing_of_
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("20", 19.5), ("0", 0.5), ("", stopping.PATIENCE_SECONDS), ("soon", 100.0)],
+    [("20", 19.5), ("0", 0.5), ("", stopping.PATIENCE_SECONDS), ("soon", 100.0), ("inf", 100.0)],
 )
 def test_the_time_that_ranks_have_is_what_their_agent_was_told(given: str, expected: float) -> None:
     assert stopping.patience({stopping.STOP_SECONDS: given}) == expected

@@ -105,6 +105,16 @@ def test_an_epoch_has_whole_optimizer_steps() -> None:
         plan_epochs(arguments.parse(["--backward-passes", "24", "--batch-size", "32"]), 1438, 2)
 
 
+@pytest.mark.parametrize("horovod", ["0.23.0", "0.24.3"])
+def test_a_horovod_that_would_step_by_a_ranks_own_passes_is_refused(horovod: str) -> None:
+    settings = arguments.parse(["--backward-passes", "2"])
+    with pytest.raises(TrainingError, match=rf"^--backward-passes 2: Horovod {horovod} would"):
+        sync.check_passes(settings, horovod)
+    sync.check_passes(arguments.parse([]), horovod)
+    for later in ("0.25.0", "0.28.1", "1.0", "0.28.1+cpu"):
+        sync.check_passes(settings, later)
+
+
 def test_a_place_in_the_data_is_kept_with_another_ranks_order() -> None:
     assert with_seed({"seed": 1, "epoch": 2}, 9) == {"seed": 9, "epoch": 2}
     streamed = {"position": {"seed": 1, "epoch": 2}, "step": 3}

@@ -10,6 +10,7 @@ import io
 import json
 import re
 import zipfile
+import zlib
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -20,6 +21,8 @@ from ...errors import TrainingError, first_line
 
 Arrays = Sequence[Array]
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+# What h5py raises of a damaged file, and what is met where a group should be and is none.
+_DAMAGE = (OSError, KeyError, ValueError, RuntimeError, TypeError, AttributeError)
 _IN_KERAS = "model.weights.h5"
 
 
@@ -56,7 +59,7 @@ class WeightsFile:
             self._group = self._root.get("model_weights", self._root)
             if "model_config" in self._root.attrs:
                 self._config = json.loads(self._root.attrs["model_config"])
-        except (OSError, ValueError) as error:
+        except _DAMAGE as error:
             raise self._error(f"is cut or damaged: {first_line(error)}") from error
 
     def _of_archive(self, content: bytes) -> bytes:
@@ -66,7 +69,7 @@ class WeightsFile:
                 return archive.read(_IN_KERAS)
         except KeyError as error:
             raise self._error(f"is an archive without {_IN_KERAS} and config.json") from error
-        except (zipfile.BadZipFile, ValueError, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, RuntimeError) as error:
             raise self._error(f"is cut or damaged: {first_line(error)}") from error
 
     @property
@@ -95,7 +98,7 @@ class WeightsFile:
             if "layer_names" in self._group.attrs:
                 return _of_old_layout(self._group, layers)
             return _of_new_layout(self._group, layers)
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+        except _DAMAGE as error:
             raise self._error(f"is cut or damaged: {first_line(error)}") from error
 
     def normalization(self) -> Sequence[Array]:
@@ -114,7 +117,7 @@ class WeightsFile:
                 return ()
             group = self._group[name]
             return [np.asarray(group[one]) for one in _texts(group.attrs["weight_names"])]
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+        except _DAMAGE as error:
             raise self._error(f"is cut or damaged: {first_line(error)}") from error
 
     def _error(self, words: str) -> TrainingError:
@@ -180,7 +183,7 @@ def _container(group: Any) -> Any:
 
 
 def _variables(group: Any) -> list[Array]:
-    variables = group.get("vars", {})
+    variables = group.get("vars", {}) if hasattr(group, "get") else {}  # else it is an array
     return [np.asarray(variables[name]) for name in sorted(variables, key=int)]
 
 

@@ -20,6 +20,8 @@ SECONDS = 180.0
 REFUSED = {
     "absent": "absent.pt: cannot be read: No such file or directory.",
     "cut": "cut.pt: is cut or damaged: ",
+    "page": "page.pt: is no file that torch.save has written.",
+    "broken": "broken.pt: is cut or damaged: IndexError: ",
     "program": "model.pt: is a program (TorchScript), and none is run for its weights; once: ",
     "harmful": "harmful.pt: holds more than tensors, and nothing of it is run; save ",
     "nameless": "nameless.pt: holds no tensors by name.",

@@ -122,6 +122,9 @@ again = built(saved("again.pt", tuned.state_dict()), "resnet50", 1000).eval()
 grey = built(of_torchvision, "resnet50", channels=1)
 traced = torch.jit.load(export(again, (32, 32, 3), str(FOLDER)))
 (FOLDER / "cut.pt").write_bytes(plain.read_bytes()[:3000])
+(FOLDER / "page.pt").write_bytes(b"<html>404</html>")
+# A mark, and no beginning of what it would end: no error of PyTorch's own.
+(FOLDER / "broken.pt").write_bytes(b"\x80\x02u.")
 harmful = saved("harmful.pt", {"weights": torch.ones(1), "more": Harmful()})
 frozen = built(of_torchvision, "resnet50", freeze="body", dropout=0.5)
 first = built(of_torchvision, "resnet50", freeze=1)
@@ -145,6 +148,8 @@ found["moving"] = [len(freezing.moving(one)) for one in (tuned, first, frozen)]
 found["refused"] = {
     "absent": refused(weights=FOLDER / "absent.pt"),
     "cut": refused(weights=FOLDER / "cut.pt"),
+    "page": refused(weights=FOLDER / "page.pt"),
+    "broken": refused(weights=FOLDER / "broken.pt"),
     "program": refused(weights=exported),
     "harmful": refused(weights=harmful),
     "nameless": refused(weights=saved("nameless.pt", [torch.ones(1)])),

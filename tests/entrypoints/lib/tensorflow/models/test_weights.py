@@ -152,6 +152,8 @@ def test_our_own_export_starts_a_model_of_other_classes_with_a_fresh_head(
 def test_a_file_that_cannot_be_is_one_line_that_says_what_to_do(
     room: Any, build: Any, tmp_path: Path
 ) -> None:
+    import h5py  # comes with TensorFlow
+
     model = build("mlp", (8, 8, 1), 3, 16)
     model.save(str(tmp_path / "whole.h5"))
     whole = (tmp_path / "whole.h5").read_bytes()
@@ -173,6 +175,10 @@ def test_a_file_that_cannot_be_is_one_line_that_says_what_to_do(
     source = room.read(str(tmp_path / "whole.h5"), "mlp")
     with pytest.raises(TrainingError, match=r"arrays of 64x128, 128; mlp for .* 81x128, 128\. G"):
         room.put(source, build("mlp", (9, 9, 1), 3, 16))
+    with h5py.File(tmp_path / "pictures.h5", "w") as file:
+        file["pictures"] = np.zeros((2, 8, 8))
+    with pytest.raises(TrainingError, match=r"pictures\.h5: these are no weights of mlp: "):
+        room.put(room.read(str(tmp_path / "pictures.h5"), "mlp"), model)
 
 
 def test_without_a_way_to_the_download_the_line_names_the_file_to_fetch(
