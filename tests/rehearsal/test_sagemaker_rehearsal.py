@@ -19,6 +19,7 @@ from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.run import rehearse as run_rehearsal
 from launchers.sagemaker.launcher import SageMakerContract
 from tests.cli.command import Answer, Launch
+from tests.places import ENTRYPOINTS
 from tests.rehearsal.boxes import Heard, things_of
 from tests.rehearsal.requests import (
     LASTS,
@@ -285,15 +286,17 @@ def _training(client: Any) -> Any:
     return None
 
 
-def test_fewer_ranks_are_told_and_proven(launch: Launch, toolkit_image: str) -> None:
-    launch.write("train.py", TELLS)
-    document = request(launch, toolkit_image, "--processes", "2", script="train.py")
-    words = ("--source", str(launch.folder), "--ranks-per-host", "1")
+def test_fewer_ranks_are_told_and_proven_also_by_adasum(launch: Launch, toolkit_image: str) -> None:
+    script = str(ENTRYPOINTS / "train_custom_loop.py")
+    sync = ("--", "--epochs", "1", "--sync", "adasum")
+    document = request(launch, toolkit_image, "--processes", "2", *sync, script=script)
+    words = ("--source", str(ENTRYPOINTS), "--ranks-per-host", "1")
     answer = rehearse(launch, document, *words)
     assert answer.code == 0, answer.err
     result = answer.json
     assert (result["world_size"], result["document_world_size"]) == (2, 4)
-    assert result["proof"] == "world size 2: 2 hosts x 1 rank, MPI; no training seen"
+    trained = "world size 2: 2 hosts x 1 rank, MPI; gradients exchanged (Adasum), weights equal"
+    assert result["proof"] == trained
     assert "rehearsed with 2 of 4 ranks" in answer.err
     assert "1 rank a host: world size 2 instead of 4" in result["deviations"]
     assert answer.err.index("deviation") < answer.err.index("[algo-1]"), "told first"
