@@ -26,7 +26,7 @@ def train(settings: Settings) -> None:
     # Only now: these import TensorFlow and Horovod, which read their settings then.
     import tensorflow as tf
     from lib.run import Run
-    from lib.tensorflow import models, sync
+    from lib.tensorflow import measures, models, sync
     from lib.tensorflow.export import export
     from lib.tensorflow.learner import KerasLearner
     from lib.tensorflow.ranks import HorovodRanks
@@ -40,10 +40,11 @@ def train(settings: Settings) -> None:
         optimizer = models.with_loss_scale(optimizer, model)  # for --precision float16
         models.create_optimizer_state(optimizer, model.trainable_variables)
         run.restore(KerasLearner(model, optimizer, ranks, settings))
+        models.draw_apart(settings.seed, ranks.rank)  # from now on: dropout
 
         steps = sync.Steps(optimizer, model.trainable_variables, run.settings)
         loss_of = tf.keras.losses.SparseCategoricalCrossentropy()
-        mean_loss, accuracy = tf.keras.metrics.Mean(), tf.keras.metrics.SparseCategoricalAccuracy()
+        measured = measures.of_epoch()  # loss and accuracy, and over how many samples
 
         @tf.function  # type: ignore[untyped-decorator]
         def step(images: Any, labels: Any, weights: Any = None) -> Any:
@@ -55,8 +56,8 @@ def train(settings: Settings) -> None:
             # them takes the same step. With --sync average a rank's steps are its own.
             gradients = steps.tape(tape).gradient(scaled_loss, model.trainable_variables)
             steps.take(models.unscaled(optimizer, gradients))
-            mean_loss.update_state(loss, sample_weight=tf.shape(labels)[0])
-            accuracy.update_state(labels, answers, sample_weight=weights)
+            for measure in measured:
+                measure.update_state(labels, answers, weights)
             return loss
 
         for stretch in run.stretches():
@@ -67,9 +68,9 @@ def train(settings: Settings) -> None:
                     optimizer.learning_rate.assign(run.rate)
                     loss = step(*next(batches))
                     run.step_ended(functools.partial(float, loss))
-                run.epoch_ended(float(mean_loss.result()), float(accuracy.result()))
-                mean_loss.reset_state()
-                accuracy.reset_state()
+                run.epoch_ended(*(float(measure.result()) for measure in measured))
+                for measure in measured:
+                    measure.reset_state()
         run.finish(lambda folder: export(models.portable(model, settings), folder))
 
 

@@ -25,7 +25,6 @@ def train(settings: Settings) -> None:
     stack.import_quietly()
     # Only now: these import TensorFlow and Horovod, which read their settings then.
     import tensorflow as tf
-    from lib.data.division import DROP
     from lib.run import Run
     from lib.tensorflow import fit, models, sync
     from lib.tensorflow.export import export
@@ -43,11 +42,10 @@ def train(settings: Settings) -> None:
         distributed = ranks.together(lambda: sync.distributed(optimizer, settings))
         passes = settings.backward_passes
         optimizer = ranks.together(lambda: models.with_loss_scale(distributed, model, passes))
-        # Samples have weights where an epoch's last steps are not equally long on all ranks.
-        metrics = "metrics" if settings.remainder == DROP else "weighted_metrics"
-        model.compile(optimizer, fit.LOSS, **{metrics: fit.METRICS})
+        model.compile(optimizer, fit.LOSS, **fit.compiled_with(settings.remainder))
         models.create_optimizer_state(model.optimizer, model.trainable_variables)
         run.restore(KerasLearner(model, model.optimizer, ranks, settings))
+        models.draw_apart(settings.seed, ranks.rank)  # from now on: dropout
         for stretch in run.stretches():
             model.fit(
                 stretch.batches(),

@@ -44,7 +44,8 @@ def train(settings: Settings) -> None:
             pixels, labels, weights = batch
             logits = self.model(pixels)
             losses = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
-            return {"loss": (losses * weights).mean(), "logits": logits}
+            loss = (losses * weights).mean()
+            return {"loss": loss, "losses": losses.detach(), "logits": logits.detach()}
 
         def configure_optimizers(self) -> Any:
             return self.optimizer
@@ -57,6 +58,7 @@ def train(settings: Settings) -> None:
         optimizer = models.optimizer(settings.optimizer, model.parameters(), settings.learning_rate)
         models.create_optimizer_state(optimizer)
         run.restore(TorchLearner(model, optimizer, ranks))
+        models.draw_apart(settings.seed, ranks.rank)  # from now on: dropout
         trainer = pl.Trainer(
             # As many processes as there are: with fewer each host, or each rank, trains alone.
             strategy="ddp" if torch.distributed.is_initialized() else "auto",

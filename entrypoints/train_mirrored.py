@@ -28,7 +28,6 @@ def train(settings: Settings) -> None:
     quiet.import_tensorflow()
     # Only now: these import TensorFlow, which reads its settings then.
     import tensorflow as tf
-    from lib.data.division import DROP
     from lib.run import Run
     from lib.tensorflow import fit, mirrored, models
     from lib.tensorflow.export import export
@@ -37,11 +36,10 @@ def train(settings: Settings) -> None:
     replicas = mirrored.Replicas(strategy)
     with Run(settings, replicas, gpus=len(tf.config.list_physical_devices("GPU"))) as run:
         tf.random.set_seed(settings.seed)
-        metrics = "metrics" if settings.remainder == DROP else "weighted_metrics"
         with strategy.scope():
             model = models.build_for(settings, run.data, replicas)
             optimizer = models.optimizer(settings.optimizer, settings.learning_rate)
-            model.compile(optimizer, fit.LOSS, **{metrics: fit.METRICS})
+            model.compile(optimizer, fit.LOSS, **fit.compiled_with(settings.remainder))
             mirrored.create_optimizer_state(strategy, model)
         run.restore(mirrored.MirroredLearner(model))
         for stretch in run.stretches():

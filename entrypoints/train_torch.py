@@ -49,6 +49,7 @@ def train(settings: Settings) -> None:
             optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())
         models.create_optimizer_state(optimizer)
         run.restore(TorchLearner(model, optimizer, ranks))
+        models.draw_apart(settings.seed, ranks.rank)  # from now on: dropout
         trained = DistributedDataParallel(model) if ranks.speak_by == TORCH else model
         for stretch in run.stretches():
             for batches in loop.epochs(run, stretch, device):
@@ -61,7 +62,7 @@ def train(settings: Settings) -> None:
                     loss = (losses * weights).mean()
                     loss.backward()
                     optimizer.step()
-                    means.add(loss, logits, labels, weights)
+                    means.add(losses, logits, labels, weights)
                     run.step_ended(loss.item)
                 run.epoch_ended(*means.values())
         run.finish(lambda folder: export(model, run.data.shape, folder))

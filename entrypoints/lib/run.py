@@ -7,7 +7,7 @@
             for epoch in stretch.epochs:
                 run.epoch_begins(epoch)
                 ...for each of stretch.steps batches: set run.rate, train, run.step_ended(loss)...
-                run.epoch_ended(loss, accuracy)
+                run.epoch_ended(loss, accuracy, samples)
         run.finish(export)
 
 It knows no framework: that is the script's, and beneath it ``learner.Learner``'s.
@@ -112,6 +112,9 @@ class Run:
         ranks = self.ranks
         given = self.settings
         self.settings = ranks.together(lambda: sync.of_ranks(given, ranks.size))
+        shorter = sync.warm_up_told(given, self.settings, ranks.size)
+        if shorter and ranks.first:
+            say(shorter)
         if self.settings.data == "augment":
             address = self._end.enter_context(
                 dask_cluster.scheduler_for(ranks, self.settings.scheduler)
@@ -289,12 +292,13 @@ class Run:
             self._learner.settle()
         self._checkpointing.after_step(self._step, self._steps_done)
 
-    def epoch_ended(self, loss: float, accuracy: float) -> None:
+    def epoch_ended(self, loss: float, accuracy: float, samples: float) -> None:
         """Averages the metrics, proves that the ranks are in step, validates, writes a checkpoint.
 
         Args:
-            loss: Mean over this rank's samples of the epoch.
+            loss: Mean over this rank's samples of the epoch: each counts once, padding not at all.
             accuracy: The same, 0 to 1.
+            samples: How many those are; 0 where the rank had none.
 
         Raises:
             StoppedError: A rank was told to stop; the checkpoint is written.
@@ -303,8 +307,7 @@ class Run:
         """
         ranks = self.ranks
         pace = self._progress.epoch_measured() if self._progress else None
-        mine = {"loss": loss, "accuracy": accuracy}
-        metrics = ranks.average(mine, weight=float(self.plan.images_per_rank))
+        metrics = ranks.average({"loss": loss, "accuracy": accuracy}, weight=samples)
         ranks.together(lambda: _check_finite(metrics["loss"], self._epoch))
         self._learner.settle()
         ranks.check_in_step(self._learner.weights(), self._learner.versions)

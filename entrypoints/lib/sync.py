@@ -129,11 +129,28 @@ def of_ranks(settings: Settings, ranks: int) -> Settings:
     )
 
 
+def warm_up_told(given: Settings, settings: Settings, ranks: int) -> str | None:
+    """A line for people where ``of_ranks`` has made of ``given`` a shorter warm-up."""
+    epochs, least = settings.epochs, settings.warmup_epochs
+    if least == given.warmup_epochs:
+        return None
+    return (
+        f"warm-up: {least} of the {epochs} epochs of each of {ranks} ranks, in place of "
+        f"{given.warmup_epochs} (--divide epochs)"
+    )
+
+
 def seed_of(settings: Settings, rank: int) -> int:
     """The seed of a rank's order of samples; with ``--divide epochs`` each has its own."""
     if settings.divide != EPOCHS:
         return settings.seed
     return (settings.seed + _RANK_SEEDS * rank) % 2**32
+
+
+def drawing_seed(seed: int, rank: int) -> int:
+    """The seed of what a rank draws in training, such as dropout: each has its own, and none that
+    weights were drawn by."""
+    return seed + _RANK_SEEDS * (rank + 1)
 
 
 def readers(settings: Settings, ranks: int) -> int:

@@ -82,6 +82,8 @@ def test_told_to_stop_all_ranks_do_and_a_run_that_goes_on_ends_where_train_torch
     ours, theirs = metrics_in(tmp_path), metrics_in(torch)
     assert (ours["steps"], ours["world_size"]) == (EPOCHS * STEPS, 2)
     assert ours["test_loss"] == pytest.approx(theirs["test_loss"], rel=1e-3)
+    last, of_torch = ours["history"][-1], theirs["history"][-1]
+    assert last["loss"] == pytest.approx(of_torch["loss"], rel=1e-3)
     assert ours["training_seconds"] > 0
     assert len(ours["history"]) == EPOCHS
     # Where all epochs are there no step is taken; checkpoints of the one script serve the other.

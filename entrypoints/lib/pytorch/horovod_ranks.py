@@ -56,7 +56,10 @@ class HorovodTorchRanks(TorchRanks):
 
     def same_tensors(self, tensors: Sequence[Any]) -> None:
         """Puts rank 0's values into ``tensors`` on all ranks."""
-        named = [(str(number), tensor.detach()) for number, tensor in enumerate(tensors)]
+        own = [tensor.detach() for tensor in tensors]
+        # Horovod takes a tensor without dimensions, such as Adam's count of steps, for one without
+        # values, and leaves it alone (TorchTensor::shape in horovod/torch/adapter_v2.cc).
+        named = [(str(n), one if one.dim() else one.reshape(1)) for n, one in enumerate(own)]
         hvd.broadcast_parameters(named, root_rank=0)
 
     def mean(self, tensor: Any) -> Any:

@@ -98,7 +98,7 @@ class InStep(pl.Callback):
     ) -> None:
         """A step."""
         _, labels, weights = batch
-        self._means.add(outputs["loss"], outputs["logits"], labels, weights)
+        self._means.add(outputs["losses"], outputs["logits"], labels, weights)
         self._run.step_ended(outputs["loss"].item)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:

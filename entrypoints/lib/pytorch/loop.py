@@ -45,17 +45,21 @@ class Means:
     def __init__(self) -> None:
         self._loss: Any = 0.0
         self._right: Any = 0.0
-        self._samples, self._counted = 0, 0.0
+        self._samples: Any = 0.0
 
-    def add(self, loss: Any, logits: Any, labels: Any, weights: Any) -> None:
-        """A step: its loss, and what the model said of its samples."""
-        right = (logits.detach().argmax(dim=1) == labels) * weights
-        self._loss = self._loss + loss.detach() * len(labels)
+    def add(self, losses: Any, logits: Any, labels: Any, weights: Any) -> None:
+        """A step: each sample's loss, what the model said of it, and its weight.
+
+        Whatever that is, a sample counts once, and padding, whose weight is 0, not at all.
+        """
+        counted = (weights > 0).float()
+        right = (logits.detach().argmax(dim=1) == labels) * counted
+        self._loss = self._loss + (losses.detach() * counted).sum()
         self._right = self._right + right.sum()
-        self._samples += len(labels)
-        self._counted = self._counted + weights.sum()
+        self._samples = self._samples + counted.sum()
 
-    def values(self) -> tuple[float, float]:
-        """(loss, accuracy)."""
-        counted = max(float(self._counted), 1e-9)
-        return float(self._loss) / max(self._samples, 1), float(self._right) / counted
+    def values(self) -> tuple[float, float, float]:
+        """(loss, accuracy, samples that they are means over), for ``Run.epoch_ended``."""
+        samples = float(self._samples)
+        most = max(samples, 1.0)
+        return float(self._loss) / most, float(self._right) / most, samples

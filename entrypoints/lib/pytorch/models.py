@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import torch
 from torch import nn
 
+from .. import sync
 from ..arguments import Settings
 from ..data.dataset import DataSet
 from ..errors import TrainingError
@@ -82,6 +83,12 @@ class Scaled(nn.Module):
         """(n, channels, rows, columns) of any type -> float32."""
         scaled = pixels.float() / self.brightest
         return scaled if self.mean is None else (scaled - self.mean) / self.deviation
+
+
+def draw_apart(seed: int, rank: int) -> None:
+    """What is drawn from now on differs from rank to rank and is the same in every run of a seed:
+    else dropout would leave out the same on all of them. Called once the model is built."""
+    torch.manual_seed(sync.drawing_seed(seed, rank))
 
 
 def optimizer(name: str, parameters: Any, learning_rate: float) -> Any:

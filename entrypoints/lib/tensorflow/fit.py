@@ -7,10 +7,21 @@ from typing import Any, Mapping
 
 import tensorflow as tf
 
+from ..data.division import DROP
 from ..run import Run
+from . import measures
 
 LOSS = "sparse_categorical_crossentropy"
-METRICS = ["accuracy"]
+
+
+def compiled_with(remainder: str) -> dict[str, list[Any]]:
+    """What ``model.compile`` takes for the means of an epoch, by the names that it has for it.
+
+    With ``drop`` samples have no weights, and Keras's own means are over the samples.
+    """
+    if remainder == DROP:
+        return {"metrics": [measures.ACCURACY]}
+    return {"weighted_metrics": measures.of_epoch()}
 
 
 class InStep(tf.keras.callbacks.Callback):
@@ -41,4 +52,6 @@ class InStep(tf.keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any]) -> None:
         """Hands over the means of the epoch."""
-        self._run.epoch_ended(float(logs["loss"]), float(logs["accuracy"]))
+        loss = logs.get(measures.LOSS, logs["loss"])
+        samples = logs.get(measures.SAMPLES, self._run.plan.images_per_rank)
+        self._run.epoch_ended(float(loss), float(logs[measures.ACCURACY]), float(samples))

@@ -14,13 +14,14 @@ from .architectures import build
 from .freezing import moving
 from .optimizer import create_optimizer_state, optimizer, optimizer_variables
 from .precision import scaled_loss, unscaled, with_loss_scale
-from .start import Blueprint, build_for, draw_on, portable
+from .start import Blueprint, build_for, draw_apart, draw_on, portable
 
 __all__ = [
     "Blueprint",
     "build",
     "build_for",
     "create_optimizer_state",
+    "draw_apart",
     "draw_on",
     "moving",
     "optimizer",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Mapping
 
+import tensorflow as tf
+
+from ... import sync
 from ...arguments import Settings
 from ...data.dataset import DataSet
 from ...progress import say
@@ -95,6 +98,13 @@ def portable(model: Any, settings: Settings) -> Any:
     copy.set_weights(model.get_weights())
     copy.compile(settings.optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
     return copy
+
+
+def draw_apart(seed: int, rank: int) -> None:
+    """What layers draw from now on differs from rank to rank and is the same in every run of a
+    seed: else those that keras.applications has made without one, as EfficientNet's dropout, would
+    leave out the same on all ranks. Called once the model is built, and before it is trained."""
+    tf.random.set_seed(sync.drawing_seed(seed, rank))
 
 
 def draw_on(model: Any, batches: int) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,22 @@ def test_the_digits_train_to_a_useful_accuracy_with_plain_sgd(tensorflow: Any, m
     )
     found = model.predict(images.test_images.astype(np.float32), verbose=0)
     assert results.scored(found, images.test_labels)[0] / len(images.test_labels) > 0.9
+
+
+def test_a_layer_without_a_seed_draws_apart_on_each_rank_and_alike_in_each_run(
+    tensorflow: Any, models: Any
+) -> None:
+    """As the dropout that is in the body of EfficientNetB0."""
+
+    def drawn(rank: int, seed: int = 1) -> list[float]:
+        tensorflow.keras.backend.clear_session()
+        random.seed(1)  # by which Keras seeds layers, and the same on all ranks
+        layer = tensorflow.keras.layers.Dropout(0.5)
+        models.draw_apart(seed, rank)
+        step = tensorflow.function(lambda: layer(tensorflow.ones([64]), training=True))
+        found: list[float] = step().numpy().tolist()
+        return found
+
+    first = drawn(0)
+    assert drawn(0) == first
+    assert first not in (drawn(1), drawn(0, seed=2))

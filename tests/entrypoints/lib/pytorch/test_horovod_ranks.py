@@ -1,0 +1,45 @@
+"""Ranks that speak by Horovod's PyTorch binding; what stands for it is as particular as it is."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.entrypoints.strategies.torch_ranks import PYTHON, environment, need_torch
+from tests.places import ENTRYPOINTS
+
+pytestmark = pytest.mark.processes
+
+SECONDS = 180.0
+# Rank 0 has sevens. Horovod takes a tensor without dimensions for one without values.
+BROADCAST = """
+import sys, types, torch
+sys.path.insert(0, sys.argv[1])
+def broadcast_parameters(named, root_rank):
+    assert root_rank == 0 and len(dict(named)) == len(named)
+    for name, tensor in named:
+        if tensor.dim():
+            tensor.fill_(7)
+binding = types.ModuleType("horovod.torch")
+binding.broadcast_parameters = broadcast_parameters
+sys.modules.update({"horovod": types.ModuleType("horovod"), "horovod.torch": binding})
+sys.modules["horovod"].torch = binding
+from lib.pytorch.horovod_ranks import HorovodTorchRanks
+steps, weight = torch.tensor(0.0), torch.nn.Parameter(torch.zeros(2, 3).t())
+HorovodTorchRanks.same_tensors(None, [steps, weight])
+print(steps.tolist(), weight.tolist())
+"""
+
+
+def test_values_without_dimensions_reach_all_ranks_too() -> None:
+    """Adam counts its steps so: with a count of its own a rank that goes on would step apart."""
+    need_torch()
+    done = subprocess.run(
+        [str(PYTHON), "-c", BROADCAST, str(ENTRYPOINTS)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.stdout == "7.0 [[7.0, 7.0], [7.0, 7.0], [7.0, 7.0]]\n", done.stderr
