@@ -12,6 +12,7 @@ from tests.cli.command import Launch
 WORDS = {
     "local": ["--instances", "2", "--processes", "2"],
     "sagemaker": ["--instances", "2", "--machine", "ml.p3.8xlarge"],
+    "spark": ["--instances", "2", "--master", "spark://127.0.0.1:7077"],
     "vertex": ["--instances", "2", "--gpus", "4", "--image", "europe-docker.pkg.dev/p/r/i:1"],
 }
 WORDS["vertex"] += ["--machine", "g2-standard-48"]
@@ -25,6 +26,10 @@ def variables(provider: str, document: Any) -> dict[str, str]:
         return dict(document["environment"])
     if provider == "sagemaker":
         return dict(document["Environment"])
+    if provider == "spark":
+        prefix = "spark.executorEnv."
+        conf = document["conf"].items()
+        return {name.removeprefix(prefix): text for name, text in conf if name.startswith(prefix)}
     container = document["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]
     return {item["name"]: item["value"] for item in container["env"]}
 

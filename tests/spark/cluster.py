@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from launch_runtime.spark.where import executor_id
+
 from tests import processes
 from tests.waiting import until
 
@@ -128,6 +130,13 @@ class Cluster:
             if match:
                 found[int(match[1])] = pid
         return found
+
+    def container(self, number: int) -> list[int]:
+        """The processes of a living executor, its own first: what a cluster that runs it in a
+        container ends at once."""
+        first = self.executors()[number]
+        below = (pid for pid in processes.descendants() if executor_id(pid) == str(number))
+        return [first, *(pid for pid in below if pid != first)]
 
     def stop(self) -> None:
         """Ends workers and master; blocks until they are gone, with what they have started."""

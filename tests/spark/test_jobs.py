@@ -32,6 +32,13 @@ time.sleep(600)
 """
 
 
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[clusters.Cluster]:
+    """Two workers of two cores each: four ranks take all of them."""
+    with clusters.running(tmp_path_factory.mktemp("spark"), cores=2) as cluster:
+        yield cluster
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left(launch: Launch, spark: clusters.Cluster) -> Iterator[None]:
     """No process of the test's jobs outlives it, on any worker."""
@@ -41,10 +48,11 @@ def nothing_is_left(launch: Launch, spark: clusters.Cluster) -> Iterator[None]:
 
 
 def words(spark: clusters.Cluster, *more: str, instances: int = 2) -> list[str]:
-    """A job on the cluster's executors, whose Python is this one."""
+    """A job on the cluster's executors, two ranks each, whose Python is this one."""
     conf = [word for name, value in clusters.CONF.items() for word in ("--conf", f"{name}={value}")]
-    flags = ["--master", spark.url, "--instances", str(instances), "--worker-python"]
-    return ["spark", "train.py", *flags, sys.executable, "--strategy", "horovod", *conf, *more]
+    flags = ["--master", spark.url, "--instances", str(instances), "--processes", "2"]
+    flags += ["--worker-python", sys.executable]
+    return ["spark", "train.py", *flags, "--strategy", "horovod", *conf, *more]
 
 
 def spark_environment() -> dict[str, str]:
@@ -57,8 +65,8 @@ def log_of(launch: Launch) -> str:
     return "".join(path.read_text() for path in launch.home.glob("jobs/*/logs/job.log"))
 
 
-def both_step(launch: Launch) -> bool:
-    return log_of(launch).count("stepping") == 2
+def all_step(launch: Launch) -> bool:
+    return log_of(launch).count("stepping") == 4
 
 
 def run(launch: Launch, *line: str) -> Answer:
@@ -85,14 +93,14 @@ def test_a_good_job_is_proven_and_found_again(launch: Launch, spark: clusters.Cl
     assert answer.code == 0, answer.err
     name = answer.json["name"]
     assert answer.json["state"] == "succeeded"
-    assert answer.json["proof"] == "world size 2: 2 hosts x 1 rank, Gloo"
+    assert answer.json["proof"] == "world size 4: 2 hosts x 2 ranks, Gloo"
     assert launch("status", name, "--json").json["state"] == "succeeded"
     assert launch("wait", name).code == 0
-    for rank in range(2):
+    for rank in range(4):
         shown = launch("logs", name, "--rank", str(rank)).out
-        assert f"rank {rank} of 2 ['--lr', '1.10', '', 'a b'] with *** 13" in shown
-        assert f"rank {1 - rank} of 2" not in shown
-    unknown = launch("logs", name, "--rank", "2")
+        assert f"rank {rank} of 4 ['--lr', '1.10', '', 'a b'] with *** 13" in shown
+        assert shown.count(" of 4 [") == 1
+    unknown = launch("logs", name, "--rank", "4")
     assert (unknown.code, "[rank-unknown]" in unknown.err) == (2, True)
     assert [job["name"] for job in launch("list", "--json").json] == [name]
     flags, arguments = line[: line.index("--")], line[line.index("--") :]
@@ -106,13 +114,13 @@ def test_slots_are_one_jobs_until_its_launcher_is_killed(
     launch.write("train.py", ENDLESS)
     process = launch.start(*words(spark), **spark_environment())
     try:
-        until(lambda: both_step(launch), "two ranks at work", clusters.SECONDS)
+        until(lambda: all_step(launch), "four ranks at work", clusters.SECONDS)
         (job,) = launch("list", "--json").json
         assert job["state"] == "running"
 
         refused = run(launch, *words(spark, "--limit", "slots=2s", "--json"))
         assert (refused.code, refused.json["state"]) == (1, "failed")
-        assert "2 slots" in refused.json["reason"]
+        assert "4 slots (2 executors x 2 ranks)" in refused.json["reason"]
 
         waits = run(launch, *words(spark, "--detach", "--json")).json["name"]
         assert launch("status", waits, "--json").json["state"] in ("pending", "running")

@@ -70,6 +70,7 @@ class Driver:
         try:
             job = self._read()
             self._open(job)
+            self._refuse_another_attempt()
             self._train(job, self._await_executors(job))
         except _RefusedError as refused:
             self._end(Failure(NAME, str(refused), JOINING, fix=refused.fix))
@@ -109,6 +110,20 @@ class Driver:
         with self._watch.accepted(acceptance):
             self._session = builder.getOrCreate()
         self._watch.keep_handlers()
+
+    def _refuse_another_attempt(self) -> None:
+        """YARN counts neither a preemption nor a lost node against spark.yarn.maxAppAttempts, and
+        starts such a driver once more."""
+        attempt = attempt_of(self._session.sparkContext)
+        if attempt < 2:
+            return
+        if self._result.has_succeeded():  # by the first attempt's word, which stands
+            self._result = ResultFile("")
+        raise _RefusedError(
+            f"this is attempt {attempt} of the application: the cluster has ended an earlier one "
+            "and started the driver again, which would train a second time",
+            "run the same command again, which goes on from the last checkpoint",
+        )
 
     def _await_executors(self, job: SparkJob) -> str:
         """Blocks until there is a slot for each rank; the executors' Python."""
@@ -208,7 +223,7 @@ class Driver:
         self._ending.acquire()  # for good: the first end counts
         code = results.exit_code(failure)
         # A Spark that cannot stop does not keep the driver.
-        last = threading.Timer(_STOPPING_SECONDS, os._exit, (code,))
+        last = threading.Timer(_STOPPING_SECONDS, jvm_end.give_up, (self._session, code))
         last.daemon = True
         last.start()
         try:
@@ -267,6 +282,13 @@ def addresses(context: Any) -> tuple[str, str]:
         return "127.0.0.1", "127.0.0.1"
     conf = context.getConf()
     return conf.get("spark.driver.host", "127.0.0.1"), conf.get("spark.driver.bindAddress", "")
+
+
+def attempt_of(context: Any) -> int:
+    """Which attempt of its application a driver is, from 1; 1 too where a cluster has no attempts
+    (all but YARN running the driver: ``applicationAttemptId`` of SparkContext)."""
+    told = context._jsc.sc().applicationAttemptId()
+    return int(told.get()) if told.isDefined() else 1
 
 
 def _sentence(error: BaseException | None) -> str:

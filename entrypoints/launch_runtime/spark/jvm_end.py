@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import time
 from typing import Any, Mapping, NoReturn
 
 # PythonRunner's thread that copies this process's output (org.apache.spark.deploy, 2.x to 4.0).
 _COPYING = "redirect output"
 _COPY_SECONDS = 10.0
+_HALT_SECONDS = 15.0
 _POLL_SECONDS = 0.02
 
 
@@ -30,16 +32,38 @@ def end(session: Any, code: int) -> NoReturn:
         session: Spark's, or None where it never was one.
         code: The job's.
     """
-    jvm = getattr(session, "_jvm", None)
-    may_end = code == 0 and jvm is not None and owns_process(os.environ, _deploy_mode(session))
+    may_end = _may_end(session, code)
+    jvm: Any = getattr(session, "_jvm", None)
     if session is not None:
         with contextlib.suppress(Exception):  # what is gone need not be stopped
             session.stop()
     _flush()
     if may_end:
         with contextlib.suppress(Exception):  # it ends in the middle of the call
-            _exit_jvm(jvm)
+            _hand_on_output(jvm)
+            jvm.java.lang.System.exit(0)
     os._exit(code)
+
+
+def give_up(session: Any, code: int) -> NoReturn:
+    """The same while :func:`end` waits for a Spark that does not stop, from another thread; blocks
+    for seconds."""
+    # A JVM that does not even answer keeps nobody.
+    last = threading.Timer(_HALT_SECONDS, os._exit, (code,))
+    last.daemon = True
+    last.start()
+    with contextlib.suppress(Exception):
+        if _may_end(session, code):
+            _hand_on_output(session._jvm)
+            # It has had its time: no hook of an exit may wait for Spark once more.
+            session._jvm.java.lang.Runtime.getRuntime().halt(0)
+    os._exit(code)
+
+
+def _may_end(session: Any, code: int) -> bool:
+    """Whether the JVM has to be told of the end, and may be."""
+    known = code == 0 and getattr(session, "_jvm", None) is not None
+    return known and owns_process(os.environ, _deploy_mode(session))
 
 
 def owns_process(environment: Mapping[str, str], deploy_mode: str) -> bool:
@@ -60,8 +84,8 @@ def _deploy_mode(session: Any) -> str:
     return "client"
 
 
-def _exit_jvm(jvm: Any) -> None:
-    """Has it exit with 0 after all that this process has written is handed on."""
+def _hand_on_output(jvm: Any) -> None:
+    """Blocks until it has handed on all that this process has written, for seconds at most."""
     # The end of our output ends the thread that copies it, after its last line.
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
@@ -69,7 +93,6 @@ def _exit_jvm(jvm: Any) -> None:
     deadline = time.monotonic() + _COPY_SECONDS
     while _is_copying(jvm) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-    jvm.java.lang.System.exit(0)
 
 
 def _is_copying(jvm: Any) -> bool:

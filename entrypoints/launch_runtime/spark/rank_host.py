@@ -138,7 +138,7 @@ class RankHost:
     def _look(self, rank: Rank) -> None:
         # First: Horovod ends by SIGTERM what is left below a worker that is gone.
         if self._worker.is_gone and self._kill_at is None:
-            self._claim(self._without_worker())
+            self._claim(self._without_worker(self._has_lost_executor()))
         rank.look_for_proof()
         status = rank.poll()
         if status is not None:
@@ -164,22 +164,31 @@ class RankHost:
         if self._kill_at is not None and time.monotonic() > self._kill_at:
             rank.signal(signal.SIGKILL)
 
-    def _without_worker(self) -> Failure:
+    def _without_worker(self, executor_is_gone: bool) -> Failure:
+        rank = self._place.rank
         name = f"executor {self._executor}" if self._executor else "its executor"
         what = (
-            f"rank {self._place.rank} lost {name}: it was ended by hand, by the cluster, or by the "
-            "kernel when memory ran out"
+            f"rank {rank} lost {name}: it was ended by hand, by the cluster, or by the kernel when "
+            "memory ran out"
         )
-        return Failure(self._name, what, failures.TRAINING, rank=self._place.rank)
+        if not executor_is_gone:
+            what = f"rank {rank} lost its task on {name}: Spark has ended it, or it was killed"
+        # Where an executor is lost with all that ran in it, Spark ends the tasks of the others.
+        return Failure(
+            self._name, what, failures.TRAINING, rank=rank, consequence=not executor_is_gone
+        )
 
     def _signalled(self, number: int) -> Failure:
         # PySpark's daemon sends SIGHUP to its whole group when the executor above it is gone; ranks
         # in sessions of their own get SIGTERM then, from Horovod or torchrun.
-        if number == signal.SIGHUP or self._worker.is_gone or self._has_lost_executor():
-            return self._without_worker()
-        name = failures.signal_name(number)
-        what = f"rank {self._place.rank} was ended by {name} from its executor"
-        return Failure(self._name, what, failures.TRAINING, self._place.rank, signal=name)
+        is_gone = number == signal.SIGHUP or self._has_lost_executor()
+        if is_gone or self._worker.is_gone:
+            return self._without_worker(is_gone)
+        rank, name = self._place.rank, failures.signal_name(number)
+        what = f"rank {rank} was ended by {name} from its executor"
+        return Failure(
+            self._name, what, failures.TRAINING, rank=rank, signal=name, consequence=True
+        )
 
     def _has_lost_executor(self) -> bool:
         return bool(self._executor) and executor_id() != self._executor

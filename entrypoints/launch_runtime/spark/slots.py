@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 import time
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
 
 from launch_runtime import lines
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.2
 GPU = "gpu"  # the resource's name, as Spark's conf keys have it
 _MOST_NAMED = 4
+_RESOURCE = re.compile(r"spark\.task\.resource\.([^.]+)\.amount")
+
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Executor(NamedTuple):
@@ -31,6 +36,7 @@ class Executor(NamedTuple):
         cores: That Spark gives it.
         gpus: Of Spark's resource ``gpu``.
         slots: Tasks that it can run at the same time.
+        others: Of the other resources that tasks ask for, how many it has, by name.
     """
 
     name: str
@@ -38,6 +44,7 @@ class Executor(NamedTuple):
     cores: int
     gpus: int
     slots: int
+    others: Mapping[str, int] = _NOTHING
 
 
 class Slots(NamedTuple):
@@ -64,19 +71,24 @@ class Slots(NamedTuple):
 
 class Task(NamedTuple):
     """What one task takes of its executor: ``spark.task.cpus``, ``spark.task.resource.gpu.amount``;
-    0.0 GPUs where tasks ask for none."""
+    0.0 GPUs where tasks ask for none. ``others`` are what a cluster's spark-defaults.conf may have
+    them ask for besides, by name."""
 
     cpus: int = 1
     gpus: float = 0.0
+    others: Mapping[str, float] = _NOTHING
 
-    def fitting(self, cores: int, gpus: int) -> int:
+    def fitting(self, cores: int, gpus: int, others: Mapping[str, int] = _NOTHING) -> int:
         """How many of them an executor runs at the same time."""
-        by_cores = cores // max(1, self.cpus)
-        if self.gpus <= 0:
-            return by_cores
-        # Below 1 it is a share: Spark lets so many tasks have one GPU (TaskResourceRequest).
-        by_gpus = gpus // math.ceil(self.gpus) if self.gpus >= 1 else gpus * int(1 / self.gpus)
-        return min(by_cores, by_gpus)
+        wanted = [(self.gpus, gpus)] if self.gpus > 0 else []
+        wanted += [(each, others.get(name, 0)) for name, each in self.others.items()]
+        return min([cores // max(1, self.cpus), *(_sharing(*one) for one in wanted)])
+
+
+def _sharing(each: float, count: int) -> int:
+    """How many tasks get ``each`` of ``count``. Below 1 it is a share: Spark lets so many tasks
+    have one (TaskResourceRequest)."""
+    return count // math.ceil(each) if each >= 1 else count * int(1 / each)
 
 
 def await_slots(session: Any, job: SparkJob, say: Callable[[str], None]) -> Slots:
@@ -91,8 +103,9 @@ def await_slots(session: Any, job: SparkJob, say: Callable[[str], None]) -> Slot
         What is there, with a problem where it is not enough.
     """
     context = session.sparkContext
-    return _Waiting(job, Task(*_task(context)), is_alone(context.master), say).run(
-        lambda: executors_of(context), lambda: bool(context._jsc.sc().isStopped())
+    task = _task(context)  # once: it asks the JVM for each property
+    return _Waiting(job, task, is_alone(context.master), say).run(
+        lambda: executors_of(context, task), lambda: bool(context._jsc.sc().isStopped())
     )
 
 
@@ -101,29 +114,39 @@ def is_alone(master: str) -> bool:
     return re.match(r"local(\[|$)", master) is not None
 
 
-def executors_of(context: Any) -> list[Executor]:
+def executors_of(context: Any, task: Task) -> list[Executor]:
     """The executors that have registered, by name, as Spark's own status store has them (what its
     ``/api/v1/applications/ID/executors`` gives, with or without its web pages)."""
-    task, alone = Task(*_task(context)), is_alone(context.master)
+    alone = is_alone(context.master)
     listed = context._jsc.sc().statusStore().executorList(True)
     found = []
     for number in range(listed.size()):
         one = listed.apply(number)
         if (one.id() == "driver") is not alone:
             continue
-        gpus = one.resources().get(GPU)
-        count = len(gpus.get().addresses()) if gpus.isDefined() else 0
+        gpus = _count(one, GPU)
+        others = {name: _count(one, name) for name in task.others}
         host, cores = one.hostPort().rpartition(":")[0] or one.hostPort(), one.totalCores()
-        found.append(Executor(one.id(), host, cores, count, task.fitting(cores, count)))
+        slots = task.fitting(cores, gpus, others)
+        found.append(Executor(one.id(), host, cores, gpus, slots, others))
     return sorted(found, key=lambda one: (len(one.name), one.name))
 
 
-def _task(context: Any) -> tuple[int, float]:
-    conf = context.getConf()
-    return (
-        int(conf.get("spark.task.cpus", "1")),
-        float(conf.get(f"spark.task.resource.{GPU}.amount", "0")),
-    )
+def _count(executor: Any, resource: str) -> int:
+    known = executor.resources().get(resource)
+    return len(known.get().addresses()) if known.isDefined() else 0
+
+
+def _task(context: Any) -> Task:
+    cpus = 1
+    amounts: dict[str, float] = {}
+    for key, value in context.getConf().getAll():
+        resource = _RESOURCE.fullmatch(key)
+        if key == "spark.task.cpus":
+            cpus = int(value)
+        elif resource and float(value) > 0:  # Spark takes 0 for none
+            amounts[resource[1]] = float(value)
+    return Task(cpus, amounts.pop(GPU, 0.0), amounts)
 
 
 class _Waiting:
@@ -190,6 +213,8 @@ class _Waiting:
         needs = lines.count(self._processes * self._task.cpus, "core")
         if self._task.gpus > 0:
             needs += f" and {lines.count(math.ceil(self._processes * self._task.gpus), 'GPU')}"
+        for name, each in self._task.others.items():
+            needs += f" and {math.ceil(self._processes * each)} {name}"
         ranks = lines.count(self._processes, "rank")
         return f"none on {_named(few)}: the {ranks} of an instance need {needs}"
 
@@ -205,6 +230,16 @@ class _Waiting:
         )
 
     def _fix(self, executors: Sequence[Executor]) -> str:
+        larger = self._fix_of_size(executors)
+        if not self._task.others:
+            return larger
+        without = [f"--conf spark.task.resource.{name}.amount=0" for name in self._task.others]
+        return (
+            f"{' '.join(without)} if a rank needs none, as the cluster's spark-defaults.conf has "
+            f"it; else {larger}"
+        )
+
+    def _fix_of_size(self, executors: Sequence[Executor]) -> str:
         ranks = self._processes
         if self._alone:
             return (
@@ -238,5 +273,6 @@ def _words(one: Executor) -> str:
     has = lines.count(one.cores, "core")
     if one.gpus:
         has += f", {lines.count(one.gpus, 'GPU')}"
+    has += "".join(f", {count} {name}" for name, count in one.others.items() if count)
     where = f"executor {one.name} on {one.host}" if one.name != "driver" else "this machine"
     return f"{where} ({has})"

@@ -15,7 +15,7 @@ from launchers.core.spark.catalogue import RULES
 from launchers.core.spark.conf import Executors
 from launchers.core.spark.conf_credentials import credentials_in_conf
 from launchers.core.spark.conf_names import misspelt
-from launchers.core.spark.conf_values import problems_in_values
+from launchers.core.spark.conf_values import problems_in_values, same
 from launchers.core.spark.master import Kind
 
 # Properties that are another spelling of a flag.
@@ -97,7 +97,7 @@ def problems_in_name(key: str, value: str, where: str) -> Iterator[Problem]:
         yield RULES["spark-conf-name"].at(where, "a name that does not begin with spark.")
     elif variable in _PYTHON_VARIABLES:
         yield RULES["spark-conf-python"].at(where, shown(value))
-    elif _OTHER_RESOURCE.fullmatch(key):
+    elif _OTHER_RESOURCE.fullmatch(key) and not same(value, "0"):
         resource = _OTHER_RESOURCE.sub(r"\1", key)
         yield RULES["spark-other-resource"].at(where, f"{shown(value)} {resource} a task")
     elif key in keys.WAIT.values() and value.strip().lower() != "true":

@@ -54,6 +54,8 @@ WAIT = {
 }
 
 CONTAINER_IMAGE = "spark.kubernetes.container.image"
+# A store by which spark-submit brings files of its machine to a driver in the cluster.
+UPLOAD_PATH = "spark.kubernetes.file.upload.path"
 REDACTION = "spark.redaction.regex"
 ARCHIVES = "spark.archives"
 YARN_ARCHIVES = "spark.yarn.dist.archives"

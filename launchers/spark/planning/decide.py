@@ -3,6 +3,7 @@ changes nothing."""
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,7 +35,7 @@ from launchers.spark.planning.plan import SparkPlan
 from launchers.spark.planning.python import WorkerPython, choose_worker_python, driver_problems
 from launchers.spark.planning.request import given_conf
 from launchers.spark.planning.spark_home import find_spark
-from launchers.spark.rules.masters import problems_in_master
+from launchers.spark.rules.masters import problems_in_master, problems_in_upload
 from launchers.spark.rules.paths import problems_in_place
 
 # What the driver program starts: the two that Spark has a way for.
@@ -95,6 +96,7 @@ def make_plan(job: SparkJob, source: JobSource) -> SparkPlan:
         *([] if unfit else driver_problems(job, python, spark, strategy.strategy)),
         *archive_problems,
         *_flag_problems(job, master),
+        *_upload_problems(plan, conf),
         *_place_problems(plan),
         *_gpu_problems(gpus, strategy.processes, strategy.strategy),
         *problems_in_names(job.environment, strategy=strategy.strategy),
@@ -149,6 +151,13 @@ def _flag_problems(job: SparkJob, master: Master) -> list[Problem]:
         fix = f"leave --conf {keys.CONTAINER_IMAGE} out"
         problems.append(RULES["spark-conf-flag"].at("--image", found, "one image", fix))
     return problems
+
+
+def _upload_problems(plan: SparkPlan, conf: Mapping[str, str]) -> list[Problem]:
+    # The job's folder has no name yet.
+    own = (os.path.basename(plan.application), plan.folder.bundle.name)
+    files = (*own, *(one.place for one in plan.archives))
+    return problems_in_upload(plan.master.text, plan.job.options.deploy_mode, conf, files)
 
 
 def _place_problems(plan: SparkPlan) -> list[Problem]:

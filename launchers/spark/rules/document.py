@@ -28,7 +28,7 @@ from launchers.core.spark.conf_values import problems_in_missing, problems_in_va
 from launchers.core.spark.master import Master, read_master
 from launchers.spark.catalogue import RULES
 from launchers.spark.document import CODE, KIND
-from launchers.spark.rules.masters import Words, problems_in_master
+from launchers.spark.rules.masters import Words, problems_in_master, problems_in_upload
 from launchers.spark.rules.paths import problems_in_place
 from launchers.spark.rules.shape import problems_in_shape
 from launchers.spark.rules.size import Size, problems_in_size, read_size
@@ -81,6 +81,7 @@ def check(
                 *_in_variables(conf),
                 *_in_nonce(document, conf),
                 *_in_program(document),
+                *_in_upload(document, conf),
                 *_credentials(document, conf, allowed),
             ]
         )
@@ -224,6 +225,17 @@ def _in_program(document: Mapping[str, Any]) -> Iterator[Problem]:
     for name in sorted({name for name in names if names.count(name) > 1}):
         found = f"{names.count(name)} archives that are unpacked as {shown(name)}"
         yield RULES["spark-archive-name"].at("$.archives", found, "a name for each archive")
+
+
+def _in_upload(document: Mapping[str, Any], conf: Mapping[str, str]) -> list[Problem]:
+    """How what the driver starts gets to its pod."""
+    master, mode = document.get("master"), document.get("deploy_mode")
+    if not isinstance(master, str) or not isinstance(mode, str):
+        return []
+    application = document.get("application")
+    files = [application] if isinstance(application, str) else []
+    files += [*words(document, "files"), *words(document, "archives")]
+    return problems_in_upload(master, mode, conf, files, _at(keys.UPLOAD_PATH))
 
 
 def _credentials(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
@@ -18,6 +18,9 @@ from launchers.spark.catalogue import RULES
 _RUN_DRIVERS = ("yarn", "kubernetes")
 _DEFAULT_MEMORY = 1024  # MiB; spark.executor.memory, "Configuration"
 _MEMORY = re.compile(r"([0-9]{1,12})([kmgt]?)b?")
+# A URL but of this machine: what spark-submit uploads has no scheme, or that of files
+# (KubernetesUtils.isLocalDependency).
+_ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*:")
 _MEBIBYTES = {"k": 2**-10, "": 1, "m": 1, "g": 2**10, "t": 2**20}
 
 
@@ -61,6 +64,31 @@ def problems_in_master(
     if master.kind == "local-cluster":
         problems += _in_workers(master, executors, conf or {}, words)
     return problems
+
+
+def problems_in_upload(
+    text: str,
+    deploy_mode: str,
+    conf: Mapping[str, str],
+    files: Collection[str],
+    where: str = f"--conf {keys.UPLOAD_PATH}",
+) -> list[Problem]:
+    """What a driver in a pod needs to get what it starts.
+
+    Args:
+        text: ``--master``.
+        deploy_mode: ``client`` or ``cluster``.
+        files: Paths or URLs of what spark-submit hands out.
+        where: What a message calls the property.
+    """
+    master = read_master(text)
+    if deploy_mode != "cluster" or master is None or master.kind != "kubernetes":
+        return []
+    own = [one for one in files if not _ELSEWHERE.match(one)]
+    if not own or conf.get(keys.UPLOAD_PATH, "").strip():
+        return []
+    found = f"none, for {own[0]}" + (f" and {len(own) - 1} more" if own[1:] else "")
+    return [RULES["spark-upload"].at(where, found)]
 
 
 def _in_one_process(master: Master, executors: Executors, words: Words) -> Iterator[Problem]:

@@ -186,6 +186,7 @@ HARMLESS = {
     "spark.executor.resource.npu.amount": "1",
     "spark.executor.resource.gpu.amount": "0",
     "spark.task.resource.gpu.amount": "0",
+    "spark.task.resource.fpga.amount": "0",
     "spark.yarn.submit.waitAppCompletion": "true",
     "spark.jars.packages": "org.example:x:1",
     "spark.plugins": "com.nvidia.spark.SQLPlugin",

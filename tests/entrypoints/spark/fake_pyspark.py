@@ -1,7 +1,8 @@
 """A PySpark for the driver program: its configuration, and a session that does what it is told.
 
 FAKE_SPARK says what becomes of the session: ``silent`` (no cluster accepts it), ``interrupted``
-(by Ctrl-C, once PySpark's own handler is there) or ``empty`` (no executor comes).
+(by Ctrl-C, once PySpark's own handler is there), ``empty`` (no executor comes) or ``again`` (empty,
+and started once more by the cluster).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Builder:
         if how == "interrupted":
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(3600)
-        return session([])
+        return session([], attempt="2" if how == "again" else None)
 
 class SparkSession:
     builder = Builder()

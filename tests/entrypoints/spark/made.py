@@ -33,15 +33,27 @@ class Listed:
         return self._items[number]
 
 
-def executor(name: str, cores: int, gpus: int | None = None, host: str = "host") -> Any:
+def option(value: Any) -> Any:
+    """An Option of Scala's, as py4j shows it; None for its None."""
+    return SimpleNamespace(isDefined=lambda: value is not None, get=lambda: value)
+
+
+def executor(
+    name: str, cores: int, gpus: int | None = None, host: str = "host", **others: int
+) -> Any:
     """An ExecutorSummary of Spark's status store."""
-    given = SimpleNamespace(addresses=lambda: [str(number) for number in range(gpus or 0)])
-    option = SimpleNamespace(isDefined=lambda: gpus is not None, get=lambda: given)
+    counts = {"gpu": gpus, **others}
+
+    def resource(name: str) -> Any:
+        count = counts.get(name)
+        addresses = [str(number) for number in range(count or 0)]
+        return option(None if count is None else SimpleNamespace(addresses=lambda: addresses))
+
     return SimpleNamespace(
         id=lambda: name,
         hostPort=lambda: f"{host}-{name}:4711",
         totalCores=lambda: cores,
-        resources=lambda: SimpleNamespace(get=lambda _: option),
+        resources=lambda: SimpleNamespace(get=resource),
     )
 
 
@@ -50,9 +62,11 @@ def session(
     master: str = "spark://h:7077",
     ends: bool = False,
     conf: Mapping[str, str] = MappingProxyType({}),
+    attempt: str | None = None,
 ) -> Any:
     """A session whose executors are those of the next moment each time one asks, and then those
-    of the last; ``ends``: Spark ends the application instead of a second look."""
+    of the last; ``ends``: Spark ends the application instead of a second look; ``attempt``: which
+    one of the application, where the cluster has any."""
     looks = iter(moments)
     state = SimpleNamespace(last=[], looks=0)
 
@@ -62,10 +76,14 @@ def session(
         return Listed(state.last)
 
     store = SimpleNamespace(executorList=listed)
-    scala = SimpleNamespace(statusStore=lambda: store, isStopped=lambda: ends and state.looks > 0)
+    scala = SimpleNamespace(
+        statusStore=lambda: store,
+        isStopped=lambda: ends and state.looks > 0,
+        applicationAttemptId=lambda: option(attempt),
+    )
     context = SimpleNamespace(
         master=master,
         _jsc=SimpleNamespace(sc=lambda: scala),
-        getConf=lambda: SimpleNamespace(get=conf.get),
+        getConf=lambda: SimpleNamespace(get=conf.get, getAll=lambda: list(conf.items())),
     )
     return SimpleNamespace(sparkContext=context)

@@ -7,18 +7,20 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from launch_runtime import stamps
 from launch_runtime.spark import driver
 
 from tests.entrypoints.spark import fake_pyspark
+from tests.entrypoints.spark.made import session
 from tests.entrypoints.spark.test_course import Table
 from tests.places import ENTRYPOINTS, ROOT
 from tests.waiting import SECONDS, until
@@ -110,6 +112,56 @@ def test_a_refusal_before_there_is_a_job_carries_the_jobs_stamp(tmp_path: Path) 
     found = result(tmp_path)
     assert found["reason"].startswith("LAUNCH_WORLD_SIZE: found 3; expected 2")
     assert found["stamp"] == stamps.of(NONCE)
+
+
+@pytest.mark.parametrize("first", ["", "failed", "succeeded"])
+def test_a_driver_that_the_cluster_starts_once_more_trains_nothing_and_keeps_a_success(
+    tmp_path: Path, first: str
+) -> None:
+    written = {"stamp": stamps.of(NONCE), "state": first}
+    if first:
+        (tmp_path / "result.json").write_text(json.dumps(written))
+    with running(tmp_path, "again") as (process, output, _):
+        assert process.wait(SECONDS) == 1
+    assert "launch: waiting for " not in output.read_text()
+    assert "this is attempt 2 of the application: " in output.read_text()
+    found = result(tmp_path)
+    if first == "succeeded":
+        assert found == written
+    else:
+        assert found["reason"].startswith("this is attempt 2 of the application: ")
+        assert "run the same command again" in found["fix"]
+
+
+@pytest.mark.parametrize(
+    ("told", "attempt"), [(None, 1), ("1", 1), ("2", 2)], ids=["none", "first", "second"]
+)
+def test_the_attempt_of_an_application_is_sparks_own_word(told: str | None, attempt: int) -> None:
+    assert driver.attempt_of(session([], attempt=told).sparkContext) == attempt
+
+
+def test_a_spark_that_does_not_stop_is_given_up_with_its_jvm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started, spark = driver.Driver([], ""), SimpleNamespace()
+    given_up: list[tuple[Any, int]] = []
+    over = threading.Event()
+
+    def give_up(session: Any, code: int) -> None:
+        given_up.append((session, code))
+        over.set()
+
+    def leave(code: int) -> NoReturn:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(driver, "_STOPPING_SECONDS", 0.0)
+    monkeypatch.setattr(driver.jvm_end, "give_up", give_up)
+    monkeypatch.setattr(driver.jvm_end, "end", lambda *_: over.wait(SECONDS))
+    monkeypatch.setattr(driver.os, "_exit", leave)
+    monkeypatch.setattr(started, "_session", spark)
+    with pytest.raises(SystemExit):
+        started._end(None)
+    assert given_up == [(spark, 0)]
 
 
 def test_what_horovods_processes_write_without_end_is_cut_and_that_is_said(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,11 +40,13 @@ while rank == "1" or not os.path.exists("go"):
 raise ValueError("a bad batch")
 """
 
-# A signal to a rank of executor 3, the executor that is above it then; what the rank says
+# A signal to a rank of executor 3, the executor that is above it then, whether the worker of its
+# task is; what the rank says, and whether another's loss may be the cause
 ENDED = [
-    (signal.SIGTERM, "3", "rank 1 was ended by SIGTERM from its executor"),
-    (signal.SIGTERM, "", "rank 1 lost executor 3"),
-    (signal.SIGHUP, "3", "rank 1 lost executor 3"),
+    (signal.SIGTERM, "3", True, "rank 1 was ended by SIGTERM from its executor", True),
+    (signal.SIGTERM, "3", False, "rank 1 lost its task on executor 3", True),
+    (signal.SIGTERM, "", False, "rank 1 lost executor 3", False),
+    (signal.SIGHUP, "3", True, "rank 1 lost executor 3", False),
 ]
 
 
@@ -92,9 +95,14 @@ class Ranks:
         return found
 
 
-@pytest.mark.parametrize(("number", "executor", "reason"), ENDED)
+@pytest.mark.parametrize(("number", "executor", "worker", "reason", "consequence"), ENDED)
 def test_a_rank_that_is_ended_with_its_executor_says_so_whatever_ends_it(
-    number: int, executor: str, reason: str, monkeypatch: pytest.MonkeyPatch
+    number: int,
+    executor: str,
+    worker: bool,
+    reason: str,
+    consequence: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The executor above the rank: first as it starts, then as a signal comes.
     above = iter(["3", executor])
@@ -102,8 +110,10 @@ def test_a_rank_that_is_ended_with_its_executor_says_so_whatever_ends_it(
     contact = {"address": "127.0.0.1", "port": 1, "key": ""}
     payload = {"contact": contact, "arguments": [], "stamp": "", "gpus": 0}
     host = RankHost(Place(1, 2, 0, 1, ""), payload, "", ())
+    monkeypatch.setattr(host, "_worker", SimpleNamespace(is_gone=not worker))
     failure = host._signalled(number)
     assert (failure.rank, failure.reason.partition(":")[0]) == (1, reason)
+    assert failure.consequence is consequence
 
 
 @pytest.fixture

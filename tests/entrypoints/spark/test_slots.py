@@ -109,6 +109,20 @@ def test_gpus_limit_the_slots() -> None:
     assert "2 free GPUs" in found.fix
 
 
+def test_another_resource_that_the_clusters_defaults_have_tasks_ask_for_limits_the_slots() -> None:
+    conf = {"spark.task.resource.fpga.amount": "1", "spark.task.resource.npu.amount": "0"}
+    enough = session([executor("0", 4, fpga=2), executor("1", 4, fpga=2)], conf=conf)
+    assert waited(enough, job(2, 2))[0].problem == ""
+    few = session([executor("0", 4, fpga=1), executor("1", 4)], conf=conf)
+    found, _ = waited(few, job(2, 2, slots_seconds=0.0))
+    assert found.found == 0
+    assert (
+        "none on executor 0 on host-0 (4 cores, 1 fpga) and executor 1 on host-1 (4 cores): "
+        "the 2 ranks of an instance need 2 cores and 2 fpga"
+    ) in found.problem
+    assert found.fix.startswith("--conf spark.task.resource.fpga.amount=0 if a rank needs none")
+
+
 def test_executors_without_the_resource_have_no_gpu() -> None:
     found, _ = waited(session([executor("0", 4)], conf=GPUS), job(1, 1, slots_seconds=0.0))
     assert found.found == 0

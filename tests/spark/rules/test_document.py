@@ -15,6 +15,7 @@ from launchers.spark.rules.reading import examined
 from tests.spark.rules.documents import FOLDER, ours, prop, put
 
 K8S = {"spark__kubernetes__container__image": "repo/image:1"}
+UPLOAD = {"spark__kubernetes__file__upload__path": "s3a://bucket/jobs"}
 KEY = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY99"
 ENV = "spark.executorEnv."
 
@@ -26,7 +27,7 @@ KEPT = [
     ours("spark://a:7077", gpus=2),
     ours("yarn"),
     ours("yarn", deploy_mode="cluster"),
-    ours("k8s://https://host:6443", deploy_mode="cluster", **K8S),
+    ours("k8s://https://host:6443", deploy_mode="cluster", **K8S, **UPLOAD),
     ours(spark__executor__memory="4g", spark__eventLog__enabled="true", spark__task__cpus="1"),
 ]
 
@@ -155,6 +156,16 @@ def test_yarn_starts_a_driver_once_and_is_told_how_to_find_gpus():
 
 def test_kubernetes_needs_an_image_in_the_document_too():
     assert rules(ours("k8s://https://host:6443")) == ["spark-image"]
+
+
+def test_a_pod_gets_the_driver_program_by_a_store_or_has_it():
+    document = ours("k8s://https://host:6443", deploy_mode="cluster", **K8S)
+    (problem,) = check(document)
+    assert problem.rule == "spark-upload"
+    assert problem.found.startswith(f"none, for {FOLDER}/code/spark_driver.py")
+    document["application"] = "local:///opt/launch/spark_driver.py"
+    document["archives"] = ["s3a://bucket/code.tar.gz#launch_code"]
+    assert check(document) == []
 
 
 def test_a_driver_in_the_cluster_gets_its_nonce_by_a_property():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from launchers.core.spark.conf import Executors
-from launchers.spark.rules.masters import problems_in_master
+from launchers.spark.rules.masters import problems_in_master, problems_in_upload
 
 TWO = Executors(2, 1)
 ONE_OF_TWO = Executors(1, 2)
@@ -38,6 +38,28 @@ def test_a_python_driver_runs_in_no_such_cluster(master):
     problems = found(master, "cluster", Executors(1, 1))
     assert [(one.rule, one.path) for one in problems] == [("spark-deploy-mode", "--deploy-mode")]
     assert "--deploy-mode client" in problems[0].fix
+
+
+K8S, UPLOAD = "k8s://https://host:6443", "spark.kubernetes.file.upload.path"
+PROGRAM = "/jobs/a/code/spark_driver.py"
+UPLOADS = [
+    (K8S, "cluster", {}, [PROGRAM], True),
+    (K8S, "cluster", {UPLOAD: " "}, [PROGRAM], True),
+    (K8S, "cluster", {}, ["s3a://b/spark_driver.py", "file:///jobs/a/code.tar.gz#code"], True),
+    (K8S, "cluster", {}, ["local:///opt/spark_driver.py", "s3a://b/code.tar.gz#code"], False),
+    (K8S, "cluster", {UPLOAD: "s3a://b/jobs"}, [PROGRAM], False),
+    (K8S, "client", {}, [PROGRAM], False),
+    ("yarn", "cluster", {}, [PROGRAM], False),
+    ("kubernetes", "cluster", {}, [PROGRAM], False),
+]
+
+
+@pytest.mark.parametrize(("master", "mode", "conf", "files", "refused"), UPLOADS)
+def test_files_of_this_machine_need_a_way_into_a_drivers_pod(master, mode, conf, files, refused):
+    problems = problems_in_upload(master, mode, conf, files)
+    named = [(one.rule, one.path) for one in problems]
+    assert named == ([("spark-upload", f"--conf {UPLOAD}")] if refused else [])
+    assert all(UPLOAD in one.fix for one in problems)
 
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://host:6443"])

@@ -22,6 +22,11 @@ from tests.spark.requests import HOROVOD, document, dry_run, refusal
         (("--instances", "2"), "local-cluster[1,1,1024]", "spark-workers"),
         ((), "k8s://https://h:6443", "spark-image"),
         (("--deploy-mode", "cluster"), "yarn", "spark-place"),
+        (
+            ("--image", "a/b:1", "--deploy-mode", "cluster", "--output-path", "/shared"),
+            "k8s://https://h:6443",
+            "spark-upload",
+        ),
         (("--env", "PYSPARK_PYTHON=/opt/python"), "spark://h:7077", "spark-conf-python"),
         (("--conf", "spark.remote=sc://h"), "spark://h:7077", "spark-conf-flag"),
         (
