@@ -32,7 +32,8 @@ def test_a_job_is_proven_by_the_drivers_line(job: Made) -> None:
     ran = job(
         "print('from the driver')\nprint('env', os.environ['LAUNCH_NONCE'], "
         "os.environ.get('PYSPARK_PYTHON'), os.environ['SPARK_HOME'])\n"
-        "print('connect', [name for name in os.environ if 'REMOTE' in name or 'CONNECT' in name])\n"
+        "spark = [name for name in os.environ if name.startswith('SPARK_')]\n"
+        "print('connect', [name for name in spark if 'REMOTE' in name or 'CONNECT' in name])\n"
         "print('24/01/01 00:00:00 WARN TaskSetManager: Lost', file=sys.stderr)\n" + SAYS_PROOF
     )
     result = ran.run()
