@@ -67,7 +67,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("text", WRONG)
+@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
 def test_what_is_no_such_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str):
     monkeypatch.setattr(later.tensorboard, "require_writer", lambda: None)
     path = tmp_path / "x.jsonl"
