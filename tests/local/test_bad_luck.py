@@ -340,3 +340,11 @@ def test_requirements_that_cannot_be_installed_end_the_job_before_any_rank(launc
     assert answer.code == 1
     assert "pip could not install" in answer.json["reason"]
     assert "arguments [" not in answer.err
+
+
+def test_the_folder_of_a_job_in_the_source_makes_the_next_one_no_other_job(launch: Launch) -> None:
+    launch.write("train.py", "print('trained')\n")
+    words = ("local", "train.py", "--output-path", "jobs", "--json")
+    first, second = launch(*words), launch(*words)
+    assert (first.code, second.code) == (0, 0), second.err
+    assert second.json["name"] == f"{first.json['name'].removesuffix('-1')}-2"

@@ -20,6 +20,8 @@ _FOLDERS = frozenset({"wandb", "mlruns", "mlartifacts", "lightning_logs", ".nept
 # These may be anything; without a Python file inside they are logs.
 _FOLDERS_OF_LOGS = frozenset({"log", "logs", "runs", "tb_logs", "tensorboard"})
 _FILES = re.compile("|".join(map(translate, ("*.log", "nohup.out", "events.out.tfevents.*"))))
+# Together they show the folder of a job that ran here, with ``--output-path`` in the source.
+_OF_A_JOB = ("definition.json", os.path.join("logs", "job.log"))
 # Looked through at the most.
 _MOST_ENTRIES = 5000
 
@@ -30,6 +32,8 @@ def is_output(path: str, name: str, is_folder: bool) -> bool:
         return bool(_FILES.match(name))
     if name in _FOLDERS:
         return not os.path.exists(os.path.join(path, "__init__.py"))
+    if all(os.path.isfile(os.path.join(path, file)) for file in _OF_A_JOB):
+        return True
     return name in _FOLDERS_OF_LOGS and not _holds_python(path)
 
 

@@ -32,6 +32,9 @@ def kept(folder: Path) -> set[str]:
          {"run.log", "nohup.out", "events.out.tfevents.1.host"}),
         ({"data/train.log": "x"}, {"data/train.log"}),
         ({"logs": "a file", "log.txt": "x"}, set()),
+        ({"jobs/a-1/definition.json": "x", "jobs/a-1/logs/job.log": "x", "jobs/a-1/code/a.py": "x"},
+         {"jobs/a-1/"}),
+        ({"jobs/definition.json": "x", "jobs/part.py": "x"}, set()),
     ],
 )  # fmt: skip
 def test_what_tools_leave_stays_behind(tmp_path: Path, tree: dict[str, str], left: set[str]):
