@@ -18,6 +18,7 @@ from tests.entrypoints.horovod_ranks import Process, Rank
 from tests.entrypoints.simulated import SimulatedJob
 from tests.entrypoints.test_training_data import counted, metrics_in, steps_of
 from tests.places import ENTRYPOINTS
+from tests.waiting import until
 
 pytestmark = [pytest.mark.horovod, pytest.mark.usefixtures("warm_ranks")]
 
@@ -114,22 +115,30 @@ def test_a_validation_is_cut_short_by_sigterm_and_made_up_for_by_the_run_that_go
 def test_a_disk_that_is_full_at_sigterm_leaves_the_checkpoints_of_every_few_seconds_whole(
     tmp_path: Path,
 ) -> None:
+    kept = tmp_path / "c"
+
+    def early_in_an_epoch() -> bool:
+        """After the first, with hundreds of steps to come: at an epoch's end nothing is written
+        for SIGTERM."""
+        names = [path.stem for path in kept.glob("checkpoint-*-step-*.npz")]
+        return any(int(name[11:16]) > 0 and int(name[-7:]) < 600 for name in names)
+
     def fill_up_and_stop(processes: Sequence[Process], folder: Path) -> None:
-        horovod_ranks.wait_for("epoch 2/", folder / "rank-0.out")
+        until(early_in_an_epoch, "a checkpoint within an epoch", SECONDS)
         resource.prlimit(processes[0].pid, resource.RLIMIT_FSIZE, (100_000, 100_000))
         processes[0].send_signal(signal.SIGTERM)
 
-    arguments = ["--batch-size", "1", "--epochs", "9", "--model", "mlp", "--limit", "1200"]
+    arguments = ["--batch-size", "1", "--epochs", "90", "--model", "mlp", "--limit", "1200"]
     (rank,) = horovod_ranks.run(
         tmp_path / "run",
-        [*arguments, "--checkpoint-minutes", "0.002", "--checkpoint-dir", str(tmp_path / "c")],
+        [*arguments, "--checkpoint-minutes", "0.002", "--checkpoint-dir", str(kept)],
         size=1,
         during=fill_up_and_stop,
     )
     assert rank.exit_code == 1, rank
     assert "the checkpoint cannot be written: [Errno 27] File too large" in rank.stderr
     assert "Earlier checkpoints are whole" in rank.stderr
-    found = [about(path) for path in (tmp_path / "c").iterdir()]
+    found = [about(path) for path in kept.iterdir()]
     assert len(found) == 2
     assert max(each["steps"] for each in found) > 1200
     assert any(each["step"] for each in found)
