@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
+from collections import Counter
 from importlib.util import find_spec
 from typing import Any, Iterator, Sequence
 
@@ -15,6 +16,8 @@ from . import travelling
 from .process import usable_cores
 
 _HERE = "conversion.engines.travelling"
+# How often a task is given again to a scheduler that answers and has let go of it.
+_RESUBMISSIONS = 5
 # How long a scheduler may not answer before the run ends; how often it is looked at meanwhile.
 LOST_SECONDS, POLL_SECONDS = 20.0, 1.0
 
@@ -62,21 +65,33 @@ class DaskEngine:
         self._connection.wait_for_workers()
         marks = travelling.marks_of(tasks)
         self._connection.check(_HERE, "look", marks.as_dict())
-        done: queue.Queue[Any] = queue.Queue()
-        futures = []
-        for number, task in enumerate(tasks):
-            future = self._connection.submit(
-                _HERE, "perform", travelling.packed(task, marks), priority=-number
-            )
-            future.add_done_callback(done.put)
-            futures.append(future)
+        done: queue.Queue[tuple[int, Any]] = queue.Queue()
+        futures: dict[int, Any] = {}  # the newest of each task: Dask drops what nobody holds
+
+        def listen(number: int, future: Any) -> None:
+            futures[number] = future
+            future.add_done_callback(lambda ended: done.put((number, ended)))
+
+        def submit(number: int) -> None:
+            packed = travelling.packed(tasks[number], marks)
+            listen(number, self._connection.submit(_HERE, "perform", packed, priority=-number))
+
+        for number in range(len(tasks)):
+            submit(number)
         lookout = _Lookout(self._connection)
+        again: Counter[int] = Counter()
         left = len(futures)
         while left:
-            future = lookout.next(done)
+            number, future = lookout.next(done)
             if future.status == "pending":  # it was done by a worker that is gone: it is done again
-                future.add_done_callback(done.put)
+                listen(number, future)
                 continue
+            if future.status not in ("finished", "error") and self._connection.is_connected():
+                # A worker was lost with it, and the scheduler has let go of the task.
+                again[number] += 1
+                if again[number] <= _RESUBMISSIONS:
+                    submit(number)
+                    continue
             left -= 1
             yield travelling.record(self._answer(future))
 
@@ -113,7 +128,7 @@ class _Lookout:
         self._connection = connection
         self._heard = self._worked = time.monotonic()
 
-    def next(self, done: queue.Queue[Any]) -> Any:
+    def next(self, done: queue.Queue[tuple[int, Any]]) -> tuple[int, Any]:
         """The next of ``done``; blocks while there is a scheduler with workers."""
         while True:
             try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import distributed
 import psutil
 import pytest
 
@@ -84,6 +85,24 @@ def test_dask_makes_the_same_files_though_a_worker_is_killed(
 
     assert places.files(tmp_path / "out") == expected
     assert [one["path"] for one in said.of("bad")]
+
+
+def test_tasks_that_a_scheduler_lets_go_of_are_given_to_it_again(
+    images: Path, expected: dict[str, str], tmp_path: Path
+) -> None:
+    engine = DaskEngine(None, 2)
+    let_go = []
+
+    def cancel() -> None:
+        client = engine._connection._client
+        undone = [key for key, state in client.futures.items() if state.status == "pending"]
+        let_go.extend(undone)
+        client.cancel([distributed.Future(key, client) for key in undone], force=True)
+
+    places.convert(images, tmp_path / "out", *WORK, engine=Disturbed(engine, cancel))
+
+    assert let_go
+    assert places.files(tmp_path / "out") == expected
 
 
 def test_nobody_at_the_schedulers_address_is_said_in_one_line() -> None:
