@@ -27,7 +27,7 @@ from launch_runtime.spark import rank_environment
 from launch_runtime.spark.course import TAIL_LINES
 from launch_runtime.spark.link import Link
 from launch_runtime.spark.rank_environment import Place
-from launch_runtime.spark.where import executor_id
+from launch_runtime.spark.where import executor_id, executor_process
 from launch_runtime.spark.worker import Worker
 
 _LOOK_SECONDS = 0.2
@@ -74,6 +74,7 @@ class RankHost:
         self._gpus = [str(address) for address in gpus] if payload["gpus"] else None
         self._stamp = str(payload["stamp"])
         self._host, self._executor = _word(socket.gethostname()), executor_id()
+        self._executor_process = executor_process()
         self._worker = Worker()
         self._inbox = Inbox()
         known = {
@@ -191,7 +192,9 @@ class RankHost:
         )
 
     def _has_lost_executor(self) -> bool:
-        return bool(self._executor) and executor_id() != self._executor
+        # Asked of the executor itself: what lies between may be gone while it lives, as the worker
+        # of a task that Spark has ended.
+        return bool(self._executor) and executor_id(self._executor_process) != self._executor
 
     def _has_ended(self, rank: Rank) -> bool:
         """Whether the rank has, and whose fault it is is known where it went badly."""

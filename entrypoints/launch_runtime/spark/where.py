@@ -13,15 +13,24 @@ _MOST_PARENTS = 64
 def executor_id(process: int | None = None) -> str:
     """The id of the executor that ``process``, or this one, descends from; "" where there is none:
     the driver is its own executor, its JVM is gone, or this is no Linux."""
+    return _above(process)[0]
+
+
+def executor_process() -> int:
+    """The JVM of the executor that this process descends from; 0 where there is none."""
+    return _above(None)[1]
+
+
+def _above(process: int | None) -> tuple[str, int]:
     process = os.getpid() if process is None else process
     for _ in range(_MOST_PARENTS):
         words = _command(process)
         if _FLAG in words[:-1]:
-            return words[words.index(_FLAG) + 1].decode("utf-8", "replace")
+            return words[words.index(_FLAG) + 1].decode("utf-8", "replace"), process
         process = _parent(process)
         if process <= 1:
             break
-    return ""
+    return "", 0
 
 
 def _command(process: int) -> list[bytes]:

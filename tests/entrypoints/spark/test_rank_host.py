@@ -106,7 +106,7 @@ def test_a_rank_that_is_ended_with_its_executor_says_so_whatever_ends_it(
 ) -> None:
     # The executor above the rank: first as it starts, then as a signal comes.
     above = iter(["3", executor])
-    monkeypatch.setattr(rank_host, "executor_id", lambda: next(above))
+    monkeypatch.setattr(rank_host, "executor_id", lambda *process: next(above))
     contact = {"address": "127.0.0.1", "port": 1, "key": ""}
     payload = {"contact": contact, "arguments": [], "stamp": "", "gpus": 0}
     host = RankHost(Place(1, 2, 0, 1, ""), payload, "", ())
