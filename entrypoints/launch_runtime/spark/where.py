@@ -27,7 +27,7 @@ def _above(process: int | None) -> tuple[str, int]:
         words = _command(process)
         if _FLAG in words[:-1]:
             return words[words.index(_FLAG) + 1].decode("utf-8", "replace"), process
-        process = _parent(process)
+        process = parent_of(process)
         if process <= 1:
             break
     return "", 0
@@ -41,7 +41,8 @@ def _command(process: int) -> list[bytes]:
         return []
 
 
-def _parent(process: int) -> int:
+def parent_of(process: int) -> int:
+    """0 where it has ended, or nothing can tell."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             # The command in parentheses may hold anything, blanks and parentheses too.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from launch_runtime.spark.where import parent_of
+
 
 class Worker:
     """The Python worker of Spark's above this process: its task ends with it.
@@ -14,12 +16,12 @@ class Worker:
 
     def __init__(self) -> None:
         self._child = os.getsid(0) if _is_above(os.getsid(0)) else os.getpid()
-        self._worker = _parent(self._child)
+        self._worker = parent_of(self._child)
 
     @property
     def is_gone(self) -> bool:
         """Whether it has ended; False where there is no /proc."""
-        return self._worker > 1 and _parent(self._child) != self._worker
+        return self._worker > 1 and parent_of(self._child) != self._worker
 
 
 def _is_above(ancestor: int) -> bool:
@@ -27,14 +29,5 @@ def _is_above(ancestor: int) -> bool:
     while process > 1:
         if process == ancestor:
             return True
-        process = _parent(process)
+        process = parent_of(process)
     return False
-
-
-def _parent(process: int) -> int:
-    """0 where it has ended, or nothing can tell."""
-    try:
-        with open(f"/proc/{process}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
