@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy
 import pytest
 from launch_runtime.rank.exchange.torch_hooks import _is_part
 from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable
+
+from tests.places import ENTRYPOINTS
 
 
 class Parameter:
@@ -52,3 +56,38 @@ def test_a_dtensor_with_a_sharded_dimension_is_a_part(sharded: list[bool], part:
     placements = [SimpleNamespace(is_shard=lambda value=value: value) for value in sharded]
     assert _is_part(SimpleNamespace(placements=placements)) is part
     assert _is_part(SimpleNamespace()) is False
+
+
+AT_THE_END = """
+import gc, sys
+gc.set_threshold(10**6)
+sys.path.insert(0, sys.argv[1])
+from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable
+
+class Tensor:
+    pass
+
+def read():
+    print("read")
+    return [1.0]
+
+tensors = [Tensor(), Tensor()]
+owner = TrainedSet("SGD", None, None)
+kept = []
+for one in tensors:
+    kept.append(Variable(one, [1], read))
+for variable in kept:
+    owner.add(variable)
+    variable.went(GRADIENTS, "all")
+tensors[0].itself = tensors[0]  # stays until the interpreter collects its last garbage
+del one, tensors[1]
+print("dropped")
+del tensors
+"""
+
+
+def test_nothing_is_read_once_the_interpreter_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_THE_END, str(ENTRYPOINTS)], capture_output=True, text=True
+    )
+    assert (done.stdout.split(), done.stderr) == (["read", "dropped"], "")

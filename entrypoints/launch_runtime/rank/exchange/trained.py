@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import weakref
 import zlib
@@ -89,6 +90,9 @@ class Variable:
             self.print = None
 
     def _dropped(self, _: Any) -> None:
+        # All is told by then, and PyTorch 2.11 aborts where a view is let go at that time.
+        if sys.is_finalizing():
+            return
         if self.how in (GRADIENTS, WEIGHTS) and self.owner is not None:
             self.owner.settle()
             self.look()
