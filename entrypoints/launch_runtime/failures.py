@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ JOINING, STARTING, TRAINING, ENDING = "joining", "starting", "training", "ending
 TRANSIENT_CODES = (6, 11, 134, 139)
 # What an agent leaves with when a host was lost where the service may run the job again.
 LOST_HOST_CODE = 6
+
+# What a process says that aborts by a fault of its own, and not since a peer is gone.
+_OWN_FAULT = re.compile("CUDA error|out of memory|ASSERT FAILED")
 
 
 class Failure(NamedTuple):
@@ -85,7 +89,13 @@ def from_fields(fields: dict[str, Any]) -> Failure:
 
 
 def of_exit(
-    host: str, rank: int, status: int, phase: str, world_size: int, words: Words = HOROVOD
+    host: str,
+    rank: int,
+    status: int,
+    phase: str,
+    world_size: int,
+    words: Words = HOROVOD,
+    said: str = "",
 ) -> Failure:
     """A rank that ended by itself.
 
@@ -96,6 +106,7 @@ def of_exit(
         phase: How far it had come.
         world_size: Of the job.
         words: The strategy's.
+        said: What its process has said of its abort, or "".
     """
     if status == 0:
         return Failure(
@@ -113,9 +124,11 @@ def of_exit(
     if name == "SIGKILL":
         reason += " (by hand, or by the kernel when memory ran out)"
     # So a rank aborts where a peer goes while they all meet; what raises then is no such end.
-    aborts = name == "SIGABRT" and phase in words.abort_phases
+    aborts = name == "SIGABRT" and phase in words.abort_phases and not _OWN_FAULT.search(said)
     if aborts:
         reason += words.abort
+    if said:
+        reason += f": {said}"
     return Failure(
         host,
         f"rank {rank} {reason}",

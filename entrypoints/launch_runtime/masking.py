@@ -63,6 +63,10 @@ class Masker:
         text, self._rest = self._rest, b""
         return _without(text, self._spans(text))
 
+    def mask(self, text: bytes) -> bytes:
+        """``text`` without the values that stand in it whole; the stream is left as it is."""
+        return _without(text, self._spans(text))
+
     def _spans(self, text: bytes) -> list[tuple[int, int]]:
         """Where values stand, in order; those that touch or overlap are one."""
         found = []

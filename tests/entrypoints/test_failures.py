@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from launch_runtime import lines
+from launch_runtime import lines, strategies
 from launch_runtime.failures import (
     ENDING,
     STARTING,
@@ -44,6 +44,31 @@ def test_an_exit_becomes_a_code_that_no_service_takes_for_something_else(
     assert failure.consequence == consequence
     assert failure.code != 0
     assert not (phase == STARTING and failure.code in TRANSIENT_CODES)
+
+
+@pytest.mark.parametrize(
+    ("said", "consequence", "reason"),
+    [
+        ("", True, "killed by SIGABRT (PyTorch ends so where a peer is gone)"),
+        (
+            "NCCL error: remote process",
+            True,
+            "killed by SIGABRT (PyTorch ends so where a peer is gone): NCCL error: remote process",
+        ),
+        (
+            "CUDA error: device-side assert triggered",
+            False,
+            "killed by SIGABRT: CUDA error: device-side assert triggered",
+        ),
+    ],
+    ids=["nothing", "a peer", "its own fault"],
+)
+def test_what_a_rank_says_of_its_abort_is_told_and_may_be_its_own_fault(
+    said: str, consequence: bool, reason: str
+) -> None:
+    words = strategies.named("torch").words
+    failure = of_exit("host-1", 1, -6, TRAINING, 2, words, said)
+    assert (failure.consequence, failure.reason) == (consequence, f"rank 1 {reason}")
 
 
 def test_a_failure_arrives_on_another_host_as_it_was() -> None:

@@ -24,6 +24,12 @@ from launch_runtime.host.moving_counts import MovingCounts
 from launch_runtime.masking import Masker
 
 _LONGEST_IDLE = 1 << 14  # bytes that are looked at for lines without progress
+# What is said of a process that aborts: by PyTorch's watchdog, and by C++ of an exception that
+# nobody catches.
+_ABORTS = re.compile(
+    rb"(?:watchdog thread terminated with exception: |^[ \t]*what\(\):\s+)([^\n]+)", re.MULTILINE
+)
+_LONGEST_WORDS = 1 << 12  # bytes in which a rank's last line is looked for
 _LONGEST_EVENT = 1 << 20  # bytes; what has no end by then is none
 # What an event of another form than the guard's raises where it is taken.
 _NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -49,6 +55,7 @@ class RankOutput(threading.Thread):
         heard: When the rank has written a line last that says more than that it waits; monotonic
             seconds.
         moved: When a count in what it writes went up last; the same.
+        abort: What its process has said of its own abort, or "".
 
     Raises:
         OSError: The log cannot be opened.
@@ -74,6 +81,8 @@ class RankOutput(threading.Thread):
         self._splitter = LineSplitter(now=time.monotonic())
         self._masker: Masker | None = None  # where the rank has secrets
         self._status_rest = b""
+        self._end = b""  # of what was read, not masked
+        self.abort = ""
         self._stamp = stamp
         self.proof = ""
         self.heard = self.moved = time.monotonic()
@@ -91,6 +100,8 @@ class RankOutput(threading.Thread):
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             data = os.read(self._output, 1 << 16) if self._output in ready else None
+            if data:
+                self._remember(data)
             # Read last and used first: what the guard says before a traceback is known now.
             if not self.read_status() and self._status in ready:
                 poll.unregister(self._status)
@@ -158,7 +169,25 @@ class RankOutput(threading.Thread):
             self.prove(str(event["text"]))
         if event["event"] == "failing":
             self._console.hold()
+            words = self._last_words() if event.get("mute") else ""
+            if words:
+                event = {**event, "reason": "{}; its last line: {}".format(event["reason"], words)}
         self._on_event(self._rank, event)
+
+    def _remember(self, data: bytes) -> None:
+        end = self._end + data
+        self._end = end[-_LONGEST_WORDS:]
+        if not self.abort and b"terminat" in end:
+            found = _ABORTS.search(self._masker.mask(end) if self._masker else end)
+            self.abort = lines.one_line(found[1].decode("utf-8", "replace")) if found else ""
+
+    def _last_words(self) -> str:
+        """The last line that the rank has written; "" where it is none whose beginning is known: a
+        value that must not be shown may stand across it."""
+        text = self._masker.mask(self._end) if self._masker else self._end
+        *_, before, last = [b"", b"", *text.rstrip().splitlines()]
+        whole = before or len(self._end) < _LONGEST_WORDS
+        return lines.one_line(last.decode("utf-8", "replace")) if whole else ""
 
     def _hear(self, data: bytes) -> None:
         self.heard = time.monotonic()

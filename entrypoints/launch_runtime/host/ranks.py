@@ -23,6 +23,7 @@ from launch_runtime.words import HOROVOD, Words
 # counts in its lines, a rank's steps are known.
 _STEPS = ("steps", "batches", "exchanges")
 _KNOWN_MOVES = 3
+_ABORT_SECONDS = 0.5  # for the last lines of a rank that has aborted
 _PUT_OFF = 3  # times the time without progress, by lines alone
 
 
@@ -236,9 +237,21 @@ class Rank:
             self.failure = Failure(self.host, refused, self.phase, rank=self.number, exit_code=1)
         elif status != 0 or (self._world_size > 1 and not self.initialised):
             self.failure = failures.of_exit(
-                self.host, self.number, status, self.phase, self._world_size, self._words
+                self.host,
+                self.number,
+                status,
+                self.phase,
+                self._world_size,
+                self._words,
+                self._words_of_abort(status),
             )
         return self.failure
+
+    def _words_of_abort(self, status: int) -> str:
+        if self._output is None or status != -signal.SIGABRT:
+            return ""
+        self.drain(_ABORT_SECONDS)
+        return self._output.abort
 
     def signal(self, number: int) -> None:
         """Sends a signal to the rank's group; one that has said why it fails gets SIGKILL alone,

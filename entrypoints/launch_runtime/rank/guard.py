@@ -137,7 +137,8 @@ class Guard:
     def _failing(self, error: BaseException, reason: str) -> None:
         code = self._code or 1
         consequence = tracebacks.is_consequence(error, self._strategy.is_consequence)
-        self._reporter.failing(reason, code, consequence)
+        mute = isinstance(error, SystemExit) and isinstance(error.code, int)
+        self._reporter.failing(reason, code, consequence, mute)
 
     def _at_end(self) -> None:
         """The script, its threads and what it registered for its end are through."""

@@ -98,10 +98,19 @@ class Reporter:
         """The script has come to its end."""
         self._tell(event="ended")
 
-    def failing(self, reason: str, code: int, consequence: bool = False) -> None:
-        """The rank is about to end with ``code``; said before anything else is printed of it."""
+    def failing(
+        self, reason: str, code: int, consequence: bool = False, mute: bool = False
+    ) -> None:
+        """The rank is about to end with ``code``; said before anything else is printed of it.
+
+        Args:
+            mute: The reason says nothing of what was wrong: the rank's last line may.
+        """
         reason = secret_values.mask(lines.one_line(reason))
-        told = self._tell(event="failing", reason=reason, code=code, consequence=consequence)
+        more = {"mute": True} if mute else {}
+        told = self._tell(
+            event="failing", reason=reason, code=code, consequence=consequence, **more
+        )
         if not told and not consequence:
             self._print_failure(reason)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import pytest
 from launch_runtime.host import ranks
@@ -47,3 +48,71 @@ def test_what_is_no_event_of_the_guards_is_passed_over(text: str) -> None:
         console.flush(10)
         for descriptor in (*output, *status, screen):
             os.close(descriptor)
+
+
+LAST = "train.py: error: no data in /x, with key-5a1f"
+
+
+@pytest.mark.parametrize(
+    ("written", "secrets", "reason"),
+    [
+        (f"epoch 1\n{LAST}\n\n", [], f"the script called sys.exit(1); its last line: {LAST}"),
+        (f"epoch 1\n{LAST}", ["key-5a1f"], "its last line: train.py: error: no data in /x, with"),
+        ("", [], "the script called sys.exit(1)"),
+        # Where it begins was not kept: half of a value may stand there.
+        ("." * 5000, [], "the script called sys.exit(1)"),
+        ("short\n" + "." * 4000, [], "the script called sys.exit(1); its last line: ...."),
+    ],
+    ids=["its line", "masked", "no line", "no beginning", "long"],
+)
+def test_an_exit_code_alone_is_told_with_the_ranks_last_line(
+    written: str, secrets: list[str], reason: str
+) -> None:
+    event = {"event": "failing", "reason": "the script called sys.exit(1)", "code": 1}
+    told = [{"event": "secrets", "values": secrets}, {**event, "mute": True}]
+    _, found = read(written, told)
+    assert reason in found[-1]["reason"]
+    assert "key-5a1f" not in found[-1]["reason"] or not secrets
+    assert ("last line" in found[-1]["reason"]) == ("last line" in reason)
+
+
+ABORTS = [
+    (
+        "Process group watchdog thread terminated with exception: CUDA error: no room\nSee it\n",
+        "CUDA error: no room",
+    ),
+    (
+        "terminate called after throwing an instance of 'c10::Error'\n  what():  no room\nframe #0",
+        "no room",
+    ),
+    (
+        "the step terminated\nwhat(): of the script's own, and later\n" + "x\n" * 9,
+        "of the script's",
+    ),
+    ("terminated early\n", ""),
+]
+
+
+@pytest.mark.parametrize(("written", "abort"), ABORTS, ids=["watchdog", "c++", "like it", "none"])
+def test_what_a_process_says_of_its_abort_is_kept(written: str, abort: str) -> None:
+    heard, _ = read("epoch 1\n" + written + "frame\n" * 2000, [])
+    assert heard.abort.startswith(abort)
+    assert bool(heard.abort) == bool(abort)
+
+
+def read(written: str, told: list[dict[str, Any]]) -> tuple[RankOutput, list[dict[str, Any]]]:
+    """What was heard of a rank that has written and told this, and the events."""
+    output, status = os.pipe(), os.pipe()
+    screen = os.open(os.devnull, os.O_WRONLY)
+    console, found = Console("host-1", screen), list[Any]()
+    heard = RankOutput(
+        0, output[0], status[0], console, "", "stamp", lambda _, event: found.append(event)
+    )
+    os.write(output[1], written.encode())
+    os.write(status[1], "".join(json.dumps(one) + "\n" for one in told).encode())
+    os.close(output[1])
+    os.close(status[1])
+    heard.start()
+    heard.join(10)
+    os.close(screen)
+    return heard, found
