@@ -27,10 +27,10 @@ def train(settings: Settings) -> None:
     # Only now: these import PyTorch and Lightning, which may be missing.
     import lightning.pytorch as pl
     import torch
-    from lib.pytorch import models
+    from lib.pytorch import models, precision
     from lib.pytorch.export import export
     from lib.pytorch.learner import TorchLearner
-    from lib.pytorch.lightning import Epochs, InStep, joined
+    from lib.pytorch.lightning import Epochs, InStep, joined, plugins
     from lib.run import Run
 
     class Classifier(pl.LightningModule):
@@ -57,7 +57,8 @@ def train(settings: Settings) -> None:
         model = models.build_for(settings, run.data, ranks).to(device)
         optimizer = models.optimizer(settings.optimizer, model.parameters(), settings.learning_rate)
         models.create_optimizer_state(optimizer)
-        run.restore(TorchLearner(model, optimizer, ranks))
+        computing = precision.chosen(settings, ranks, device)
+        run.restore(TorchLearner(model, optimizer, ranks, computing))
         models.draw_apart(settings.seed, ranks.rank)  # from now on: dropout
         trainer = pl.Trainer(
             # As many processes as there are: with fewer each host, or each rank, trains alone.
@@ -67,6 +68,7 @@ def train(settings: Settings) -> None:
             num_nodes=ranks.size // ranks.on_this_host,
             max_epochs=run.epochs_left,
             num_sanity_val_steps=0,
+            plugins=plugins(computing, device),
             # Lines, rates, validation, checkpoints and tracking are the run's.
             callbacks=[InStep(run)],
             logger=False,

@@ -27,7 +27,7 @@ def train(settings: Settings) -> None:
     stack.import_torch()
     # Only now: these import PyTorch, which may be missing.
     import torch
-    from lib.pytorch import loop, models
+    from lib.pytorch import loop, models, precision
     from lib.pytorch.export import export
     from lib.pytorch.joining import joined
     from lib.pytorch.learner import TorchLearner
@@ -48,7 +48,8 @@ def train(settings: Settings) -> None:
 
             optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())
         models.create_optimizer_state(optimizer)
-        run.restore(TorchLearner(model, optimizer, ranks))
+        computing = precision.chosen(settings, ranks, device)
+        run.restore(TorchLearner(model, optimizer, ranks, computing))
         models.draw_apart(settings.seed, ranks.rank)  # from now on: dropout
         trained = DistributedDataParallel(model) if ranks.speak_by == TORCH else model
         for stretch in run.stretches():
@@ -57,11 +58,12 @@ def train(settings: Settings) -> None:
                 for pixels, labels, weights in batches:
                     loop.set_rate(optimizer, run.rate)
                     optimizer.zero_grad()
-                    logits = trained(pixels)
-                    losses = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
-                    loss = (losses * weights).mean()
-                    loss.backward()
-                    optimizer.step()
+                    with computing:
+                        logits = trained(pixels)
+                        losses = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+                        loss = (losses * weights).mean()
+                    computing.scaled(loss).backward()
+                    computing.step(optimizer)
                     means.add(losses, logits, labels, weights)
                     run.step_ended(loss.item)
                 run.epoch_ended(*means.values())

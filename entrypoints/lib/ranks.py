@@ -47,6 +47,10 @@ class Ranks(abc.ABC):
     def from_first(self, value: T) -> T:
         """Rank 0's ``value`` on all ranks; it is pickled."""
 
+    def leave(self) -> None:
+        """Ends what the ranks share. All ranks call it, once training has ended well."""
+        Ranks.of_this_process = None
+
     def reading(self, data: DataSet) -> DataSet:
         """The data as this process reads it: as it is, unless it trains several models."""
         return data

@@ -39,6 +39,8 @@ def run(train: Callable[[Settings], None], argv: Sequence[str] | None = None) ->
     settings = arguments.parse(argv)
     try:
         train(settings)
+        if Ranks.of_this_process is not None:
+            Ranks.of_this_process.leave()
     except TrainingError as error:
         if Ranks.of_this_process is not None or speaks_for_all(os.environ):
             _complain(str(error))

@@ -160,10 +160,37 @@ def test_ranks_begin_with_the_weights_that_rank_0_reads_and_leave_frozen_ones_al
 
 
 def test_what_this_script_does_not_do_is_one_line(digits: Path, tmp_path: Path) -> None:
-    (alone,) = run(tmp_path, [*flags(digits, tmp_path), "--precision", "auto"], size=1)
+    (alone,) = run(tmp_path, [*flags(digits, tmp_path), "--augment", "crop"], size=1)
     assert alone.exit_code == 1
-    assert alone.stderr.startswith("train_torch.py: error: --precision auto: ")
+    assert alone.stderr.startswith("train_torch.py: error: --augment crop: ")
     assert alone.stderr.count("\n") == 1
+
+
+def test_layers_compute_in_16_bits_and_weights_stay_in_32(
+    trained: tuple[Path, list[Rank]], digits: Path, tmp_path: Path
+) -> None:
+    half = [*flags(digits, tmp_path), "--precision", "bfloat16"]
+    first, second = run(tmp_path, half)
+    assert [first.exit_code, second.exit_code] == [0, 0], (first, second)
+    assert first.lines("precision: ") == [
+        "precision: layers compute in bfloat16, weights are float32"
+    ]
+    assert (second.stdout, second.stderr, first.stderr) == ("", "", "")
+    found, exact = metrics_in(tmp_path), metrics_in(trained[0])
+    assert found["test_accuracy"] == pytest.approx(exact["test_accuracy"], abs=0.02)
+    assert found["test_loss"] != exact["test_loss"]
+    # What goes on in 32 bits reads the same weights.
+    go_on = ["--epochs", str(EPOCHS + 1), "--precision", "float32"]
+    first, second = run(tmp_path, [*half, *go_on])
+    assert [first.exit_code, second.exit_code] == [0, 0], (first, second)
+    assert "--precision is bfloat16 there and float32 here" in first.stdout
+
+
+def test_a_precision_that_the_cpu_has_not_is_one_line(digits: Path, tmp_path: Path) -> None:
+    first, second = run(tmp_path, [*flags(digits, tmp_path), "--precision", "float16"])
+    assert [first.exit_code, second.exit_code] == [1, 1], (first, second)
+    assert first.stderr.startswith("train_torch.py: error: --precision float16: rank 0 has no GPU")
+    assert (first.stderr.count("\n"), second.stderr) == (1, "")
 
 
 def test_values_on_the_cpu_go_by_way_of_the_gpu_where_nccl_carries_them() -> None:

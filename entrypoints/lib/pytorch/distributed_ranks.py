@@ -42,6 +42,12 @@ class DistributedRanks(TorchRanks):
         )
         check_size(self.size, "torch.distributed", os.environ)
 
+    def leave(self) -> None:
+        """Ends the process group; Lightning's Trainer may have done so."""
+        super().leave()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
     def gather(self, value: T) -> list[T]:
         """Every rank's ``value`` on all ranks, by rank; it is pickled."""
         values: list[Any] = [None] * self.size

@@ -8,6 +8,7 @@ import torch
 
 from ..arrays import Array
 from . import freezing, models
+from .precision import Precision
 from .ranks import TorchRanks
 
 
@@ -18,10 +19,12 @@ class TorchLearner:
         model: Of ``models.build_for``, on its device.
         optimizer: What trains it; its state exists (``models.optimizer``).
         ranks: Of the run.
+        precision: Whose loss scale is part of the optimizer's state.
     """
 
-    def __init__(self, model: Any, optimizer: Any, ranks: TorchRanks):
+    def __init__(self, model: Any, optimizer: Any, ranks: TorchRanks, precision: Precision):
         self._model, self._optimizer, self._ranks = model, optimizer, ranks
+        self._precision = precision
 
     @property
     def versions(self) -> Mapping[str, str]:
@@ -38,18 +41,24 @@ class TorchLearner:
         return [array_of(tensor) for tensor in self._weights()]
 
     def optimizer_state(self) -> list[Array]:
-        """In the order of the parameters."""
-        return [array_of(tensor) for tensor in models.optimizer_tensors(self._optimizer)]
+        """In the order of the parameters; then the loss scale, where there is one."""
+        tensors = models.optimizer_tensors(self._optimizer)
+        return [*map(array_of, tensors), *self._precision.state()]
 
     def fill(self, weights: Sequence[Array], optimizer: Sequence[Array]) -> None:
         """Puts these into model and optimizer."""
+        tensors, arrays = self._tensors(), [*weights, *optimizer]
         with torch.no_grad():
-            for tensor, array in zip(self._tensors(), [*weights, *optimizer]):
+            for tensor, array in zip(tensors, arrays):
                 tensor.copy_(torch.from_numpy(array))
+        for scale in arrays[len(tensors) :]:  # none but of a run in float16
+            self._precision.restore(*scale)
 
     def take_first(self) -> None:
         """A broadcast of everything."""
         self._ranks.same_tensors(self._tensors())
+        for scale in self._ranks.from_first(self._precision.state()):
+            self._precision.restore(*scale)
 
     def settle(self) -> None:
         """Averages the statistics of normalisation."""

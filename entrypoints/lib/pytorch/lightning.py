@@ -7,12 +7,15 @@ import signal
 from typing import Any, Iterator
 
 import lightning.pytorch as pl
+from lightning.pytorch.plugins import MixedPrecision
 
 from ..errors import TrainingError
+from ..precision import FLOAT16, FLOAT32
 from ..run import Run
 from . import loop
 from .distributed_ranks import DistributedRanks
 from .loop import Batch
+from .precision import Precision
 from .ranks import HOROVOD, TORCH, OneRank, TorchRanks, way
 
 
@@ -30,6 +33,14 @@ def joined() -> TorchRanks:
             "DistributedDataParallel: start them by launch with --strategy torch, or by torchrun"
         )
     return DistributedRanks() if told == TORCH else OneRank()
+
+
+def plugins(precision: Precision, device: Any) -> list[Any]:
+    """By which Trainer computes in 16 bits, with the loss scale that checkpoints hold."""
+    if precision.name == FLOAT32:
+        return []
+    short = "16-mixed" if precision.name == FLOAT16 else "bf16-mixed"
+    return [MixedPrecision(short, device.type, scaler=precision.scaler)]
 
 
 class Epochs(pl.LightningDataModule):

@@ -52,6 +52,9 @@ def build_for(settings: Settings, data: DataSet, ranks: Ranks) -> Network:
     ranks.together(lambda: freezing.freeze(model, settings.freeze))
     if settings.freeze != freezing.NONE:
         model.chosen["frozen"] = settings.freeze
+    # Gradients of grey pictures have this order whatever the weights have, and one that differs is
+    # copied by DistributedDataParallel. It is what cuDNN and oneDNN are fastest in, too.
+    model.to(memory_format=torch.channels_last)
     return model
 
 

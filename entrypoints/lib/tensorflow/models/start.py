@@ -10,6 +10,7 @@ import tensorflow as tf
 from ... import sync
 from ...arguments import Settings
 from ...data.dataset import DataSet
+from ...precision import FLOAT16, FLOAT32, choose, line
 from ...progress import say
 from ...ranks import Ranks
 from . import architectures, freezing, precision, weights
@@ -50,7 +51,7 @@ class Blueprint:
         A plain model has none, as before there was a choice.
         """
         of_freeze = None if self.freeze == freezing.NONE else self.freeze
-        of_scale = self.precision if self.precision == precision.FLOAT16 else None
+        of_scale = self.precision if self.precision == FLOAT16 else None
         digest = self.weights[:12] if self.weights else None
         chosen = {"first weights": digest, "frozen": of_freeze, "loss scale for": of_scale}
         return {name: value for name, value in chosen.items() if value is not None}
@@ -78,10 +79,10 @@ def build_for(settings: Settings, data: DataSet, ranks: Ranks) -> Any:
         pixels=FRESH,
         weights=None,
         freeze=settings.freeze,
-        precision=ranks.together(lambda: precision.choose(settings.precision, devices)),
+        precision=ranks.together(lambda: choose(settings.precision, devices)),
     )
-    if settings.precision != precision.FLOAT32 and ranks.first:
-        say(f"precision: layers compute in {blueprint.precision}, weights are float32")
+    if settings.precision != FLOAT32 and ranks.first:
+        say(line(blueprint.precision))
     source = ranks.on_first(lambda: _read(settings))
     found = ranks.from_first((source.pixels, source.digest) if source else None)
     if found is not None:
