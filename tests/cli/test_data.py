@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from launchers.cli.show.conversion import say_converted
 from tests.cli.command import Launch
 from tests.cli.emulator import lines_on
 from tests.cli.terminal import on_terminal
@@ -188,3 +189,22 @@ def test_nothing_heavy_is_imported(words: tuple[str, ...], launch: Launch):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("splits", "words"),
+    [
+        (["train"], "the shared scripts test on a split, which --split 0.9,0.1 makes"),
+        (["train", "test"], "--instances 2 -- --data parquet:/x/food"),
+        (["train", "validation"], "--instances 2 -- --data parquet:/x/food"),
+    ],
+)
+def test_the_command_that_comes_next_is_one_that_works(
+    splits: list[str], words: str, capsys: pytest.CaptureFixture[str]
+):
+    size = {"rows": 4, "files": 1, "bytes": 100}
+    event = {"classes": 2, "pictures": 4, "rows": 4, "bad": 0, "made": True, "seconds": 1.0}
+    say_converted({**event, "place": "/x/food", "splits": dict.fromkeys(splits, size)}, "food")
+    said = capsys.readouterr().err
+    assert words in said
+    assert ("launch local" in said) == (len(splits) > 1)

@@ -99,10 +99,13 @@ def say_converted(event: Mapping[str, Any], place: str) -> None:
         say(f"  {name.ljust(10)}  {size}, {bytes_text(split['bytes'])}")
     if event["bad"]:
         say(f"  {counted(event['bad'], 'picture')} left out; manifest.json says why")
+    say(f"next: launch data info {shlex.quote(place)}")
+    if not {"test", "validation"} & set(event["splits"]):
+        say("      the shared scripts test on a split, which --split 0.9,0.1 makes")
+        return
     # Ranks run in a folder of their own: only the whole path is good there.
     script = shlex.quote(str(entrypoints_folder() / SHARED_SCRIPT))
     data = shlex.quote(f"parquet:{event['place']}")
-    say(f"next: launch data info {shlex.quote(place)}")
     say(f"      launch local {script} --instances 2 -- --data {data}")
 
 
