@@ -14,7 +14,7 @@ from typing import Any
 # Below this, importing the native matcher costs more than it gains.
 NATIVE_FROM = 256 << 10  # bytes
 LONG = 20
-RUN_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_-+/")
+RUN_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_-+/.=~")
 _AS_RUNS = bytes(ord("a") if chr(byte) in RUN_CHARACTERS else ord(" ") for byte in range(256))
 
 

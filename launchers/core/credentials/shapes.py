@@ -219,12 +219,18 @@ def _from_row(prefixes: Sequence[str], alphabet: str, row: Mapping[str, Any]) ->
     prefix = "|".join(map(re.escape, prefixes))
     length = f"{{{least},{'' if most is None else most}}}"
     end = f"(?![{alphabet}])" if most is not None else ""
-    letters = {sign for sign in map(chr, range(33, 127)) if re.match(f"[{alphabet}]", sign)}
+    letters = _letters(alphabet)
     # A word of an ordinary identifier has no digit; where the alphabet has one, a key has it too.
     digit = rf"(?=[{alphabet}]*\d)" if letters & set("0123456789") else ""
     pattern = rf"(?<![A-Za-z0-9_/+])(?:{prefix}){digit}[{alphabet}]{length}{end}"
     unbroken = letters <= RUN_CHARACTERS and all(len(one) + least >= LONG for one in prefixes)
     return Shape(row["kind"], tuple(prefixes), pattern, unbroken=unbroken)
+
+
+@cache
+def _letters(alphabet: str) -> frozenset[str]:
+    """The characters of a class that a regular expression names so."""
+    return frozenset(re.findall(f"[{alphabet}]", "".join(map(chr, range(33, 127)))))
 
 
 SHAPES: tuple[Shape, ...] = (*_OWN, *_from_table())
