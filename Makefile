@@ -21,7 +21,7 @@ PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope
 FAST := not (docker or horovod or pip_network or processes or storm)
 
 .DEFAULT_GOAL := help
-.PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat compat-horovod compat-strategies compat-stacks mutants clean python
+.PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat compat-horovod compat-strategies compat-stacks compat-gpus mutants clean python
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ compat-strategies: tools  ## good and bad scripts of the other strategies, in an
 
 compat-stacks: tools  ## our training script on TensorFlow 2.8 to 2.12; compiles Horovod for each; ARGS="2.8.4 --docs"
 	@$(VENV)/python -m tests.compat.stacks $(ARGS)
+
+compat-gpus: tools  ## scripts over NCCL, two ranks on this machine's GPU; ARGS="--python PYTHON" with torch
+	@$(VENV)/python -m tests.compat.gpus $(ARGS)
 
 mutants: tools  ## put 60 faults into the code, one at a time, and see whether a test notices; ARGS="--seed 7"
 	@$(VENV)/python -m tests.mutants $(ARGS)

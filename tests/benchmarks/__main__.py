@@ -1,7 +1,7 @@
 """`make benchmark`: the measurements that the README quotes, one table each.
 
     python -m tests.benchmarks [--runs 5] [commands] [large] [sagemaker] [vertex] [training] [steps]
-                               [rendezvous] [credentials] [torchrun] [spark]
+                               [rendezvous] [credentials] [torchrun] [torchrun_gpu] [spark]
                                [training-pairs] [timeline]
                                [data-bytes] [data-decoded] [data-scaled] [data-conversion]
                                [data-resnet] [data-memory] [data-augmentation]
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ from tests.benchmarks.data.sizes import SMOKE, Sizes
 from tests.benchmarks.measure import machine
 from tests.benchmarks.speed.pairs import ROWS
 from tests.benchmarks.speed.work import WORKS, Asked
+from tests.places import ENTRYPOINTS
+
+# As pytest has it: what the ranks run is imported from there.
+sys.path.append(str(ENTRYPOINTS))
 
 TABLES = (
     "commands",
@@ -36,6 +41,7 @@ TABLES = (
     "rendezvous",
     "credentials",
     "torchrun",
+    "torchrun_gpu",
     "spark",
 )
 SPEED = {"training-pairs": "pairs", "timeline": "timeline"}

@@ -1,6 +1,5 @@
 """`launch local --strategy torch` beside torchrun, the same script on two ranks in turn; and what
 the guard adds at the start with the hooks of each strategy.
-
 TORCH names a Python that has torch; else the environment of `make compat-strategies` is taken,
 where it was made. Debian's python3-torch 1.13 has a torchrun that fails on Debian's Python 3.11, so
 it gives the start-up alone.
@@ -17,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from launchers.machine.devices import visible_gpus
 from tests.benchmarks.measure import CACHE, cost_of, median, print_table, quiet_environment
 from tests.benchmarks.training import free_port
 from tests.places import ENTRYPOINTS, ROOT
@@ -29,13 +29,16 @@ import json, os, statistics
 import torch
 import torch.distributed as dist
 torch.set_num_threads(1)
-dist.init_process_group("gloo")
+device, backend = os.environ["DEVICE"], "nccl" if os.environ["DEVICE"] == "cuda" else "gloo"
+# By this NCCL takes ranks that share a GPU for ranks of two hosts; else it refuses them.
+os.environ["NCCL_HOSTID"] = os.environ["RANK"]
+dist.init_process_group(backend)
 moments["joined"] = time.time()
 layers = []
 for width in (256, 256):
     layers += [torch.nn.LazyLinear(width), torch.nn.ReLU()]
-plain = torch.nn.Sequential(*layers, torch.nn.LazyLinear(10))
-x, y = torch.randn(32, 64), torch.randint(10, (32,))
+plain = torch.nn.Sequential(*layers, torch.nn.LazyLinear(10)).to(device)
+x, y = torch.randn(32, 64, device=device), torch.randint(10, (32,), device=device)
 plain(x)
 model = torch.nn.parallel.DistributedDataParallel(plain)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -54,6 +57,8 @@ for _ in range(6):
     begin = time.perf_counter()
     for _ in range(100):
         step()
+    if device == "cuda":
+        torch.cuda.synchronize()
     times.append(time.perf_counter() - begin)
 if dist.get_rank() == 0:
     moments["ended"] = time.time()
@@ -83,14 +88,15 @@ HOOKED = {
 
 def run(runs: int) -> None:
     """Print both tables. Blocks for minutes."""
-    python = _python_with_torch()
+    python = python_with_torch()
     with tempfile.TemporaryDirectory() as name:
         if python and _runs_torchrun(Path(name), python):
-            _beside_torchrun(Path(name), python, max(runs, 5))
+            beside_torchrun(Path(name) / "cpu", python, "cpu", max(runs, 5))
         _start_up(Path(name), python, max(runs, 5))
 
 
-def _python_with_torch() -> str | None:
+def python_with_torch() -> str | None:
+    """The one that TORCH names, that of `make compat-strategies`, or Debian's."""
     made = sorted(str(one) for one in CACHE.glob("compat-torch-*/bin/python"))
     for python in (os.environ.get("TORCH"), *made, "/usr/bin/python3"):
         if python and Path(python).exists() and _has(python, "torch"):
@@ -114,29 +120,44 @@ def _has(python: str, module: str) -> bool:
     return subprocess.run([python, "-c", ask], check=False).returncode == 0
 
 
-def _beside_torchrun(folder: Path, python: str, runs: int) -> None:
+def beside_torchrun(folder: Path, python: str, device: str, runs: int) -> None:
+    """Print the table of one device.
+
+    Args:
+        folder: To be made.
+        device: ``cpu``, or ``cuda`` of which both ranks use the first.
+    """
+    folder.mkdir()
     (folder / "steps.py").write_text(_SCRIPT)
     ours = [sys.executable, "-m", "launchers.cli.main", "local", "steps.py", "--no-file"]
-    ours += ["--strategy", "torch", "--instances", "1", "--processes", "2", "--python", python]
+    ours += ["--strategy", "torch", "--python", python]
+    # Hosts share a GPU by wish; of one host's ranks each would need one of its own.
+    on_gpu = ("--instances", "2", "--gpus", "1", "--pin-gpu", "none")
+    ours += on_gpu if device == "cuda" else ("--instances", "1", "--processes", "2")
     theirs = [python, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
     found: dict[str, list[dict[str, float]]] = {"launch local": [], "torchrun": []}
     for index in range(runs + 1):
         port = ["--master_port", str(free_port()), "steps.py"]
         for label, command in (("launch local", ours), ("torchrun", [*theirs, *port])):
-            figures = _figures(folder, f"{label}{index}".replace(" ", ""), command)
+            figures = _figures(folder, f"{label}{index}".replace(" ", ""), command, device)
             if index:
                 found[label].append(figures)
-    _print_beside(found, python, runs)
+    _print_beside(found, python, device, runs)
 
 
-def _figures(folder: Path, name: str, command: Sequence[str]) -> dict[str, float]:
+def _figures(folder: Path, name: str, command: Sequence[str], device: str) -> dict[str, float]:
     """Column -> figure of one run."""
     kept = folder / f"{name}.json"
+    gpu = next(iter(visible_gpus()), "")
+    # One for each host of launch; torchrun's ranks take the first.
+    shown = f"{gpu},{gpu}" if name.startswith("launch") else gpu
     environment = quiet_environment(
         LAUNCH_HOME=str(folder / name),
         PYTHONPATH=str(ROOT),
         OMP_NUM_THREADS="1",
-        CUDA_VISIBLE_DEVICES="",
+        DEVICE=device,
+        CUDA_VISIBLE_DEVICES=shown if device == "cuda" else "",
+        NCCL_SOCKET_IFNAME="lo",
         FIGURES=str(kept),
     )
     begin = time.time()
@@ -153,7 +174,7 @@ def _figures(folder: Path, name: str, command: Sequence[str]) -> dict[str, float
 
 
 def _print_beside(
-    found: Mapping[str, Sequence[Mapping[str, float]]], python: str, runs: int
+    found: Mapping[str, Sequence[Mapping[str, float]]], python: str, device: str, runs: int
 ) -> None:
     rows = []
     for column, what in FIGURES.items():
@@ -164,9 +185,9 @@ def _print_beside(
         cells = [f"{median(ours):.{digits}f}", f"{median(theirs):.{digits}f}", spread]
         rows.append([column, what, *cells])
     version = _said_by(python, "import torch; print(torch.__version__)")
+    where = "NCCL, two ranks on one GPU" if device == "cuda" else "Gloo, two ranks on one host"
     print_table(
-        f"torch {version}, DDP over Gloo, 100,000 parameters, two ranks on one host, "
-        f"medians of {runs} runs in turn",
+        f"torch {version}, DDP over {where}, 100,000 parameters, medians of {runs} runs in turn",
         ["figure", "what", *found, "ratio"],
         rows,
     )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -77,18 +78,25 @@ def run(script: Script, texts: dict[str, str], python: str | None, images: int) 
             (source / file).write_text(text)
         for path, kind in script.data.items():
             data.make(source / path, kind)
-        begin = time.time()
-        done = subprocess.run(
-            _command(script, source, python),
-            cwd=source,
-            env=_environment(script, folder, images),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
+        return launched(
+            _command(script, source, python), source, _environment(script, folder, images)
         )
-        return outcome_of(done, time.time() - begin)
+
+
+def launched(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> Outcome:
+    """Runs a `launch local --json`. Blocks until the job has ended."""
+    begin = time.time()
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    return outcome_of(done, time.time() - begin)
 
 
 def _command(script: Script, source: Path, python: str | None) -> list[str]:

@@ -6,16 +6,14 @@ python -m tests.compat.stacks [VERSION ...] [--python VERSION=PYTHON ...] [--doc
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import yaml
 
 from tests.benchmarks.measure import quiet_environment
-from tests.compat.jobs import Outcome, outcome_of
+from tests.compat.jobs import Outcome, launched
 from tests.compat.stacks import table
 from tests.compat.stacks.environments import NotThereError, Stack, python_of
 from tests.places import ENTRYPOINTS, ROOT
@@ -57,18 +55,10 @@ def run(python: str, arguments: list[str]) -> Outcome:
     command += ["--instances", "2", "--processes", "1", "--max-runtime", _MAX_RUNTIME]
     command += ["--source", str(ENTRYPOINTS), "train_image_classifier.py", "--python", python]
     with tempfile.TemporaryDirectory() as folder:
-        begin = time.time()
-        done = subprocess.run(
-            [*command, "--", *arguments],
-            cwd=folder,
-            env=quiet_environment(LAUNCH_HOME=f"{folder}/home", PYTHONPATH=str(ROOT), HOME=folder),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
+        environment = quiet_environment(
+            LAUNCH_HOME=f"{folder}/home", PYTHONPATH=str(ROOT), HOME=folder
         )
-        return outcome_of(done, time.time() - begin)
+        return launched([*command, "--", *arguments], Path(folder), environment)
 
 
 def _arguments() -> argparse.Namespace:

@@ -8,9 +8,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tests.benchmarks.measure import machine
-from tests.places import ROOT
+from tests.compat import page
 
-DOCS = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- stacks table -->", "<!-- end of stacks table -->"
 COLUMNS = ("TensorFlow", "Python", "training", "found", "what it says")
 NOT_RUN = "not run"
@@ -28,8 +27,7 @@ class Row:
 
     def line(self) -> str:
         """In Markdown."""
-        cells = (" ".join(cell.split()).replace("|", "/")[:240] for cell in astuple(self))
-        return "| " + " | ".join(cells) + " |"
+        return page.line(*astuple(self))
 
 
 def text(rows: Sequence[Row]) -> str:
@@ -40,8 +38,7 @@ def text(rows: Sequence[Row]) -> str:
         [
             f"Measured on {datetime.date.today().isoformat()} on {machine()}.",
             "",
-            "| " + " | ".join(COLUMNS) + " |",
-            "|" + "---|" * len(COLUMNS),
+            *page.heading(*COLUMNS),
             *(row.line() for row in rows),
             "",
             f"Succeeded: {succeeded} of {len(ran)}.",
@@ -49,8 +46,6 @@ def text(rows: Sequence[Row]) -> str:
     )
 
 
-def write(table: str, page: Path = DOCS) -> None:
+def write(table: str, where: Path = page.DOCS) -> None:
     """Puts the table between the page's marks."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+    page.put(table, BEGIN, END, where)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tests.benchmarks.measure import CACHE, quiet_environment
-from tests.compat.jobs import Outcome, outcome_of
+from tests.compat.jobs import Outcome, launched
 from tests.compat.strategies.cases import Case
 from tests.entrypoints.lib.mnist_format import write_data_set
 from tests.places import ENTRYPOINTS, ROOT
@@ -27,6 +25,7 @@ APART = re.compile(
     r"never initialised|train(?:s|ed) alone|ended before|left .*early|no rank made"
 )
 DATA = "digits"  # of our shared scripts: made up, in their working folder
+OURS = ("--data", f"mnist-files:{DATA}", "--epochs", "2", "--batch-size", "16", "--validate")
 _MAX_RUNTIME = "180s"
 
 
@@ -46,18 +45,8 @@ def run(case: Case, python: str) -> Found:
         source = Path(name) / "source"
         source.mkdir()
         _copy(case, source)
-        begin = time.time()
-        done = subprocess.run(
-            _command(case, python),
-            cwd=source,
-            env=_environment(case, Path(name), python),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        return found_of(outcome_of(done, time.time() - begin))
+        environment = _environment(case, Path(name), python)
+        return found_of(launched(_command(case, python), source, environment))
 
 
 def found_of(outcome: Outcome) -> Found:
@@ -73,6 +62,11 @@ def _copy(case: Case, source: Path) -> None:
     if not case.ours:
         shutil.copy(case.file.with_name("toy.py"), source)
         return
+    copy_beneath(source)
+
+
+def copy_beneath(source: Path) -> None:
+    """What our shared scripts import, and the small data that they train on (:data:`DATA`)."""
     shutil.copytree(ENTRYPOINTS / "lib", source / "lib")
     draw = np.random.RandomState(7)
     labels = np.arange(600) % 10
@@ -86,8 +80,7 @@ def _command(case: Case, python: str) -> list[str]:
     words += ["--json", "--instances", "2", "--processes", str(case.processes)]
     words += ["--strategy", case.strategy, "--max-runtime", _MAX_RUNTIME]
     words += ["--python", python]
-    ours = ("--data", f"mnist-files:{DATA}", "--epochs", "2", "--batch-size", "16", "--validate")
-    return [*words, "--", *ours] if case.ours else words
+    return [*words, "--", *OURS] if case.ours else words
 
 
 def _environment(case: Case, folder: Path, python: str) -> dict[str, str]:

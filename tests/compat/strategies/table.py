@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.benchmarks.measure import machine
+from tests.compat import page
 from tests.compat.strategies.cases import Case
 from tests.compat.strategies.runs import Found
-from tests.places import ROOT
 
-DOCS = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- strategies table -->", "<!-- end of strategies table -->"
 COLUMNS = ("script", "strategy", "ranks", "after", "expected", "found", "what it says")
 
@@ -30,8 +29,7 @@ def text(
     lines = [
         f"Measured on {datetime.date.today().isoformat()} on {machine()}: {', '.join(versions)}.",
         "",
-        "| " + " | ".join(COLUMNS) + " |",
-        "|" + "---|" * len(COLUMNS),
+        *page.heading(*COLUMNS),
         *(row(case, one) for case, one in ran.items()),
         "",
         counts(list(ran.items())),
@@ -46,10 +44,9 @@ def text(
 
 def row(case: Case, one: Found) -> str:
     """One line of the table."""
-    says = " ".join(one.words.split()).replace("|", "/")
     ranks = f"2 x {case.processes}"
-    cells = [f"`{case.name}`", case.strategy, ranks, case.form, case.expect, one.state, says[:240]]
-    return "| " + " | ".join(cells) + " |"
+    name = f"`{case.name}`"
+    return page.line(name, case.strategy, ranks, case.form, case.expect, one.state, one.words)
 
 
 def counts(ran: Sequence[tuple[Case, Found]]) -> str:
@@ -61,15 +58,11 @@ def counts(ran: Sequence[tuple[Case, Found]]) -> str:
     return f"{said[0].capitalize()}; {said[1]}."
 
 
-def write(table: str, page: Path = DOCS) -> None:
+def write(table: str, where: Path = page.DOCS) -> None:
     """Puts the table between the page's marks."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+    page.put(table, BEGIN, END, where)
 
 
-def rows_of(page: Path = DOCS) -> list[list[str]]:
+def rows_of(where: Path = page.DOCS) -> list[list[str]]:
     """The cells of each script's line in the page."""
-    part = page.read_text().partition(BEGIN)[2].partition(END)[0]
-    lines = [line for line in part.splitlines() if line.startswith("| `")]
-    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
+    return page.rows(BEGIN, END, where)

@@ -7,6 +7,7 @@ import pytest
 from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.source.script import read_source
 from launchers.core.spec.job import JobSpec
+from tests.compat import page
 from tests.compat.jobs import Outcome
 from tests.compat.strategies import table
 from tests.compat.strategies.cases import HERE, load
@@ -28,8 +29,8 @@ def test_every_script_stands_in_the_catalogue_and_the_other_way_round():
 
 def test_the_docs_table_has_each_script_with_what_must_come_of_it():
     rows = {row[0].strip("`"): row for row in table.rows_of()}
-    page = table.DOCS.read_text()
-    left_out = {name for name in CASES if f"* `{name}`: " in page}
+    text = page.DOCS.read_text()
+    left_out = {name for name in CASES if f"* `{name}`: " in text}
     assert set(rows) | left_out == set(CASES)
     for name, row in rows.items():
         case = CASES[name]
@@ -39,7 +40,7 @@ def test_the_docs_table_has_each_script_with_what_must_come_of_it():
 
 def test_the_docs_numbers_are_those_of_its_rows():
     ran = [(CASES[row[0].strip("`")], Found(row[5], row[6], 0)) for row in table.rows_of()]
-    assert table.counts(ran) in table.DOCS.read_text()
+    assert table.counts(ran) in page.DOCS.read_text()
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -76,14 +77,14 @@ def test_only_a_failure_for_training_apart_is_a_refusal(state, words, found):
 
 
 def test_the_page_gets_a_new_table_and_keeps_the_rest(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+    where = tmp_path / "page.md"
+    where.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
     case = CASES["ddp_basic"]
-    table.write(table.text({case: Found("succeeded", "a | b", 1)}, ["torch 2"], []), page)
-    text = page.read_text()
+    table.write(table.text({case: Found("succeeded", "a | b", 1)}, ["torch 2"], []), where)
+    text = where.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
     assert "old" not in text
-    assert table.rows_of(page) == [
+    assert table.rows_of(where) == [
         ["`ddp_basic`", "torch", "2 x 1", case.form, "succeeded", "succeeded", "a / b"]
     ]

@@ -1,0 +1,7 @@
+"""Our train_lightning.py, as it is."""
+
+import runpy
+
+import one_gpu  # noqa: F401 - gives each rank a host of its own
+
+runpy.run_path("train_lightning.py", run_name="__main__")
