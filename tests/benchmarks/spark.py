@@ -92,22 +92,25 @@ def run(runs: int) -> None:
     found: dict[str, list[dict[str, float]]] = {_ON_SPARK: [], _BY_HAND: [], _HERE: []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "steps.py").write_text(_SCRIPT)
-        (folder / "bare.py").write_text(_BARE)
+        # Apart from what the runs leave, which would travel with the next ones.
+        source = folder / "source"
+        source.mkdir()
+        (source / "steps.py").write_text(_SCRIPT)
+        (source / "bare.py").write_text(_BARE)
         with clusters.running(folder / "cluster") as cluster:
             for index in range(runs + 1):
                 for label, kept in found.items():
                     place = folder / f"{index}-{label.replace(' ', '-')}"
-                    figures = _measured(folder, place, _command(label, cluster.url, folder, place))
+                    figures = _measured(source, place, _command(label, cluster.url, source, place))
                     if index:  # the first fills the caches
                         kept.append(figures)
     _print(found, runs)
 
 
-def _command(label: str, master: str, folder: Path, place: Path) -> list[str]:
+def _command(label: str, master: str, source: Path, place: Path) -> list[str]:
     figures = f"{place}.json"
     if label == _BY_HAND:
-        program, script = str(folder / "bare.py"), str(folder / "steps.py")
+        program, script = str(source / "bare.py"), str(source / "steps.py")
         return clusters.submit_command(master, _SLOTS, program, script, figures)
     launch = [sys.executable, "-m", "launchers.cli.main"]
     same = ["--no-file", "--instances", "2", "--processes", "1", "--env", f"FIGURES={figures}"]
@@ -117,7 +120,7 @@ def _command(label: str, master: str, folder: Path, place: Path) -> list[str]:
     return [*launch, "spark", "steps.py", "--master", master, *same, *conf, *_WORKERS]
 
 
-def _measured(folder: Path, place: Path, command: Sequence[str]) -> dict[str, float]:
+def _measured(source: Path, place: Path, command: Sequence[str]) -> dict[str, float]:
     """Column -> figure of one run."""
     environment = quiet_environment(
         **clusters.environment(),
@@ -127,7 +130,7 @@ def _measured(folder: Path, place: Path, command: Sequence[str]) -> dict[str, fl
         CUDA_VISIBLE_DEVICES="",
     )
     begin = time.time()
-    cost = cost_of(command, folder, environment)
+    cost = cost_of(command, source, environment)
     end = begin + cost.wall
     found = json.loads(Path(f"{place}.json").read_text())
     moments = found["moments"]
