@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.horovod, pytest.mark.usefixtures("warm_ranks")]
 
 PROGRESS = re.compile(
     r"progress: epoch \d+/\d+, step \d+/\d+, \d+ images/s, loss \d+\.\d{4}"
-    r"(, accuracy \d\.\d{4}, \d+\.\d s)?"
+    r"(, accuracy \d\.\d{4}, \d+\.\d\d s)?"
 )
 LOAD_AGAIN = """
 import json, sys

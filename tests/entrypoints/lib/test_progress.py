@@ -10,7 +10,7 @@ from entrypoints.lib.results import Score
 GRAMMAR = re.compile(
     r"progress: epoch \d+/\d+, step \d+/\d+, \d+ images/s, loss \d+\.\d{4}"
     r"(, accuracy \d\.\d{4}(, validation loss \d+\.\d{4}, validation accuracy \d\.\d{4})?"
-    r", \d+\.\d s)?"
+    r", \d+\.\d\d s)?"
 )
 
 
@@ -58,7 +58,7 @@ def test_an_epoch_of_many_quick_steps_has_one_line_with_averaged_accuracy() -> N
     clock, lines = Clock(), list[str]()
     train(progress(clock, lines), clock, 2, [0.01] * 10)
     assert lines == [
-        "progress: epoch 2/2, step 10/10, 6400 images/s, loss 0.2500, accuracy 0.7500, 0.1 s"
+        "progress: epoch 2/2, step 10/10, 6400 images/s, loss 0.2500, accuracy 0.7500, 0.09 s"
     ]
 
 
@@ -68,7 +68,7 @@ def test_slow_steps_have_a_line_each_with_the_rate_since_the_line_before() -> No
     assert lines == [
         "progress: epoch 1/2, step 2/4, 32 images/s, loss 0.5000",
         "progress: epoch 1/2, step 3/4, 16 images/s, loss 0.5000",
-        "progress: epoch 1/2, step 4/4, 27 images/s, loss 0.2500, accuracy 0.7500, 7.0 s",
+        "progress: epoch 1/2, step 4/4, 27 images/s, loss 0.2500, accuracy 0.7500, 7.00 s",
     ]
 
 
@@ -87,7 +87,7 @@ def test_what_validation_found_stands_between_accuracy_and_seconds() -> None:
     train(progress(clock, lines), clock, 1, [0.1] * 10, **found)
     assert GRAMMAR.fullmatch(lines[-1])
     assert lines[-1].endswith(
-        "accuracy 0.7500, validation loss 0.5000, validation accuracy 0.6250, 0.9 s"
+        "accuracy 0.7500, validation loss 0.5000, validation accuracy 0.6250, 0.90 s"
     )
 
 
