@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks [--runs 5] [commands] [large] [sagemaker] [vertex] [training] [steps]
                                [rendezvous] [credentials] [torchrun] [torchrun_gpu] [spark]
+                               [spark_failures]
                                [training-pairs] [timeline]
                                [data-bytes] [data-decoded] [data-scaled] [data-conversion]
                                [data-resnet] [data-memory] [data-augmentation]
@@ -43,6 +44,7 @@ TABLES = (
     "torchrun",
     "torchrun_gpu",
     "spark",
+    "spark_failures",
 )
 SPEED = {"training-pairs": "pairs", "timeline": "timeline"}
 DATA = {
