@@ -18,7 +18,8 @@ TRANSIENT_CODES = (6, 11, 134, 139)
 LOST_HOST_CODE = 6
 
 # What a process says that aborts by a fault of its own, and not since a peer is gone.
-_OWN_FAULT = re.compile("CUDA error|out of memory|ASSERT FAILED")
+# A survivor's NCCL speaks of an "unhandled cuda error".
+_OWN_FAULT = re.compile("CUDA error|(?i:out of memory|bad_alloc|assert failed)")
 
 
 class Failure(NamedTuple):

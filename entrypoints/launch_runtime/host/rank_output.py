@@ -25,10 +25,15 @@ from launch_runtime.masking import Masker
 
 _LONGEST_IDLE = 1 << 14  # bytes that are looked at for lines without progress
 # What is said of a process that aborts: by PyTorch's watchdog, and by C++ of an exception that
-# nobody catches.
+# nobody catches; and the beginnings of both.
 _ABORTS = re.compile(
-    rb"(?:watchdog thread terminated with exception: |^[ \t]*what\(\):\s+)([^\n]+)", re.MULTILINE
+    rb"(?:watchdog thread terminated with exception: |"
+    rb"^[ \t]*what\(\):\s+(?:[^\n]*terminated with exception: )?)([^\n]+)\n",
+    re.MULTILINE,
 )
+_ABORT_BEGINS = (b"watchdog thread terminated", b"terminate called")
+_LONGEST_ABORT = 1 << 13  # bytes from there on
+_CAUGHT_UP_SECONDS = 0.2
 _LONGEST_WORDS = 1 << 12  # bytes in which a rank's last line is looked for
 _LONGEST_EVENT = 1 << 20  # bytes; what has no end by then is none
 # What an event of another form than the guard's raises where it is taken.
@@ -55,7 +60,6 @@ class RankOutput(threading.Thread):
         heard: When the rank has written a line last that says more than that it waits; monotonic
             seconds.
         moved: When a count in what it writes went up last; the same.
-        abort: What its process has said of its own abort, or "".
 
     Raises:
         OSError: The log cannot be opened.
@@ -82,7 +86,7 @@ class RankOutput(threading.Thread):
         self._masker: Masker | None = None  # where the rank has secrets
         self._status_rest = b""
         self._end = b""  # of what was read, not masked
-        self.abort = ""
+        self._abort = b""  # the same, from the last words of an abort on
         self._stamp = stamp
         self.proof = ""
         self.heard = self.moved = time.monotonic()
@@ -174,20 +178,43 @@ class RankOutput(threading.Thread):
                 event = {**event, "reason": "{}; its last line: {}".format(event["reason"], words)}
         self._on_event(self._rank, event)
 
+    @property
+    def abort(self) -> str:
+        """What its process has said of its own abort last, or "". Whole lines alone: no part of a
+        value that must not be shown is among them."""
+        text = self._masker.mask(self._abort) if self._masker else self._abort
+        found = _ABORTS.findall(text)
+        return lines.one_line(found[-1].decode("utf-8", "replace")) if found else ""
+
     def _remember(self, data: bytes) -> None:
         end = self._end + data
         self._end = end[-_LONGEST_WORDS:]
-        if not self.abort and b"terminat" in end:
-            found = _ABORTS.search(self._masker.mask(end) if self._masker else end)
-            self.abort = lines.one_line(found[1].decode("utf-8", "replace")) if found else ""
+        begins = max(map(end.rfind, _ABORT_BEGINS))
+        if begins >= 0:
+            self._abort = end[begins : begins + _LONGEST_ABORT]
+        elif self._abort:
+            self._abort = (self._abort + data)[:_LONGEST_ABORT]
 
     def _last_words(self) -> str:
-        """The last line that the rank has written; "" where it is none whose beginning is known: a
-        value that must not be shown may stand across it."""
+        """The last line that the rank has written; "" where more of it is yet to be read, and where
+        its beginning is not known: a value that must not be shown may stand across that."""
+        end = self._end.rstrip()
+        if not self._has_caught_up() or (b"\n" not in end and len(self._end) >= _LONGEST_WORDS):
+            return ""
         text = self._masker.mask(self._end) if self._masker else self._end
-        *_, before, last = [b"", b"", *text.rstrip().splitlines()]
-        whole = before or len(self._end) < _LONGEST_WORDS
-        return lines.one_line(last.decode("utf-8", "replace")) if whole else ""
+        *_, last = [b"", *text.rstrip().splitlines()]
+        return lines.one_line(last.decode("utf-8", "replace"))
+
+    def _has_caught_up(self) -> bool:
+        """Whether all is read that the rank has written; its own thread is waited for a little."""
+        poll = select.poll()
+        poll.register(self._output, select.POLLIN)
+        deadline = time.monotonic() + _CAUGHT_UP_SECONDS
+        while any(event & select.POLLIN for _, event in poll.poll(0)):
+            if threading.current_thread() is self or time.monotonic() > deadline:
+                return False
+            time.sleep(0.005)
+        return True
 
     def _hear(self, data: bytes) -> None:
         self.heard = time.monotonic()

@@ -23,7 +23,7 @@ from launch_runtime.words import HOROVOD, Words
 # counts in its lines, a rank's steps are known.
 _STEPS = ("steps", "batches", "exchanges")
 _KNOWN_MOVES = 3
-_ABORT_SECONDS = 0.5  # for the last lines of a rank that has aborted
+_ABORT_SECONDS = 0.1  # for the last lines of a rank that has aborted
 _PUT_OFF = 3  # times the time without progress, by lines alone
 
 
@@ -250,7 +250,8 @@ class Rank:
     def _words_of_abort(self, status: int) -> str:
         if self._output is None or status != -signal.SIGABRT:
             return ""
-        self.drain(_ABORT_SECONDS)
+        if not self._output.abort:
+            self.drain(_ABORT_SECONDS)
         return self._output.abort
 
     def signal(self, number: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Mapping, Sequence
 import torch
 
 from ..arrays import Array
+from ..precision import FLOAT16
 from . import freezing, models
 from .precision import Precision
 from .ranks import TorchRanks
@@ -33,8 +34,10 @@ class TorchLearner:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The framework, whose arrays are none of another one's; first weights, what is frozen."""
-        return {"framework": "pytorch", **self._model.chosen}
+        """The framework, whose arrays are none of another one's; first weights, what is frozen,
+        and whether the optimizer's state has a loss scale."""
+        scale = {"loss scale for": FLOAT16} if self._precision.scaler else {}
+        return {"framework": "pytorch", **self._model.chosen, **scale}
 
     def weights(self) -> list[Array]:
         """In the order of ``model.state_dict()``."""

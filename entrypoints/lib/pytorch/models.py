@@ -12,9 +12,9 @@ from ..arguments import Settings
 from ..data.dataset import DataSet
 from ..errors import TrainingError
 from ..progress import say
-from ..ranks import Ranks
 from . import freezing, weights
 from .freezing import Network
+from .ranks import HOROVOD, TorchRanks
 
 DENSE_SIDE = 32  # pixels a side that the mlp sees at most; larger images are averaged down to it
 MAP_SIDE = 8  # of the cnn's last feature map, at most
@@ -24,7 +24,7 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 OF_TORCHVISION = {"resnet50": "resnet50", "efficientnetb0": "efficientnet_b0"}
 
 
-def build_for(settings: Settings, data: DataSet, ranks: Ranks) -> Network:
+def build_for(settings: Settings, data: DataSet, ranks: TorchRanks) -> Network:
     """The model that the command line asks for, with fresh weights or, on rank 0, those of a file.
 
     All ranks call it; the broadcast that begins a run makes their weights equal.
@@ -53,8 +53,9 @@ def build_for(settings: Settings, data: DataSet, ranks: Ranks) -> Network:
     if settings.freeze != freezing.NONE:
         model.chosen["frozen"] = settings.freeze
     # Gradients of grey pictures have this order whatever the weights have, and one that differs is
-    # copied by DistributedDataParallel. It is what cuDNN and oneDNN are fastest in, too.
-    model.to(memory_format=torch.channels_last)
+    # copied by DistributedDataParallel; cuDNN and oneDNN are fastest in it. Horovod refuses it.
+    if ranks.speak_by != HOROVOD:
+        model.to(memory_format=torch.channels_last)
     return model
 
 

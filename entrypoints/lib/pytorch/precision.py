@@ -10,7 +10,7 @@ import torch
 from ..arguments import Settings
 from ..arrays import Array
 from ..errors import TrainingError
-from ..precision import BFLOAT16, FLOAT16, FLOAT32, Gpu, choose, line
+from ..precision import AUTO, BFLOAT16, FLOAT16, FLOAT32, Gpu, choose, line
 from ..progress import say
 from .ranks import HOROVOD, TorchRanks
 
@@ -80,12 +80,14 @@ def chosen(settings: Settings, ranks: TorchRanks, device: Any) -> Precision:
 
     def choice() -> str:
         name = choose(settings.precision, of_ranks)
-        if name == FLOAT16 and ranks.speak_by == HOROVOD:
-            raise TrainingError(
-                "--precision float16: not with Horovod's optimizer, which averages gradients "
-                "before they can be looked at; take --precision bfloat16, or --strategy torch"
-            )
-        return name
+        if name != FLOAT16 or ranks.speak_by != HOROVOD:
+            return name
+        if settings.precision == AUTO:
+            return FLOAT32
+        raise TrainingError(
+            "--precision float16: not with Horovod's optimizer, which averages gradients before "
+            "they can be looked at; take --precision auto, or --strategy torch"
+        )
 
     name = ranks.together(choice)
     if settings.precision != FLOAT32 and ranks.first:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import datetime
 import json
 import os
 import shutil
@@ -42,8 +43,8 @@ def main() -> int:
     asked = _arguments()
     if asked.docs:
         kept = json.loads(asked.docs.read_text())
-        found = {case: _read(kept["found"][case.name]) for case in load()}
-        table.write(table.text(found, kept["machine"], kept["versions"]))
+        found = {case: _read(kept["found"].get(case.name, "not asked for")) for case in load()}
+        table.write(table.text(found, kept["date"], kept["machine"], kept["versions"]))
         return 0
     gpus = visible_gpus()
     if not gpus:
@@ -55,10 +56,11 @@ def main() -> int:
         found = dict(zip(cases, ran, strict=True))
     versions = environments.versions(asked.python, _PACKAGES)
     said = [f"{name} {version}" for name, version in versions.items()]
-    print(table.text(found, _machine(), said))
+    today = datetime.date.today().isoformat()
+    print(table.text(found, today, _machine(), said))
     if asked.record:
         kept = {case.name: _kept(one) for case, one in found.items()}
-        answer = {"machine": _machine(), "versions": said, "found": kept}
+        answer = {"date": today, "machine": _machine(), "versions": said, "found": kept}
         asked.record.write_text(json.dumps(answer, indent=1))
     wrong = [
         c.name for c, one in found.items() if isinstance(one, Found) and not c.as_expected(one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,12 +13,17 @@ from tests.compat.strategies.runs import Found
 BEGIN, END = "<!-- gpus table -->", "<!-- end of gpus table -->"
 COLUMNS = ("script", "what it does", "expected", "found", "seconds", "what it says")
 
+_SERIAL = re.compile(r"GPU-[0-9a-f-]{36}")
 
-def text(found: Mapping[Case, Found | str], machine: str, versions: Sequence[str]) -> str:
+
+def text(
+    found: Mapping[Case, Found | str], date: str, machine: str, versions: Sequence[str]
+) -> str:
     """The table with its date and machine, and how many came out as they must.
 
     Args:
         found: What came of each case, or why it was not run.
+        date: Of the run.
         machine: The GPU and its driver.
         versions: ``package version``.
     """
@@ -26,7 +31,7 @@ def text(found: Mapping[Case, Found | str], machine: str, versions: Sequence[str
     left_out = {case: one for case, one in found.items() if isinstance(one, str)}
     return "\n".join(
         [
-            f"Measured on {datetime.date.today().isoformat()} on {machine}: {', '.join(versions)}.",
+            f"Measured on {date} on {machine}: {', '.join(versions)}.",
             "",
             *page.heading(*COLUMNS),
             *(row(case, one) for case, one in ran.items()),
@@ -40,8 +45,8 @@ def text(found: Mapping[Case, Found | str], machine: str, versions: Sequence[str
 
 def row(case: Case, one: Found) -> str:
     """One line of the table."""
-    seconds = f"{one.seconds:.0f}"
-    return page.line(f"`{case.name}`", case.form, case.expect, one.state, seconds, one.words)
+    seconds, words = f"{one.seconds:.0f}", _SERIAL.sub("GPU-...", one.words)
+    return page.line(f"`{case.name}`", case.form, case.expect, one.state, seconds, words)
 
 
 def counts(ran: Sequence[tuple[Case, Found]]) -> str:

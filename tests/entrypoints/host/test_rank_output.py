@@ -85,17 +85,23 @@ ABORTS = [
         "terminate called after throwing an instance of 'c10::Error'\n  what():  no room\nframe #0",
         "no room",
     ),
-    (
-        "the step terminated\nwhat(): of the script's own, and later\n" + "x\n" * 9,
-        "of the script's",
-    ),
+    ("the step terminated\nwhat(): of the script's own\n", ""),
     ("terminated early\n", ""),
+    ("terminate called\n what(): first\nterminate called\n what(): second\n", "second"),
+    ("terminate called\n  what():  the end is not known: key-5a", ""),
+    ("terminate called\n  what():  with key-5a1f\n", "with ***"),
 ]
 
 
-@pytest.mark.parametrize(("written", "abort"), ABORTS, ids=["watchdog", "c++", "like it", "none"])
+@pytest.mark.parametrize(
+    ("written", "abort"),
+    ABORTS,
+    ids=["watchdog", "c++", "like it", "none", "last", "cut", "masked"],
+)
 def test_what_a_process_says_of_its_abort_is_kept(written: str, abort: str) -> None:
-    heard, _ = read("epoch 1\n" + written + "frame\n" * 2000, [])
+    frames = "" if written.endswith("5a") else "frame\n" * 2000
+    secrets = {"event": "secrets", "values": ["key-5a1f"]}
+    heard, _ = read("epoch 1\n" + written + frames, [secrets])
     assert heard.abort.startswith(abort)
     assert bool(heard.abort) == bool(abort)
 

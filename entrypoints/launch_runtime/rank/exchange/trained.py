@@ -89,9 +89,9 @@ class Variable:
         except Exception:  # no value to be had: a graph without a session, a lost device
             self.print = None
 
-    def _dropped(self, _: Any) -> None:
+    def _dropped(self, _: Any, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         # All is told by then, and PyTorch 2.11 aborts where a view is let go at that time.
-        if sys.is_finalizing():
+        if ends():
             return
         if self.how in (GRADIENTS, WEIGHTS) and self.owner is not None:
             self.owner.settle()

@@ -1,4 +1,4 @@
-"""No wrapper: weights broadcast, gradients averaged in one flat tensor after each backward."""
+"""No wrapper: weights broadcast, each gradient averaged after each backward."""
 
 import one_gpu
 import torch

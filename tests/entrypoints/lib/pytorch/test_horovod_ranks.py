@@ -19,6 +19,7 @@ sys.path.insert(0, sys.argv[1])
 def broadcast_parameters(named, root_rank):
     assert root_rank == 0 and len(dict(named)) == len(named)
     for name, tensor in named:
+        assert tensor.is_contiguous()
         if tensor.dim():
             tensor.fill_(7)
 binding = types.ModuleType("horovod.torch")
@@ -26,9 +27,26 @@ binding.broadcast_parameters = broadcast_parameters
 sys.modules.update({"horovod": types.ModuleType("horovod"), "horovod.torch": binding})
 sys.modules["horovod"].torch = binding
 from lib.pytorch.horovod_ranks import HorovodTorchRanks
-steps, weight = torch.tensor(0.0), torch.nn.Parameter(torch.zeros(2, 3).t())
+steps, weight = torch.tensor(0.0), torch.nn.Parameter(torch.zeros(3, 2))
 HorovodTorchRanks.same_tensors(None, [steps, weight])
 print(steps.tolist(), weight.tolist())
+"""
+# Weights that Horovod takes, whatever is fastest; DistributedDataParallel takes them in any order.
+LAYOUT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from lib.arguments import parse
+from lib.pytorch import models
+from lib.pytorch.ranks import HOROVOD, OneRank, TORCH
+
+class Data:
+    shape, classes, brightest = (8, 8, 1), 3, 16
+
+for way in (HOROVOD, TORCH):
+    ranks = OneRank()
+    ranks.speak_by = way
+    model = models.build_for(parse(["--model", "cnn"]), Data(), ranks)
+    print(all(one.is_contiguous() for one in model.parameters()))
 """
 
 
@@ -43,3 +61,15 @@ def test_values_without_dimensions_reach_all_ranks_too() -> None:
         timeout=SECONDS,
     )
     assert done.stdout == "7.0 [[7.0, 7.0], [7.0, 7.0], [7.0, 7.0]]\n", done.stderr
+
+
+def test_weights_are_contiguous_where_horovod_carries_them() -> None:
+    need_torch()
+    done = subprocess.run(
+        [str(PYTHON), "-c", LAYOUT, str(ENTRYPOINTS)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.stdout.split() == ["True", "False"], done.stderr
