@@ -6,8 +6,9 @@ and the like. None of these started the ranks, so nothing pretends to be one: wh
 processes are connected.
 
 JAX compiles each step, and has no optimizers and no groups of its own. So what is seen is the
-compiled program: a reduction over several processes. Private modules of JAX, read and run in
-0.10.2; where they are not found, the rank ends as one that never joined, or no exchange is seen.
+compiled program: a reduction over several processes. Private modules of JAX, read in 0.10.2, run in
+that and 0.11.2; where they are not found, the rank ends as one that never joined, or no exchange is
+seen.
 """
 
 from __future__ import annotations
