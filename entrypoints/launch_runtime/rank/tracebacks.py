@@ -23,6 +23,8 @@ _CONSEQUENCE_WORDS = (
     "Connection reset by peer",
 )
 
+# TensorFlow 2.18; where it has no frames to show it says so.
+_GRAPH_ERROR, _FRAMES = "Graph execution error:", ('  File "', "<stack traces unavailable>")
 _TENSORFLOW_NODE = re.compile(r"\{\{function_node [^}]*\}\} ")  # before a message; says little
 
 
@@ -37,6 +39,10 @@ def show(error: BaseException) -> None:
 
 def describe(error: BaseException) -> str:
     """Type and text in one line: ``ValueError: boom``."""
+    return lines.one_line(_described(error))
+
+
+def _described(error: BaseException) -> str:
     kind = type(error)
     name = kind.__qualname__
     if kind.__module__ not in ("builtins", "__main__"):
@@ -45,13 +51,23 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except Exception:
         text = "(its text cannot be printed)"
-    text = _TENSORFLOW_NODE.sub("", text)
-    return lines.one_line(f"{name}: {text}" if text else name)
+    text = _without_frames(_TENSORFLOW_NODE.sub("", text))
+    return f"{name}: {text}" if text else name
+
+
+def _without_frames(text: str) -> str:
+    """The message of TensorFlow's error, without the frames in which the graph was made, which it
+    has ahead of it and which fill more than a line."""
+    if not text.startswith(_GRAPH_ERROR):
+        return text
+    found = text.splitlines()
+    frames = [at for at, line in enumerate(found) if line.startswith(_FRAMES)]
+    return "\n".join(found[frames[-1] + 1 :]).strip() or text if frames else text
 
 
 def names_peer(error: BaseException) -> bool:
     """Whether an error says, in one of the ways that all strategies have, that a peer is gone."""
-    return type(error).__name__ in _CONSEQUENCE_TYPES or says_peer_ended(describe(error))
+    return type(error).__name__ in _CONSEQUENCE_TYPES or says_peer_ended(_described(error))
 
 
 def says_peer_ended(text: str) -> bool:
