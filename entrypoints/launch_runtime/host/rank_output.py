@@ -33,7 +33,7 @@ _ABORTS = re.compile(
 )
 _ABORT_BEGINS = (b"watchdog thread terminated", b"terminate called")
 _LONGEST_ABORT = 1 << 13  # bytes from there on
-_CAUGHT_UP_SECONDS = 0.2
+_CAUGHT_UP_SECONDS, _LOOK_SECONDS = 0.2, 0.005
 _LONGEST_WORDS = 1 << 12  # bytes in which a rank's last line is looked for
 _LONGEST_EVENT = 1 << 20  # bytes; what has no end by then is none
 # What an event of another form than the guard's raises where it is taken.
@@ -198,22 +198,26 @@ class RankOutput(threading.Thread):
     def _last_words(self) -> str:
         """The last line that the rank has written; "" where more of it is yet to be read, and where
         its beginning is not known: a value that must not be shown may stand across that."""
-        end = self._end.rstrip()
-        if not self._has_caught_up() or (b"\n" not in end and len(self._end) >= _LONGEST_WORDS):
+        if not self._has_caught_up():
             return ""
-        text = self._masker.mask(self._end) if self._masker else self._end
+        end = self._end
+        if len(end) >= _LONGEST_WORDS and b"\n" not in end.rstrip():
+            return ""
+        text = self._masker.mask(end) if self._masker else end
         *_, last = [b"", *text.rstrip().splitlines()]
         return lines.one_line(last.decode("utf-8", "replace"))
 
     def _has_caught_up(self) -> bool:
         """Whether all is read that the rank has written; its own thread is waited for a little."""
-        poll = select.poll()
+        poll, own = select.poll(), threading.current_thread() is self
         poll.register(self._output, select.POLLIN)
         deadline = time.monotonic() + _CAUGHT_UP_SECONDS
         while any(event & select.POLLIN for _, event in poll.poll(0)):
-            if threading.current_thread() is self or time.monotonic() > deadline:
+            if own or time.monotonic() > deadline:
                 return False
-            time.sleep(0.005)
+            time.sleep(_LOOK_SECONDS)
+        if not own:
+            time.sleep(_LOOK_SECONDS)  # what it has read a moment ago is remembered by then
         return True
 
     def _hear(self, data: bytes) -> None:
