@@ -103,7 +103,7 @@ def launcher(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[bytes]
         started.append(process)
         assert process.stdout
         assert b"start" in process.stdout.readline()
-        assert len(processes_with(words[-1])) >= 3
+        until(lambda: len(processes_with(words[-1])) >= 3, "the program and its child run")
         return process
 
     yield start
