@@ -23,6 +23,10 @@ COMMANDS = {
     "launch image check launch-torch:0.1.0": CONTAINERS,
     "launch rehearse job.json --source src/": CONTAINERS,
     "launch image diff launch-horovod:1 launch-horovod:2": "needs two images: tests/image",
+    "launch scaling local train_torch.py --processes 2 --compare strategy=horovod,torch --python "
+    "/path/to/python -- --data fashion-mnist --limit 6000 --epochs 10 --validate": (
+        "a Horovod that was built with PyTorch: docs/compatibility.md"
+    ),
     "launch data parquet photos food-on-dask --engine dask --scheduler tcp://10.0.0.5:8786": (
         "needs a Dask cluster: tests/entrypoints/lib/conversion"
     ),
