@@ -93,12 +93,15 @@ def _add_speed(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--rows", nargs="+", choices=ROWS, default=[], help="of training-pairs; default: all"
     )
+    group.add_argument("--batch", type=int, default=0, help="of a rank; default the model's own")
     group.add_argument("--picture", type=Path, metavar="SVG", help="timeline: write its picture")
     group.add_argument("--read", type=Path, metavar="FILE", help="timeline: read this job's")
 
 
 def _speed(asked: argparse.Namespace) -> Asked:
-    return Asked(asked.pairs, asked.model, asked.rows, asked.read, asked.picture, asked.smoke)
+    return Asked(
+        asked.pairs, asked.model, asked.rows, asked.read, asked.picture, asked.smoke, asked.batch
+    )
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ class Asked:
         read: A timeline to read instead of one that is made.
         picture: Where the timeline's picture is written to.
         smoke: Whether to train next to nothing.
+        batch: Of a rank; 0 for the work's own.
     """
 
     pairs: int = 9
@@ -76,11 +77,15 @@ class Asked:
     read: Path | None = None
     picture: Path | None = None
     smoke: bool = False
+    batch: int = 0
 
     @property
     def work(self) -> Work:
         """What is trained."""
         work = WORKS[self.model]
+        if self.batch:
+            steps = max(1, work.pictures // (self.batch * RANKS))
+            work = replace(work, batch=self.batch, pictures=steps * self.batch * RANKS)
         if not self.smoke:
             return work
         return replace(work, side=min(work.side, 32), pictures=16 * RANKS, batch=8, epochs=2)
