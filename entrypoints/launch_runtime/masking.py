@@ -61,7 +61,7 @@ class Masker:
     def flush(self) -> bytes:
         """The last bytes, once the stream has ended."""
         text, self._rest = self._rest, b""
-        return _without(text, self._spans(text))
+        return self.mask(text)
 
     def mask(self, text: bytes) -> bytes:
         """``text`` without the values that stand in it whole; the stream is left as it is."""

@@ -116,7 +116,7 @@ def _command(label: str, master: str, source: Path, place: Path) -> list[str]:
     same = ["--no-file", "--instances", "2", "--processes", "1", "--env", f"FIGURES={figures}"]
     if label == _HERE:
         return [*launch, "local", "steps.py", *same]
-    conf = [word for pair in clusters.CONF.items() for word in ("--conf", "=".join(pair))]
+    conf = clusters.conf_words(clusters.CONF)
     return [*launch, "spark", "steps.py", "--master", master, *same, *conf, *_WORKERS]
 
 

@@ -138,7 +138,7 @@ def _measured(
     meeting = place / "meeting"
     meeting.mkdir(parents=True)
     output = place / "output"
-    conf = [word for pair in clusters.CONF.items() for word in ("--conf", "=".join(pair))]
+    conf = clusters.conf_words(clusters.CONF)
     words = ["spark", "train.py", "--no-file", "--master", cluster.url, "--instances", "2"]
     words += ["--processes", "1", "--worker-python", sys.executable, *conf]
     environment = quiet_environment(

@@ -170,12 +170,16 @@ class Cluster:
         return match[1] if match else None
 
 
+def conf_words(conf: Mapping[str, str]) -> list[str]:
+    """``conf`` as spark-submit and launch take it."""
+    return [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+
+
 def submit_command(
     master: str, conf: Mapping[str, str], program: str, *arguments: str
 ) -> list[str]:
     """The line of spark-submit in client mode; ``conf`` comes on top of :data:`CONF`."""
-    pairs = {"spark.master": master, **CONF, **conf}
-    options = [word for name, value in pairs.items() for word in ("--conf", f"{name}={value}")]
+    options = conf_words({"spark.master": master, **CONF, **conf})
     return [str(spark_home() / "bin" / "spark-submit"), *options, program, *arguments]
 
 

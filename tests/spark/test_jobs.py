@@ -49,10 +49,17 @@ def nothing_is_left(launch: Launch, spark: clusters.Cluster) -> Iterator[None]:
 
 def words(spark: clusters.Cluster, *more: str, instances: int = 2) -> list[str]:
     """A job on the cluster's executors, two ranks each, whose Python is this one."""
-    conf = [word for name, value in clusters.CONF.items() for word in ("--conf", f"{name}={value}")]
     flags = ["--master", spark.url, "--instances", str(instances), "--processes", "2"]
     flags += ["--worker-python", sys.executable]
-    return ["spark", "train.py", *flags, "--strategy", "horovod", *conf, *more]
+    return [
+        "spark",
+        "train.py",
+        *flags,
+        "--strategy",
+        "horovod",
+        *clusters.conf_words(clusters.CONF),
+        *more,
+    ]
 
 
 def spark_environment() -> dict[str, str]:

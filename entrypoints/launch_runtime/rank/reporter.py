@@ -107,9 +107,8 @@ class Reporter:
             mute: The reason says nothing of what was wrong: the rank's last line may.
         """
         reason = secret_values.mask(lines.one_line(reason))
-        more = {"mute": True} if mute else {}
         told = self._tell(
-            event="failing", reason=reason, code=code, consequence=consequence, **more
+            event="failing", reason=reason, code=code, consequence=consequence, mute=mute
         )
         if not told and not consequence:
             self._print_failure(reason)

@@ -50,26 +50,24 @@ for way in (HOROVOD, TORCH):
 """
 
 
-def test_values_without_dimensions_reach_all_ranks_too() -> None:
-    """Adam counts its steps so: with a count of its own a rank that goes on would step apart."""
+def of_torch(program: str) -> subprocess.CompletedProcess[str]:
+    """``program`` in a Python that has PyTorch; its argument is the entry points' folder."""
     need_torch()
-    done = subprocess.run(
-        [str(PYTHON), "-c", BROADCAST, str(ENTRYPOINTS)],
+    return subprocess.run(
+        [str(PYTHON), "-c", program, str(ENTRYPOINTS)],
         env=environment(),
         capture_output=True,
         text=True,
         timeout=SECONDS,
     )
+
+
+def test_values_without_dimensions_reach_all_ranks_too() -> None:
+    """Adam counts its steps so: with a count of its own a rank that goes on would step apart."""
+    done = of_torch(BROADCAST)
     assert done.stdout == "7.0 [[7.0, 7.0], [7.0, 7.0], [7.0, 7.0]]\n", done.stderr
 
 
 def test_weights_are_contiguous_where_horovod_carries_them() -> None:
-    need_torch()
-    done = subprocess.run(
-        [str(PYTHON), "-c", LAYOUT, str(ENTRYPOINTS)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
+    done = of_torch(LAYOUT)
     assert done.stdout.split() == ["True", "False"], done.stderr
