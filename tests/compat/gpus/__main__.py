@@ -78,7 +78,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--logs", type=Path, help="keep what each job printed in this folder")
     parser.add_argument("--record", type=Path, help="keep what came of each in this file")
     parser.add_argument("--docs", type=Path, help="write such a file's table; run nothing")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    unknown = set(asked.names) - {case.name for case in load()}
+    if unknown:
+        parser.error(f"no script is called {', '.join(sorted(unknown))}; see scripts.yaml")
+    if asked.docs and not asked.docs.exists():
+        parser.error(f"--docs {asked.docs}: no such file; --record writes it")
+    return asked
 
 
 def _one(case: Case, python: str, gpu: str, logs: Path | None) -> Found | str:
