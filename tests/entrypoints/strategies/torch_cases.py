@@ -109,10 +109,16 @@ for _ in range(3):
 """,
         "parameters exchanged, weights equal",
     ),
+    # On another port: on the same one a rank that is ahead meets the store that rank 0 is just ending.
     "made and destroyed twice": (
         """
+import os, socket
 train(DDP(net))
+with socket.create_server(("127.0.0.1", 0)) as free:
+    port = torch.tensor([free.getsockname()[1]])
+dist.broadcast(port, 0)
 dist.destroy_process_group()
+os.environ["MASTER_PORT"] = str(port.item())
 dist.init_process_group("gloo")
 train(DDP(net))
 dist.destroy_process_group()
