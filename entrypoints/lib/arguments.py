@@ -9,17 +9,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn, Sequence
 
-from . import model_options, options
+from . import options
 from .data.kinds import KINDS
 from .errors import leave_after_speaker, speaks_for_all
-from .options import (
-    AUGMENT,
-    READ_AHEAD,
-    SGD_LEARNING_RATE,
-    SHUFFLE_GROUPS,
-    TRACK_WAIT,
-    WARM_UP_EPOCHS,
-)
+from .options import augmentation, data, models, tracking, training
 from .sync import Sync
 from .sync import problem as of_exchange
 
@@ -89,10 +82,11 @@ def parse(argv: Sequence[str] | None = None) -> Settings:
         parser.error(_unknown(unknown[0], parser))
     settings = _settings(given)
     for problem in (
-        _of_rates(given, settings),
-        _of_data(given, settings),
-        _of_tracking(given),
-        model_options.problem(given, settings.model),
+        training.problem(given, settings),
+        data.problem(given, settings),
+        augmentation.problem(settings),
+        tracking.problem(given),
+        models.problem(given, settings.model),
         of_exchange(settings),
     ):
         if problem:
@@ -106,8 +100,10 @@ def _settings(given: Any) -> Settings:
     epochs = given.epochs or defaults.epochs
     warmup = given.warmup_epochs
     if warmup is None:
-        warmup = 0 if given.lr_scaling == "none" else min(WARM_UP_EPOCHS, epochs - 1)
-    of_optimizer = defaults.learning_rate if given.optimizer == "adam" else SGD_LEARNING_RATE
+        warmup = 0 if given.lr_scaling == "none" else min(training.WARM_UP_EPOCHS, epochs - 1)
+    of_optimizer = (
+        defaults.learning_rate if given.optimizer == "adam" else training.SGD_LEARNING_RATE
+    )
     return Settings(
         data=kind,
         place=place,
@@ -115,12 +111,12 @@ def _settings(given: Any) -> Settings:
         image_size=given.image_size,
         decode=given.decode,
         remainder=given.remainder,
-        augment=given.augment or AUGMENT,
+        augment=given.augment or augmentation.AUGMENT,
         augment_in_model=() if kind == "augment" else given.augment or (),
         scheduler=given.scheduler,
         predict_copies=given.predict_copies,
-        read_ahead=given.read_ahead or READ_AHEAD,
-        shuffle_groups=given.shuffle_groups or SHUFFLE_GROUPS,
+        read_ahead=given.read_ahead or data.READ_AHEAD,
+        shuffle_groups=given.shuffle_groups or data.SHUFFLE_GROUPS,
         model=given.model or defaults.model,
         weights=given.weights,
         freeze=given.freeze,
@@ -146,58 +142,8 @@ def _settings(given: Any) -> Settings:
         keep_checkpoints=given.keep_checkpoints,
         model_dir=given.model_dir,
         track=given.track,
-        track_wait=TRACK_WAIT if given.track_wait is None else given.track_wait,
+        track_wait=tracking.TRACK_WAIT if given.track_wait is None else given.track_wait,
     )
-
-
-def _of_rates(given: Any, settings: Settings) -> str | None:
-    if given.warmup_epochs and settings.lr_scaling == "none":
-        return (
-            f"argument --warmup-epochs: {given.warmup_epochs}, but --lr-scaling is none and there "
-            "is nothing to warm up to; add --lr-scaling linear or sqrt"
-        )
-    if settings.warmup_epochs > settings.epochs:
-        return (
-            f"argument --warmup-epochs: {settings.warmup_epochs} is more than the "
-            f"{settings.epochs} epochs of this run"
-        )
-    return None
-
-
-def _of_data(given: Any, settings: Settings) -> str | None:
-    """What the flags about data have against each other."""
-    data = settings.data
-    if settings.data_dir and not KINDS[data].has_folder:
-        return (
-            "argument --data-dir: --data digits comes with scikit-learn and reads no folder; "
-            "add --data fashion-mnist or leave --data-dir out"
-        )
-    if settings.data_dir and settings.place and data != "tfds":
-        return (
-            f"argument --data-dir: --data {data}:{settings.place} names the place already; "
-            "leave one of them out"
-        )
-    if settings.scheduler and data != "augment":
-        return (
-            f"argument --scheduler: --data {data} needs no Dask; add --data augment:PLACE or leave "
-            "it out"
-        )
-    streamed = KINDS[data].streamed
-    for flag in ("--read-ahead", "--shuffle-groups"):
-        if getattr(given, flag[2:].replace("-", "_")) is not None and not streamed:
-            return f"argument {flag}: --data {data} is not read in row groups; leave {flag} out"
-    if streamed and settings.limit is not None:
-        return (
-            f"argument --limit: --data {data} is read as a stream and has no first N images; "
-            "use --max-steps-per-epoch"
-        )
-    return None
-
-
-def _of_tracking(given: Any) -> str | None:
-    if given.track_wait is not None and not given.track:
-        return "argument --track-wait: nothing is tracked; add --track or leave it out"
-    return None
 
 
 class _Parser(argparse.ArgumentParser):

@@ -4,7 +4,7 @@ import pytest
 
 from entrypoints.lib import arguments
 from entrypoints.lib.data.kinds import KINDS
-from entrypoints.lib.options import SGD_LEARNING_RATE
+from entrypoints.lib.options.training import SGD_LEARNING_RATE
 
 
 def complaint(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -60,13 +60,14 @@ def test_optimizer_state_is_made_without_changing_weights_or_the_count_of_steps(
 
 
 def test_the_digits_train_to_a_useful_accuracy_with_plain_sgd(tensorflow: Any, models: Any) -> None:
-    from entrypoints.lib import options, results
+    from entrypoints.lib import results
+    from entrypoints.lib.options import training
 
     images = digits.load_digits()
     tensorflow.keras.utils.set_random_seed(1)
     model = models.build("mlp", images.shape, images.classes, images.brightest)
     model.compile(
-        models.optimizer("sgd", options.SGD_LEARNING_RATE), "sparse_categorical_crossentropy"
+        models.optimizer("sgd", training.SGD_LEARNING_RATE), "sparse_categorical_crossentropy"
     )
     model.fit(
         images.course(Part(rank=0, world_size=1, batch_size=32, seed=1), None).batches(5),
