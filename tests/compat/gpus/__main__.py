@@ -120,15 +120,7 @@ def run(case: Case, python: str, gpu: str) -> Found:
             copy_beneath(source)
         for file in (case.file, *ours):
             shutil.copy(file, source)
-        found = found_of(launched(_command(case, python), source, _environment(case, name, gpu)))
-    return _for_one_gpu(found)
-
-
-def _for_one_gpu(found: Found) -> Found:
-    """Ranks on one GPU are refused as ranks apart are."""
-    if found.state == "failed" and "trained on one GPU" in found.words:
-        return dataclasses.replace(found, state="refused")
-    return found
+        return found_of(launched(_command(case, python), source, _environment(case, name, gpu)))
 
 
 def _command(case: Case, python: str) -> list[str]:

@@ -18,11 +18,12 @@ from tests.compat.strategies.cases import Case
 from tests.entrypoints.lib.mnist_format import write_data_set
 from tests.places import ENTRYPOINTS, ROOT
 
-# What the proof, or the reading of the source, says of ranks that train apart. A job that fails for
-# any other reason was not refused by it.
+# What the proof, or the reading of the source, says of ranks that train apart, or on one GPU. A job
+# that fails for any other reason was not refused by it.
 APART = re.compile(
     r"trained apart|weights differ|never joined|never called|independent copies|world size|"
-    r"never initialised|train(?:s|ed) alone|ended before|left .*early|no rank made"
+    r"never initialised|train(?:s|ed) alone|ended before|left .*early|no rank made|"
+    r"trained on one GPU"
 )
 DATA = "digits"  # of our shared scripts: made up, in their working folder
 OURS = ("--data", f"mnist-files:{DATA}", "--epochs", "2", "--batch-size", "16", "--validate")

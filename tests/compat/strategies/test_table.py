@@ -68,6 +68,8 @@ def test_a_catalogue_with_an_unknown_expectation_is_refused(tmp_path):
     [
         ("succeeded", "world size 2: 2 hosts x 1 rank, Gloo", "succeeded"),
         ("failed", "2 ranks trained apart: no gradient went through DDP", "refused"),
+        ("failed", "ranks 0 and 1 trained on one GPU, GPU-1, where", "refused"),
+        ("failed", "ncclInvalidUsage: Duplicate GPU detected: rank 0 and rank 1", "failed"),
         ("failed", "ModuleNotFoundError: No module named 'torch'", "failed"),
         ("exit 1", "2 ranks trained apart", "exit 1"),
     ],
