@@ -109,7 +109,7 @@ for _ in range(3):
 """,
         "parameters exchanged, weights equal",
     ),
-    # On another port: on the same one a rank that is ahead meets the store that rank 0 is just ending.
+    # On another port: on the same one a rank that is ahead meets the store that rank 0 is ending.
     "made and destroyed twice": (
         """
 import os, socket
