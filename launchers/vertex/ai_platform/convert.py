@@ -14,14 +14,15 @@ from typing import Any
 from launchers.core.model.problems import Problem
 from launchers.core.spec.value_types import format_duration
 from launchers.vertex.ai_platform.input import Given, load, merge
-from launchers.vertex.ai_platform.machines import Hardware, boot_disk, machine_named, master, worker
-from launchers.vertex.ai_platform.start import Training, training
+from launchers.vertex.ai_platform.left_behind import dropped, left_behind
+from launchers.vertex.ai_platform.machines import Hardware, boot_disk, master
+from launchers.vertex.ai_platform.replicas import processes, reduction_servers, workers
+from launchers.vertex.ai_platform.start import training
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import seconds_of
 from launchers.vertex.tables import machines
 
 _INPUT = "trainingInput"
-_REDUCTION_SERVER = "training/reductionserver"
 
 
 def convert(
@@ -50,7 +51,7 @@ def convert(
     given = merge(config, flags or {})
     problems = list(given.problems)
     hardware = master(given, problems)
-    instances = 1 + _workers(given, hardware, problems)
+    instances = 1 + workers(given, hardware, problems)
     ran = training(given, arguments, problems)
     own = _own(given, hardware, problems)
     values: dict[str, Any] = {
@@ -59,7 +60,7 @@ def convert(
         "source": ran.source,
         "name": _name(given, problems),
         "instances": instances,
-        "processes": _processes(given, ran, instances, hardware, problems),
+        "processes": processes(given, ran, instances, hardware, problems),
         "machine": hardware.machine,
         "image": _image(given, problems),
         "args": list(ran.arguments),
@@ -68,67 +69,10 @@ def convert(
         "tags": dict(given.get("labels") or {}),
         "vertex": own,
     }
-    _left_behind(given, problems)
+    left_behind(given, problems)
     return {
         key: value for key, value in values.items() if value not in (None, "", [], {})
     }, problems
-
-
-def _workers(given: Given, hardware: Hardware, problems: list[Problem]) -> int:
-    """How many workers there are beside the master; they must be like it."""
-    path = f"{_INPUT}.workerCount"
-    count = given.get(path) or 0
-    if not count:
-        if given.get(f"{_INPUT}.workerType"):
-            where = given.where(f"{_INPUT}.workerType")
-            expected = "a workerCount above 0"
-            problems.append(_dropped(where, "workers without a workerCount", expected))
-        return 0
-    theirs = worker(given, problems)
-    if theirs.machine and hardware.machine and theirs != hardware:
-        expected = f"{_shown(hardware)}, as the master's"
-        fix = "ranks on unlike machines wait for each other at every step"
-        where = given.where(f"{_INPUT}.workerType")
-        problems.append(RULES["import-refused"].at(where, _shown(theirs), expected, fix))
-    image = given.get(f"{_INPUT}.workerConfig.imageUri")
-    if image not in (None, given.get(f"{_INPUT}.masterConfig.imageUri")):
-        where = given.where(f"{_INPUT}.workerConfig.imageUri")
-        expected = "the master's image: all ranks run in one"
-        problems.append(RULES["import-refused"].at(where, image[:80], expected))
-    disk = boot_disk(given, "worker")
-    if disk not in (None, boot_disk(given, "master")):
-        where = f"{_INPUT}.workerConfig.diskConfig"
-        problems.append(_dropped(where, f"the workers' disk {disk}", "one disk for all replicas"))
-    return int(count)
-
-
-def _processes(
-    given: Given,
-    ran: Training,
-    instances: int,
-    hardware: Hardware,
-    problems: list[Problem],
-) -> int | None:
-    """Ranks of each replica, where a launcher's ``-np`` says another number than its GPUs."""
-    if ran.ranks is None:
-        return None
-    where = f"{_INPUT}.masterConfig.containerCommand"
-    if ran.every_replica and instances > 1:
-        found = f"-np {ran.ranks} on each of {instances} replicas, {instances} jobs"
-        expected = f"one job of world size {instances * ran.ranks}"
-        problems.append(RULES["import-changed"].at(where, found, expected))
-    ranks, left = (ran.ranks, 0) if ran.every_replica else divmod(ran.ranks, instances)
-    if left or not ranks:
-        expected = "as many on each"
-        found = f"-np {ran.ranks} on {instances} replicas"
-        problems.append(RULES["import-refused"].at(where, found, expected, "--processes"))
-        return None
-    if 0 < hardware.count < ranks:
-        expected = f"at most {hardware.count}: one rank a GPU"
-        found = f"-np {ran.ranks}, {ranks} ranks on {_shown(hardware)}"
-        problems.append(RULES["import-refused"].at(where, found, expected))
-        return None
-    return None if ranks == (hardware.count or 1) else ranks
 
 
 def _own(given: Given, hardware: Hardware, problems: list[Problem]) -> dict[str, Any]:
@@ -143,31 +87,9 @@ def _own(given: Given, hardware: Hardware, problems: list[Problem]) -> dict[str,
         "encryption_key": _key(given, problems),
         "boot_disk": boot_disk(given, "master"),
         "web_access": given.get(f"{_INPUT}.enableWebAccess") or None,
-        **_servers(given, problems),
+        **reduction_servers(given, problems),
     }
     return {key: value for key, value in own.items() if value is not None}
-
-
-def _servers(given: Given, problems: list[Problem]) -> dict[str, Any]:
-    """Reduction servers are Horovod's only use of the old parameter servers' pool."""
-    if given.get(f"{_INPUT}.evaluatorCount"):
-        expected = "no such replicas: evaluate in the training script, on rank 0"
-        where = given.where(f"{_INPUT}.evaluatorCount")
-        problems.append(RULES["import-refused"].at(where, "an evaluator", expected))
-    path = f"{_INPUT}.parameterServerCount"
-    count = given.get(path)
-    if not count:
-        return {}
-    image = given.get(f"{_INPUT}.parameterServerConfig.imageUri") or ""
-    if _REDUCTION_SERVER not in image:
-        expected = "none: a Horovod job has no parameter servers"
-        found = f"{count} parameter servers"
-        problems.append(RULES["import-refused"].at(given.where(path), found, expected))
-        return {}
-    name = given.get(f"{_INPUT}.parameterServerType") or ""
-    where = given.where(f"{_INPUT}.parameterServerType")
-    machine = machine_named(name, where, problems).machine if name else None
-    return {"reduction_servers": count, "reduction_server_machine": machine or None}
 
 
 def _key(given: Given, problems: list[Problem]) -> str | None:
@@ -211,7 +133,7 @@ def _image(given: Given, problems: list[Problem]) -> str | None:
     if image is not None:
         if versions:
             where = f"{_INPUT}.{versions[0].partition(' ')[0]}"
-            problems.append(_dropped(given.where(where), " and ".join(versions), "the image's own"))
+            problems.append(dropped(given.where(where), " and ".join(versions), "the image's own"))
         return _tagged(image, given.where(path), problems)
     where = given.where(f"{_INPUT}.runtimeVersion") if versions else path
     problems.append(
@@ -264,42 +186,3 @@ def _places(given: Given, problems: list[Problem]) -> dict[str, Any]:
         "region": given.get(f"{_INPUT}.region"),
         "bucket": staging.removeprefix("gs://").partition("/")[0] or None,
     }
-
-
-def _left_behind(given: Given, problems: list[Problem]) -> None:
-    """Fields and flags that mean nothing any more, and those that refuse the whole job."""
-    refused = {
-        f"{_INPUT}.hyperparameters": "a search over hyperparameters; `sweep:` in launch.yaml "
-        "starts a job for each value of a list",
-        "predictionInput": "a batch prediction, not a training",
-        f"{_INPUT}.masterConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
-        f"{_INPUT}.workerConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
-    }
-    for path, what in refused.items():
-        if given.get(path):
-            expected = "a Horovod training job"
-            problems.append(RULES["import-refused"].at(given.where(path), what, expected))
-    dropped = {
-        f"{_INPUT}.useChiefInTfConfig": "nothing: TF_CONFIG is taken out of the ranks' environment",
-        f"{_INPUT}.scheduling.priority": "nothing: Vertex AI's jobs have no priority",
-        f"{_INPUT}.scheduling.maxWaitTime": "`max_wait:` with `flex_start: true` under `vertex:`, "
-        "for the accelerators that have it",
-    }
-    for path, expected in dropped.items():
-        value = given.get(path)
-        if value not in (None, False):
-            problems.append(_dropped(given.where(path), str(value), expected))
-    for flag in load()["gclouds_flags"]:
-        if flag in given.flags:
-            instead = "`launch vertex --detach`" if flag == "--async" else "nothing of a job"
-            problems.append(_dropped(flag, "a flag about gcloud itself", instead))
-
-
-def _dropped(where: str, found: str, expected: str) -> Problem:
-    return RULES["import-changed"].at(where, found, expected, "left out")
-
-
-def _shown(hardware: Hardware) -> str:
-    if not hardware.accelerator:
-        return f"{hardware.machine} without accelerators"
-    return f"{hardware.machine} with {hardware.count} x {hardware.accelerator}"
