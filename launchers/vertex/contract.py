@@ -1,8 +1,7 @@
 """What Vertex AI promises a replica of a custom job, read from a CustomJob document. Pure.
 
-Source: Vertex AI's documentation, "Distributed training" (CLUSTER_SPEC, TF_CONFIG, MASTER_ADDR),
-"Training code requirements" (AIP_*, the mount /gcs), and the API's ContainerSpec and EnvVar;
-facts that show in replicas alone are those of the tests for CLUSTER_SPEC.
+Source: Vertex AI's documentation, "Training code requirements" (the mount /gcs), and the API's
+ContainerSpec; of the variables: ``replica_environment``.
 """
 
 from __future__ import annotations
@@ -21,18 +20,19 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.planning.plan import counted
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import MOUNT, is_ours, mounted, seconds_of
-from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
+from launchers.vertex.replica_environment import (
+    OPEN_PORT,
+    PORT,
+    address,
+    environment,
+    output_base,
+    pool_name,
+)
+from launchers.vertex.rules.pools import PROCESSES, Pool, pools, rank_pools
 from launchers.vertex.rules.starts import start_of, world
 from launchers.vertex.sidecars.declared import ACCESS, MACHINE_ACCOUNT
 from launchers.vertex.tables import machines
 
-# The service makes up an id for each job; one that stays the same makes rehearsals comparable.
-JOB_NUMBER = "0123456789"
-PROJECT_NUMBER = "000000000000"
-PORT = 2222
-OPEN_PORT = 3333
-_POOL_NAME = "workerpool{}"
-_TF_NAMES = ("chief", "worker", "ps", "evaluator")  # of pools 0 to 3 in TF_CONFIG
 _SEVEN_DAYS = 604_800  # seconds; Scheduling.timeout's default
 # Exit codes after which the service runs a job again, and how often it does.
 _TRANSIENT = frozenset({6, 11, 134, 139})
@@ -47,7 +47,6 @@ _UNLIKE = (
     "/gcs has a disk's ways: Cloud Storage FUSE locks nothing, shows a file when it is closed",
 )
 _BUCKET = re.compile(r"(?:gs://|/gcs/)([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])")
-_REFERENCE = re.compile(r"\$\$(?=\$*\()|\$\(([^)]*)\)")
 _LINES = Path(__file__).with_name("container_lines.json")
 
 
@@ -155,18 +154,18 @@ def _container(
     ranks_per_host: int | None,
     serve_code: bool,
 ) -> Container:
-    address = _address(pool, index)
+    own_address = address(pool, index)
     arguments = pool.words("args")
     ours = is_ours(document)
     return Container(
-        name=f"{_POOL_NAME.format(pool.index)}-{index}",
-        address=address,
+        name=f"{pool_name(pool)}-{index}",
+        address=own_address,
         # As on the service, a replica's own name is not the one that the others know.
-        hostname=hashlib.sha256(address.encode()).hexdigest()[:12],
+        hostname=hashlib.sha256(own_address.encode()).hexdigest()[:12],
         image=pool.image,
         entrypoint=tuple(pool.words("command")),
         command=tuple(arguments),
-        environment=_environment(document, pool, index, number, ranks_per_host),
+        environment=environment(document, pool, index, number, ranks_per_host),
         files={},
         folders=tuple(f"{MOUNT}{bucket}" for bucket in _buckets(document)),
         channels=tuple(_shares(pool)),
@@ -201,99 +200,9 @@ def _shares(pool: Pool) -> Iterator[Channel]:
         yield Channel(name=name, path=f"/mnt/lustre/{name}", uri=uri)
 
 
-def _environment(
-    document: Mapping[str, Any], pool: Pool, index: int, number: int, ranks_per_host: int | None
-) -> dict[str, str]:
-    """The service's own variables, then the document's, which may refer to earlier ones."""
-    values = {
-        "CLOUD_ML_PROJECT_ID": PROJECT_NUMBER,
-        "CLOUD_ML_JOB_ID": JOB_NUMBER,
-        "CLUSTER_SPEC": _cluster_spec(document, pool, index),
-        **_distributed(document, pool, index, number),
-        **_folders(document),
-    }
-    for name, value in pool.environment:
-        values[name] = expanded(value, values)
-    if ranks_per_host is not None:
-        hosts = sum(found.replicas or 1 for found in rank_pools(document))
-        reduced = {PROCESSES: ranks_per_host, WORLD_SIZE: ranks_per_host * hosts}
-        values.update({name: str(value) for name, value in reduced.items() if name in values})
-    return values
-
-
-def expanded(value: str, known: Mapping[str, str]) -> str:
-    """``$(NAME)`` replaced by a variable that was set before; ``$$(NAME)`` stands for ``$(NAME)``,
-    and a name that is not known stays as it is (the API's EnvVar.value).
-
-    Example:
-        >>> expanded("$(A)/x $$(A) $(B)", {"A": "1"})
-        '1/x $(A) $(B)'
-    """
-
-    def replaced(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return "$"
-        return known.get(match[1], match[0])
-
-    return _REFERENCE.sub(replaced, value)
-
-
-def _cluster_spec(document: Mapping[str, Any], pool: Pool, index: int) -> str:
-    task = {"type": _POOL_NAME.format(pool.index), "index": index}
-    spec = {
-        "cluster": {_POOL_NAME.format(found.index): _addresses(found) for found in pools(document)},
-        "environment": "cloud",
-        "task": task,
-        # A text of JSON, as replicas have been seen to get it.
-        "job": json.dumps({"worker_pools": len(pools(document))}),
-        "open_ports": [OPEN_PORT],
-    }
-    return json.dumps(spec)
-
-
-def _distributed(
-    document: Mapping[str, Any], pool: Pool, index: int, number: int
-) -> dict[str, str]:
-    """What a job of several replicas gets for TensorFlow's and PyTorch's own strategies."""
-    all_pools = pools(document)
-    if sum(found.replicas or 1 for found in all_pools) < 2:
-        return {}
-    cluster = {_TF_NAMES[found.index]: _addresses(found) for found in all_pools if found.index < 4}
-    task = {"type": _TF_NAMES[pool.index], "index": index}
-    config = {"cluster": cluster, "task": task, "environment": "cloud"}
-    return {
-        "TF_CONFIG": json.dumps(config),
-        "MASTER_ADDR": _address(rank_pools(document)[0], 0),
-        "MASTER_PORT": str(OPEN_PORT),
-        "RANK": str(number),
-        "WORLD_SIZE": str(sum(found.replicas or 1 for found in rank_pools(document))),
-    }
-
-
-def _folders(document: Mapping[str, Any]) -> dict[str, str]:
-    """AIP_*, which a base output directory gives: addresses, not paths of the mount."""
-    base = _base(document)
-    names = {"AIP_MODEL_DIR": "model", "AIP_CHECKPOINT_DIR": "checkpoints"}
-    names["AIP_TENSORBOARD_LOG_DIR"] = "logs"
-    return {name: f"{base}/{folder}/" for name, folder in names.items()} if base else {}
-
-
 def _collected(document: Mapping[str, Any]) -> dict[str, str]:
-    base = _base(document)
+    base = output_base(document)
     return {name: mounted(f"{base}/{name}") for name in ("model", "logs")} if base else {}
-
-
-def _base(document: Mapping[str, Any]) -> str:
-    prefix = at(document, "jobSpec", "baseOutputDirectory", "outputUriPrefix")
-    return prefix.rstrip("/") if isinstance(prefix, str) else ""
-
-
-def _addresses(pool: Pool) -> list[str]:
-    return [f"{_address(pool, index)}:{PORT}" for index in range(pool.replicas or 1)]
-
-
-def _address(pool: Pool, index: int) -> str:
-    return f"cmle-training-{_POOL_NAME.format(pool.index)}-{JOB_NUMBER}-{index}"
 
 
 def _buckets(document: Mapping[str, Any]) -> Sequence[str]:

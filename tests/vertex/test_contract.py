@@ -11,8 +11,9 @@ import pytest
 from launch_runtime.host.cluster import read
 
 from launchers.core.model.containers import Container
-from launchers.vertex.contract import conduct, contract, expanded
+from launchers.vertex.contract import conduct, contract
 from launchers.vertex.document import bootstrap, escaped
+from launchers.vertex.replica_environment import expanded
 from tests.refusals import refused
 from tests.vertex.documents import rendered
 
