@@ -22,8 +22,8 @@ from typing import Any
 import tomli
 
 from infra.refresh.regex_samples import python_pattern, samples
+from launchers.core.credentials.matching import matches
 from launchers.core.credentials.search import scan_text
-from launchers.core.credentials.shapes import matches
 
 VERDICTS = (
     "missing",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from launchers.core.catalogue import RULES
+from launchers.core.credentials.matching import matches
 from launchers.core.credentials.names import is_literal
 from launchers.core.credentials.search import (
     REFERENCE_FORMS,
@@ -13,7 +14,6 @@ from launchers.core.credentials.search import (
     looks_like_credential,
     mask,
 )
-from launchers.core.credentials.shapes import matches
 from launchers.core.model.problems import Problem
 
 # What may be a bare AWS secret access key.

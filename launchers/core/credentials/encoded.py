@@ -7,8 +7,8 @@ import binascii
 import string
 from collections.abc import Iterator
 
+from launchers.core.credentials.matching import matches
 from launchers.core.credentials.names import is_literal
-from launchers.core.credentials.shapes import matches
 
 _SHORTEST = 24  # characters; less holds no credential of ours
 _CHARACTERS = (string.ascii_letters + string.digits + "+/-_").encode()

@@ -21,13 +21,13 @@ from launchers.core.credentials.aws import (
 )
 from launchers.core.credentials.encoded import encoded
 from launchers.core.credentials.kubernetes import manifest_secrets
+from launchers.core.credentials.matching import matches
 from launchers.core.credentials.names import (
     is_literal,
     is_reference,
     is_secret_value,
     kind_of_name,
 )
-from launchers.core.credentials.shapes import matches
 from launchers.core.model.problems import Problem
 
 REFERENCE_FORMS = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from launchers.core.credentials.aws import KEY_ID, secret_keys_beside
+from launchers.core.credentials.matching import Match, anchors_in, matches_of
 from launchers.core.credentials.names import is_literal
-from launchers.core.credentials.shapes import Match, anchors_in, matches_of
 
 _OVERLAP = 4096  # bytes of a piece that are seen once more with the next one
 _MOST = 20  # of one file: what follows says nothing more

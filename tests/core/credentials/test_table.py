@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from infra.refresh.regex_samples import samples
-from launchers.core.credentials import anchors, search, shapes
+from launchers.core.credentials import anchors, matching, search, shapes
 from launchers.core.credentials.elsewhere import masked, problems_anywhere
 from launchers.core.credentials.stream import StreamSearch
 from launchers.core.source.bundle import scan
@@ -108,22 +108,23 @@ def test_files_above_a_megabyte_are_searched(tmp_path: Path):
     assert allowed.allowed == ("big.txt",)
 
 
-@pytest.mark.parametrize("anchor", shapes.ANCHORS, ids=lambda anchor: anchor.decode())
+@pytest.mark.parametrize("anchor", matching.ANCHORS, ids=lambda anchor: anchor.decode())
 def test_no_matcher_passes_over_the_shortest_of_its_shape(anchor: bytes):
     """Each shape's shortest value that is most broken by signs which no run has."""
     for shape in (shape for shape in shapes.SHAPES if anchor.decode() in shape.anchors):
         for sample in samples(shape.pattern, seeds=4):
             text = " " + sample + " \n" + "word " * 1000
             begun = [one for one in shape.anchors if one in sample]
-            assert {one.encode() for one in begun} <= set(shapes.anchors_in(text.encode())), sample
+            found = set(matching.anchors_in(text.encode()))
+            assert {one.encode() for one in begun} <= found, sample
 
 
 @pytest.mark.skipif(not anchors._native((b"x",)), reason="google-re2")
 def test_both_ways_find_the_same(monkeypatch: pytest.MonkeyPatch):
     text = (" word " * 3000).join(made(row, prefix) for row, prefix in ROWS)
-    native = list(shapes.matches(text))
+    native = list(matching.matches(text))
     monkeypatch.setattr(anchors, "_native", lambda _: None)
-    assert list(shapes.matches(text)) == native
+    assert list(matching.matches(text)) == native
 
 
 def test_an_aws_secret_is_found_beside_its_key_id_in_a_large_file():
