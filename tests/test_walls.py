@@ -24,6 +24,17 @@ OURS = ("launch_runtime", "secret_references")
 FRAMEWORKS = {"tensorflow", "torch", "horovod", "keras", "tf_keras"}
 PROVIDERS = re.compile(r"sagemaker|vertex", re.IGNORECASE)
 CLOUDS = re.compile(r"sagemaker|vertex|google|gcs|\bgs:|aws|amazon|\bs3|algo-\d", re.IGNORECASE)
+STRATEGIES = re.compile("horovod|torch|tensorflow|jax", re.IGNORECASE)
+# Agent, coordinator, guard and verdict, which ask the job's strategy.
+OF_EVERY_STRATEGY = [
+    *(ENTRYPOINTS / name for name in ("agent.py", "guard.py")),
+    *sorted((ENTRYPOINTS / "launch_runtime" / "host").rglob("*.py")),
+    *sorted((ENTRYPOINTS / "launch_runtime" / "evidence").rglob("*.py")),
+    *(ENTRYPOINTS / "launch_runtime" / "rank" / f"{name}.py" for name in ("guard", "world_check")),
+    LAUNCHERS / "core" / "proof.py",
+]
+# The words of messages where a caller says none.
+DEFAULT_WORDS = "HOROVOD"
 # Files of core that may name a provider in code: the table of providers, and a library that other
 # strategies are recognised by.
 NAMES_PROVIDERS = {"registry.py", "strategies/others.py"}
@@ -125,6 +136,22 @@ def words_of(tree: ast.Module) -> Iterator[str]:
             yield node.value
         for field in ("id", "attr", "name", "arg", "module", "asname"):
             yield str(getattr(node, field, None) or "")
+
+
+def test_agent_coordinator_guard_and_verdict_name_no_strategy_in_their_code() -> None:
+    assert [
+        f"{path.relative_to(ROOT)}: {word}"
+        for path in OF_EVERY_STRATEGY
+        for word in words_of(parsed(path))
+        if STRATEGIES.search(word) and word != DEFAULT_WORDS
+    ] == []
+
+
+def test_no_template_of_a_job_names_a_strategy() -> None:
+    jobs = [one for one in (ROOT / "templates").rglob("*") if one.is_file()]
+    jobs = [one for one in jobs if "init" not in one.parts]  # the users' own
+    assert len(jobs) >= 3
+    assert [one for one in jobs if STRATEGIES.search(one.read_text("utf-8"))] == []
 
 
 def test_core_names_no_provider_in_its_code() -> None:

@@ -45,7 +45,7 @@ def trouble_with_own_name(others_elsewhere: bool) -> str:
     try:
         address = resolve(name)
     except OSError:
-        return f"this machine's own name {name} has no address, and Horovod needs one"
+        return f"this machine's own name {name} has no address, and Gloo needs one"
     if others_elsewhere and is_loopback(address):
         return (
             f"this machine's own name {name} has the address {address}, where other hosts "
