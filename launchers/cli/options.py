@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from launchers.cli.completion.values import of_field, profiles
+from launchers.cli.completion.values import of_field, of_metavar, profiles
 from launchers.cli.files import addresses_in_the_open, read_files
 from launchers.cli.values import parsed_values
 from launchers.cli.variables import from_variables
@@ -26,6 +26,8 @@ from launchers.core.spec.option import default_of, option_fields
 from launchers.core.spec.targets import targets_of
 from launchers.core.spec.value_types import Switch, ValueType
 
+# Behind the flags of a command that takes a script.
+BEHIND = "[-- SCRIPT'S ARGUMENTS]"
 # Of variables, the plan's first line names so many.
 MOST_NAMED = 3
 
@@ -45,6 +47,17 @@ class Given:
     read_from: str
     sweep: tuple[JobSpec, ...] = ()
     warnings: tuple[Problem, ...] = ()
+
+
+def script_argument() -> click.Argument:
+    """SCRIPT: all words that are neither a flag nor a flag's value, for :func:`given_job`."""
+    return click.Argument(
+        ["words"],
+        nargs=-1,
+        type=click.UNPROCESSED,
+        metavar="[SCRIPT]",
+        shell_complete=of_metavar("SCRIPT"),
+    )
 
 
 def job_flags(provider: Provider) -> list[click.Option]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from launchers.cli.catalogue import RULES
-from launchers.cli.completion.values import of_metavar, one_of
+from launchers.cli.completion.values import one_of
 from launchers.cli.jobs.rehearse import (
     given_options,
     refuse_without_docker,
@@ -16,7 +16,7 @@ from launchers.cli.jobs.rehearse import (
     verbose_flag,
 )
 from launchers.cli.jobs.submission import start, submission_flags
-from launchers.cli.options import file_flags, given_job, job_flags
+from launchers.cli.options import BEHIND, file_flags, given_job, job_flags, script_argument
 from launchers.cli.show.as_json import dry_run_as_json
 from launchers.cli.show.output import (
     answer,
@@ -32,20 +32,12 @@ from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK, LaunchError
 from launchers.core.provider import Provider
 from launchers.core.registry import provider
 
-_BEHIND = "[-- SCRIPT'S ARGUMENTS]"
-
 
 def provider_command(name: str) -> click.Command:
     """The click command that starts jobs on the provider ``name``."""
     chosen = provider(name)
     parameters: list[click.Parameter] = [
-        click.Argument(
-            ["words"],
-            nargs=-1,
-            type=click.UNPROCESSED,
-            metavar="[SCRIPT]",
-            shell_complete=of_metavar("SCRIPT"),
-        ),
+        script_argument(),
         *job_flags(chosen),
         *file_flags(),
         Flag(
@@ -85,7 +77,7 @@ def provider_command(name: str) -> click.Command:
         params=parameters,
         help=chosen.about,
         examples=chosen.examples,
-        behind=_BEHIND,
+        behind=BEHIND,
         context_settings={"ignore_unknown_options": True, "max_content_width": 100},
     )
 

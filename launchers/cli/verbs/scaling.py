@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from launchers.cli.completion.values import of_metavar
-from launchers.cli.options import file_flags, job_flags
+from launchers.cli.options import BEHIND, file_flags, job_flags, script_argument
 from launchers.cli.studies.flags import SIZES, study_flags
 from launchers.cli.verb import Flag, Verb
 from launchers.core.registry import PROVIDERS, provider
@@ -45,13 +44,7 @@ def _study_command(name: str) -> click.Command:
     chosen = provider(name)
     sizes = "--gpus 1,4,8" if chosen.charges_money else "--processes 1,2,4"
     parameters: list[click.Parameter] = [
-        click.Argument(
-            ["words"],
-            nargs=-1,
-            type=click.UNPROCESSED,
-            metavar="[SCRIPT]",
-            shell_complete=of_metavar("SCRIPT"),
-        ),
+        script_argument(),
         *study_flags(chosen),
         *(flag for flag in job_flags(chosen) if flag.name not in SIZES),
         *file_flags(),
@@ -81,7 +74,7 @@ def _study_command(name: str) -> click.Command:
             f"launch scaling {name} train.py {sizes} -- --epochs 3",
             f"launch scaling {name} train.py {sizes} --dry-run",
         ),
-        behind="[-- SCRIPT'S ARGUMENTS]",
+        behind=BEHIND,
         context_settings={"ignore_unknown_options": True, "max_content_width": 100},
     )
 
