@@ -7,6 +7,7 @@ import errno
 import click
 
 from launchers.cli.catalogue import RULES
+from launchers.cli.verb_group import VerbGroup
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
     EXIT_INTERRUPTED,
@@ -46,6 +47,7 @@ def report(error: Exception) -> int:
 
 def _of_usage(error: click.UsageError) -> Problem:
     verb = error.ctx.command_path if error.ctx else "launch"
+    command = error.ctx.command if error.ctx else None
     if isinstance(error, click.NoSuchOption):
         allowed = (
             [flag for parameter in error.ctx.command.params for flag in parameter.opts]
@@ -53,6 +55,8 @@ def _of_usage(error: click.UsageError) -> Problem:
             else []
         )
         hint = did_you_mean(error.option_name, allowed) or f"see `{verb} --help`"
+        if isinstance(command, VerbGroup) and error.option_name not in ("--json", "-v"):
+            hint = f"a flag stands behind its verb; {hint}"
         return RULES["flag-unknown"].at(
             error.option_name, "no such option", f"an option of `{verb}`", hint
         )
@@ -62,6 +66,10 @@ def _of_usage(error: click.UsageError) -> Problem:
         found, allowed = error.message.partition(" is not")[0], [str(one) for one in kind.choices]
         hint = did_you_mean(found.strip("'"), allowed)
         return RULES["flag-value"].at(flag, found[:60], "one of " + ", ".join(allowed), hint)
-    return RULES["usage"].at(
-        verb, error.format_message().rstrip("."), f"what `{verb} --help` shows"
-    )
+    hint = ""
+    if isinstance(error, click.MissingParameter):
+        hint = "".join(f"such as: {one}" for one in getattr(command, "examples", ())[:1])
+        if error.param and error.param.human_readable_name == "JOB":
+            hint = "`launch list` shows them; the beginning of a name will do"
+    found, expected = error.format_message().rstrip("."), f"what `{verb} --help` shows"
+    return RULES["usage"].at(verb, found, expected, hint)

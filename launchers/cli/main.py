@@ -20,12 +20,12 @@ from launchers.cli.catalogue import RULES
 from launchers.cli.completion import VARIABLE
 from launchers.cli.failures import report
 from launchers.cli.show.streams import make_steady
+from launchers.cli.verb_group import VerbGroup
 from launchers.core.model.problems import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     LaunchError,
     Problem,
-    did_you_mean,
 )
 
 # verb -> (module under launchers.cli, line of help); the order is the help's order
@@ -57,7 +57,34 @@ VERBS = {
 }
 
 
-class Verbs(click.Group):
+# What other tools call our verbs, and what people try first.
+ELSEWHERE = {
+    **dict.fromkeys(("run", "train", "start", "exec", "torchrun"), "launch local train.py"),
+    **dict.fromkeys(("horovodrun", "mpirun"), "launch local train.py --processes N"),
+    **dict.fromkeys(("submit", "create", "aws"), "launch sagemaker train.py --gpus 4 --dry-run"),
+    **dict.fromkeys(
+        ("gcp", "gcloud", "google", "aiplatform", "ai-platform"),
+        "launch vertex train.py --gpus 4 --image IMAGE --dry-run",
+    ),
+    **dict.fromkeys(("plan", "dry-run", "dryrun"), "launch sagemaker train.py --gpus 4 --dry-run"),
+    **dict.fromkeys(("simulate", "docker"), "launch sagemaker train.py --gpus 4 --dry-run=docker"),
+    **dict.fromkeys(("ps", "ls", "jobs", "history"), "launch list"),
+    **dict.fromkeys(("describe", "show", "info", "state"), "launch status JOB"),
+    **dict.fromkeys(("tail", "follow", "attach"), "launch logs JOB --follow"),
+    **dict.fromkeys(("stop", "kill", "delete", "terminate", "rm"), "launch cancel JOB"),
+    **dict.fromkeys(("validate", "verify", "lint"), "launch check FILE"),
+    **dict.fromkeys(("instances", "instance-types", "gpus"), "launch machines"),
+    **dict.fromkeys(("setup", "configure", "config", "login", "diagnose"), "launch doctor"),
+    **dict.fromkeys(("new", "template"), "launch init"),
+    **dict.fromkeys(("build", "push"), "launch image build"),
+    **dict.fromkeys(("convert", "parquet"), "launch data parquet IMAGES OUT"),
+    **dict.fromkeys(("benchmark", "study"), "launch scaling local train.py"),
+    "version": "launch --version",
+    "man": "launch help",
+}
+
+
+class Verbs(VerbGroup):
     """A group whose commands are modules that are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -75,17 +102,12 @@ class Verbs(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """As click does, but an unknown verb gets a "did you mean"."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], VERBS)
-            if args[0].endswith(".py"):
-                hint = f"to run it here: launch local {args[0]}"
-            raise LaunchError(
-                RULES["verb-unknown"].at(
-                    "launch", f"no verb {args[0]!r}", "one of " + ", ".join(VERBS), hint
-                )
-            )
-        if any(word.partition("=")[0] == _IMPORT_FLAG for word in args):
+        """As every group does; a flag that is a verb by now gets its line."""
+        if (
+            args[:1]
+            and args[0] in VERBS
+            and any(word.partition("=")[0] == _IMPORT_FLAG for word in args)
+        ):
             raise LaunchError(_import_flag(args))
         return super().resolve_command(ctx, args)
 
@@ -97,10 +119,9 @@ class Verbs(click.Group):
         flags = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=text) for name, text in verbs), *flags]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def about(self, ctx: click.Context) -> list[tuple[str, str]]:
         """The table of verbs, from :data:`VERBS` alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+        return [(name, text) for name, (_, text) in VERBS.items()]
 
 
 # NUL, and halves of characters: no shell passes them, but a caller of :func:`run` may. Bytes that
@@ -123,15 +144,21 @@ def _import_flag(words: list[str]) -> Problem:
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Take a training script (Horovod, PyTorch) to this machine or a managed cloud, and prove "
-    "that what ran was really distributed.\n\nWhat follows `--` reaches the script verbatim:"
-    "\n\n\b\n  launch local train.py --instances 2 -- --epochs 3"
-    "\n  launch sagemaker train.py --instances 2 --gpus 4 --dry-run",
+    help="Take a training script (Horovod, PyTorch, TensorFlow, JAX) to this machine or a managed "
+    "cloud, and prove that what ran was really distributed.\n\nWhat follows `--` reaches the "
+    "script verbatim.",
+    examples=(
+        "launch local train.py --instances 2 -- --epochs 3",
+        "launch sagemaker train.py --instances 2 --gpus 4 --dry-run",
+    ),
+    runs_scripts="local",
+    elsewhere=ELSEWHERE,
     epilog="`launch VERB --help` shows a verb's flags. `launch help` lists topics, such as "
     "strategies, secrets, spot, names and exit codes.",
 )
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.option(
+    "-V",
     "--version",
     is_flag=True,
     is_eager=True,
@@ -234,6 +261,8 @@ def run(words: list[str]) -> int:
 
     Raises:
         LaunchError, click.ClickException: For :func:`report`.
+        BrokenPipeError: Whoever read stdout is gone. (click's own ``main`` would end the process
+            with 1.)
     """
     for word in words:
         if _NO_ARGUMENT.search(word):
@@ -241,7 +270,14 @@ def run(words: list[str]) -> int:
             raise LaunchError(RULES["usage"].at("launch", found, "text"))
     ours, script_arguments = split(words)
     given = {"arguments": script_arguments, "as_json": asks_for_json(words), "words": words}
-    code = cli.main(args=ours, prog_name="launch", standalone_mode=False, obj=given)
+    try:
+        with cli.make_context("launch", [*ours], obj=given) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except (EOFError, KeyboardInterrupt):
+        click.echo(err=True)  # the line on which the terminal shows ^C
+        raise click.Abort from None
     return code if isinstance(code, int) else 0
 
 

@@ -112,7 +112,10 @@ class Conversion:
             if event["event"] == "error":
                 code = EXIT_JOB_DID_NOT_SUCCEED if started else EXIT_BAD_REQUEST
                 message = str(event.get("message", ""))
-                raise LaunchError(RULES["data-conversion"].at("data parquet", message), code)
+                # The converter's own errors say what was expected, too.
+                found, _, expected = message.partition("; expected ")
+                problem = RULES["data-conversion"].at("data parquet", found, expected or None)
+                raise LaunchError(problem, code)
             started = started or event["event"] == "start"
             result = result or event["event"] == "result"
             yield event

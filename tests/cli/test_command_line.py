@@ -265,13 +265,27 @@ def test_an_unknown_job_is_exit_2(launch: Launch, verb: str):
     assert "launch list" in answer.err
 
 
-def test_a_closed_pipe_is_no_error(launch: Launch):
+@pytest.mark.parametrize("words", ["schema", "--help", "explain"])
+def test_a_closed_pipe_is_no_error(launch: Launch, words: str):
+    line = f"{sys.executable} -m launchers.cli.main {words} | (exec <&-; sleep 0.1)"
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m launchers.cli.main schema | head -c 10"],
+        ["bash", "-c", f"set -o pipefail; {line}"],
         cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=launch.environment({}),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_package_is_the_command_where_it_is_not_on_path(launch: Launch):
+    done = subprocess.run(
+        [sys.executable, "-m", "launchers", "machines", "--gpus", "4", "--json"],
+        cwd=launch.folder,
         capture_output=True,
         text=True,
         check=True,
         env=launch.environment({}),
     )
-    assert done.stderr == ""
+    assert done.stdout == launch("machines", "--gpus", "4", "--json").out

@@ -81,6 +81,8 @@ def test_what_the_converter_refuses_is_a_wrong_request(launch: Launch):
     (problem,) = ended.json["error"]["problems"]
     assert problem["rule"] == "data-conversion"
     assert "nosuch" in problem["found"]
+    assert problem["expected"] == "a folder of class folders"
+    assert ended.err.count("expected") == 1
     assert not (launch.folder / "food").exists()
 
 

@@ -11,7 +11,7 @@ from io import StringIO
 import click
 import pytest
 
-from launchers.cli.main import VERBS, cli, run
+from launchers.cli.main import ELSEWHERE, VERBS, cli, ended, run
 from launchers.cli.verb import HELP_ALL, Flag, Verb
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.spec.job import JobSpec
@@ -56,6 +56,85 @@ def test_every_verb_shows_an_example_before_its_flags_within_the_width(words: tu
 
 
 TITLES = GROUPS.values()
+
+
+def groups() -> Iterator[tuple[str, ...]]:
+    """`launch` itself, and every verb that has verbs of its own."""
+    yield ()
+    with click.Context(cli) as context:
+        for name in VERBS:
+            if isinstance(cli.get_command(context, name), click.Group):
+                yield (name,)
+
+
+@pytest.mark.parametrize("words", [*groups()], ids=lambda words: " ".join(words) or "launch")
+def test_a_group_shows_two_examples_then_all_of_its_verbs_with_whole_texts(words: tuple[str, ...]):
+    shown = help_of(*words, "--help")
+    starts = [shown.index(f"\n{title}:\n") for title in ("Examples", "Commands", "Options")]
+    assert starts == sorted(starts)
+    examples = shown[starts[0] : starts[1]].strip().splitlines()[1:]
+    verb = " ".join(("launch", *words))
+    assert [one.startswith(f"  {verb} ") for one in examples] == [True, True]
+    assert "..." not in shown[starts[1] : starts[2]]
+
+
+@pytest.mark.parametrize("words", [*groups()], ids=lambda words: " ".join(words) or "launch")
+def test_a_group_without_a_verb_shows_its_help_on_stderr_and_ends_with_2(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+):
+    assert ended([*words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", help_of(*words, "--help"))
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("run train.py", "launch local train.py"),
+        ("train.py", "launch local train.py"),
+        ("scaling train.py", "launch scaling local train.py"),
+        ("version", "launch --version"),
+        ("ps", "launch list"),
+        ("kill train-1", "launch cancel JOB"),
+        ("data convert a b", "launch data parquet IMAGES OUT"),
+        ("data sho a", "did you mean show?"),
+        ("image push", "launch image build --push HOST/PATH:TAG"),
+        ("completion fish", "launch completion install --shell fish"),
+        ("sagemeker", "did you mean sagemaker?"),
+        ("status", "`launch list` shows them"),
+        ("check", "such as: launch check job.json"),
+        ("--instances 2 local", "a flag stands behind its verb"),
+    ],
+)
+def test_what_a_hurried_person_types_is_answered_with_what_is_meant(
+    words: str, line: str, capsys: pytest.CaptureFixture[str]
+):
+    assert ended(words.split()) == 2
+    err = capsys.readouterr().err
+    assert line in err
+    assert err.count("error: ") == 1
+
+
+@pytest.mark.parametrize("word", ELSEWHERE)
+def test_what_is_called_otherwise_elsewhere_is_a_verb_here(word: str):
+    assert word not in VERBS
+    _, verb, *more = ELSEWHERE[word].split()
+    assert verb == "--version" or verb in VERBS
+    if verb in VERBS:
+        flags = {one.partition("=")[0] for one in more if one.startswith("--")}
+        inner = [one for one in more[:1] if (verb, one) in {*verbs()}]
+        assert flags <= set(help_of(verb, *inner, "--help").replace("[=", " ").split())
+
+
+def test_pictures_are_converted_by_flags_in_groups_with_defaults():
+    shown = help_of("data", "parquet", "--help")
+    assert [title for title in TITLES if f"\n{title}:" in shown] == [
+        "Where",
+        "Data",
+        "Safety",
+        "Output",
+    ]
+    assert "Default: process" in text_of("--engine", shown)
 
 
 @pytest.mark.parametrize("name", PROVIDERS)

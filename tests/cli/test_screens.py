@@ -6,7 +6,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,9 @@ from launchers.cli.main import VERBS, cli, ended
 from launchers.core.model.jobs import FINAL_STATES
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.registry import PROVIDERS
-from tests.cli.command import Launch
+from tests.cli.command import WARM, Launch
 from tests.cli.screens import shown, too_wide
-from tests.cli.terminal import on_terminal
+from tests.cli.terminal import on_terminal, plain
 from tests.data.made import place as data_place
 
 NARROW, WIDE = 80, 200
@@ -63,17 +63,45 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+Terminal = Callable[..., str]
+
+
+@pytest.fixture
+def terminal(warm_command: None, place: Path) -> Terminal:
+    """Runs a command on a terminal of the kernel's and gives what stands there in the end."""
+    launch = Launch(place / "home", place / "project")
+    variables = launch.environment({"TERM": "xterm", "HOME": str(place)})
+    variables.pop("COLUMNS", None)
+
+    def run(columns: int, words: list[str], out: str = "") -> str:
+        file = str(launch.folder / out) if out else ""
+        code, text = WARM.on_terminal(words, launch.folder, variables, columns, file)
+        assert code in (0, 1, 2, 3, 4, 5)
+        return plain(text)
+
+    return run
+
+
 def helps() -> Iterator[list[str]]:
     yield ["--help"]
+    yield []
     with click.Context(cli) as context:
         for name in VERBS:
             command = cli.get_command(context, name)
             yield [name, "--help"]
             if isinstance(command, click.Group):
+                yield [name]
                 yield from ([name, inner, "--help"] for inner in command.commands)
+                yield from ([name, inner, "--help-all"] for inner in rare_flags(command))
     yield from ([name, "--help-all"] for name in PROVIDERS)
     yield ["help"]
     yield from (["help", name] for name in topics.names())
+
+
+def rare_flags(group: click.Group) -> Iterator[str]:
+    for name, command in group.commands.items():
+        if any("--help-all" in one.opts for one in command.params):
+            yield name
 
 
 SCREENS = [
@@ -90,7 +118,26 @@ SCREENS = [
     ["schema", "--list"],
     ["completion", "install", "--shell", "zsh"],
     ["data", "info", "food"],
+    ["logs", JOBS[2]],
+    ["cancel", JOBS[2]],
+    ["wait", JOBS[2]],
+    ["notify", "--test", "--to", "command:true"],
+    ["doctor", "local"],
+    ["doctor", "spark", "--offline"],
+    ["doctor", "vertex", "--offline", "--bundle"],
+    ["scaling", "local", "train.py", "--processes", "1,2", "--dry-run"],
     # what goes wrong
+    ["run", "train.py"],
+    ["status"],
+    ["scaling", "train.py"],
+    ["scaling", "local", "train.py"],
+    ["scaling", "sagemaker", "train.py", "--gpus", "1,4", "--price", "x", "--dry-run"],
+    ["spark", "train.py", "--dry-run"],
+    ["spark", "train.py", "--master", "local[2]", "--instances", "2", "--dry-run"],
+    ["data", "parquet", "nosuch", "out"],
+    ["import", "nosuch.yaml"],
+    ["image", "diff", "a:1", "b:1"],
+    ["notify", "--test"],
     ["nosuch"],
     ["status", "nosuch"],
     ["help", "nosuch"],
@@ -110,23 +157,23 @@ PLANS = [
     ["vertex", "train.py", "--instances", "2", "--gpus", "4", "--image", "a/b:1", "--dry-run"],
     ["sagemaker", "train.py", "--epochs", "3", "--instances", "2", "--gpus", "4", "--dry-run"],
     ["local", "train.py", "--instances", "2", "--gpus", "0", "--dry-run"],
+    ["spark", "train.py", "--master", "local[2]", "--processes", "2", "--dry-run"],
+    ["scaling", "sagemaker", "train.py", "--gpus", "1,4", "--price", "4", "--dry-run"],
 ]
 
 
-@pytest.mark.parametrize("words", SCREENS, ids=" ".join)
-def test_no_line_is_wider_than_the_terminal(words: list[str], monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("words", SCREENS, ids=lambda words: " ".join(words) or "launch")
+def test_no_line_is_wider_than_the_terminal(words: list[str], terminal: Terminal):
     for columns in (NARROW, WIDE):
-        text = shown(monkeypatch, columns, words)
+        text = terminal(columns, words)
         assert text.strip()
         assert "Traceback" not in text
         assert too_wide(text, columns) == []
 
 
 @pytest.mark.parametrize("words", PLANS, ids=" ".join)
-def test_no_line_of_a_plan_is_wider_than_the_terminal(
-    words: list[str], monkeypatch: pytest.MonkeyPatch
-):
-    texts = {columns: shown(monkeypatch, columns, words, False) for columns in (NARROW, WIDE)}
+def test_no_line_of_a_plan_is_wider_than_the_terminal(words: list[str], terminal: Terminal):
+    texts = {columns: terminal(columns, words, "request.json") for columns in (NARROW, WIDE)}
     for columns, text in texts.items():
         assert too_wide(text, columns) == []
     assert len(texts[NARROW].splitlines()) > len(texts[WIDE].splitlines())

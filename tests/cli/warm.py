@@ -10,16 +10,20 @@ streams and exit code, and none of a cache of ours filled.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
 import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
@@ -105,6 +109,47 @@ class WarmCommand:
         finally:
             self._busy.release()
 
+    def on_terminal(
+        self,
+        words: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        columns: int,
+        out: str = "",
+        seconds: float = 60,
+    ) -> tuple[int, str]:
+        """Run one on a terminal of its own of so many columns.
+
+        Args:
+            out: The file that stdout goes to instead.
+
+        Returns:
+            Its exit code, and what stands on the terminal in the end.
+
+        Raises:
+            subprocess.TimeoutExpired: It was killed.
+        """
+        master, slave = os.openpty()
+        with self._busy, os.fdopen(master, "rb", buffering=0) as screen:
+            fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+            request = {
+                "words": list(words),
+                "folder": str(folder),
+                "environment": dict(environment),
+                "terminal": os.ttyname(slave),
+                "streams": [out] if out else [],
+            }
+            shown: list[bytes] = []
+            reader = threading.Thread(target=_read_all, args=(screen, shown), daemon=True)
+            reader.start()
+            try:
+                code = self._ask(request, seconds)
+            finally:
+                # The last one that has it: the reader comes to its end.
+                os.close(slave)
+                reader.join(seconds)
+            return code, b"".join(shown).decode()
+
     def stop(self) -> None:
         """End the process."""
         if self._process is not None:
@@ -134,6 +179,13 @@ def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def _read_all(screen: io.FileIO, into: list[bytes]) -> None:
+    """What a terminal shows until nobody has it open any more, which reading says with EIO."""
+    with suppress(OSError):
+        while read := screen.read(65536):
+            into.append(read)
+
+
 def _serve(answers: int) -> dict[str, Any]:
     """Fork a child a line; gives the child its command. The server itself ends here."""
     for line in iter(sys.stdin.readline, ""):
@@ -149,8 +201,12 @@ def _serve(answers: int) -> dict[str, Any]:
 
 def _become(request: Mapping[str, Any]) -> None:
     """Take a command's streams, folder, environment and words."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    if terminal := request.get("terminal"):
+        os.setsid()
+    # Opened by the leader of a session, it is that session's terminal.
+    nothing = os.open(terminal or os.devnull, os.O_RDWR if terminal else os.O_RDONLY)
+    for number in (0, 1, 2) if terminal else (0,):
+        os.dup2(nothing, number)
     for number, path in enumerate(request["streams"], start=1):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(file, number)

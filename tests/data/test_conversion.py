@@ -64,6 +64,7 @@ def test_an_error_is_a_wrong_request_until_the_work_has_begun(before: str, code:
     ):
         list(run.events())
     assert caught.value.exit_code == code
+    assert str(caught.value).count("expected") == 1
 
 
 @pytest.mark.parametrize(

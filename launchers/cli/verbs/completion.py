@@ -12,12 +12,19 @@ from launchers.cli.catalogue import RULES
 from launchers.cli.completion.values import one_of
 from launchers.cli.show.output import say
 from launchers.cli.verb import Verb
+from launchers.cli.verb_group import VerbGroup
 from launchers.core.model.problems import LaunchError, did_you_mean
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.group("completion", help="Complete verbs, flags, jobs and machines in bash, zsh or fish.")
+@click.group(
+    "completion",
+    cls=VerbGroup,
+    examples=("launch completion install", "launch completion install --shell zsh"),
+    elsewhere={shell: f"launch completion install --shell {shell}" for shell in SHELLS},
+    help="Complete verbs, flags, jobs and machines in bash, zsh or fish.",
+)
 def command() -> None:
     """The group of the verbs below."""
 
@@ -33,6 +40,7 @@ def _shell_flag(function: Any) -> Any:
     "install",
     cls=Verb,
     examples=("launch completion install", "launch completion install --shell zsh"),
+    short_help="Put it where the shell looks for its user's.",
     help="Put the completion where the shell looks for its user's; a second time changes nothing.",
 )
 @_shell_flag

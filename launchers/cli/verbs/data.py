@@ -12,6 +12,7 @@ import click
 from launchers.cli.show.output import answer, say, say_problems, styled
 from launchers.cli.values import FlagType
 from launchers.cli.verb import Verb
+from launchers.cli.verb_group import VerbGroup
 from launchers.cli.verbs.data_parquet import FOLDER, PYTHON, parquet_command
 from launchers.core.model.problems import EXIT_OK, LaunchError
 from launchers.core.spec.value_types import Count
@@ -23,7 +24,20 @@ if TYPE_CHECKING:
 _RANKS = (1, 2, 4, 8)
 
 
-@click.group("data", help="Pictures as Parquet for the ranks: make it, look into it, see some.")
+@click.group(
+    "data",
+    cls=VerbGroup,
+    examples=(
+        "launch data parquet photos food --split 0.7,0.2,0.1",
+        "launch data info food --ranks 4",
+    ),
+    elsewhere={
+        "convert": "launch data parquet IMAGES OUT",
+        "list": "launch data info OUT",
+        "check": "launch data info OUT --verify",
+    },
+    help="Pictures as Parquet for the ranks: make it, look into it, see some.",
+)
 def command() -> None:
     """The group of the verbs below."""
 

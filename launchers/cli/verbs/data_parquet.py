@@ -31,62 +31,109 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
 )
 @click.argument("images", metavar="IMAGES", shell_complete=FOLDER)
 @click.argument("out", metavar="OUT", shell_complete=FOLDER)
-@click.option("--split", metavar="FRACTIONS", help="0.7,0.2,0.1 for train, validation and test.")
+@click.option(
+    "--split",
+    metavar="FRACTIONS",
+    cls=Flag,
+    group="data",
+    help="0.7,0.2,0.1 for train, validation and test.",
+)
 @click.option(
     "--seed",
     metavar="NUMBER",
     type=FlagType(Count(0, 2**63 - 1)),
     default="0",
+    cls=Flag,
+    group="data",
     help="Decides split, order and augmentation.",
 )
 @click.option(
     "--engine",
     type=click.Choice(("process", "dask", "spark")),
     default="process",
+    cls=Flag,
+    group="where",
     help="What reads and writes: this machine's cores, or a cluster. The files are the same.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Dask's: tcp://HOST:8786. Default: one here.")
-@click.option("--master", metavar="ADDRESS", help="Spark's: spark://HOST:7077. Default: one here.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    cls=Flag,
+    group="where",
+    help="Dask's: tcp://HOST:8786. Default: one here.",
+)
+@click.option(
+    "--master",
+    metavar="ADDRESS",
+    cls=Flag,
+    group="where",
+    help="Spark's: spark://HOST:7077. Default: one here.",
+)
 @click.option(
     "--workers",
     metavar="NUMBER",
     type=FlagType(Count(1, 4096)),
+    cls=Flag,
+    group="where",
     help="How many at once, for engines here. Default: a core each.",
 )
-@click.option("--size", metavar="WxH", help="Resize: 224, or 320x240. Default: as they are.")
+@click.option(
+    "--size",
+    metavar="WxH",
+    cls=Flag,
+    group="data",
+    help="Resize: 224, or 320x240. Default: as they are.",
+)
 @click.option(
     "--fit",
     type=click.Choice(("crop", "pad", "stretch")),
+    cls=Flag,
+    group="data",
     help="How another shape becomes that size. Default: crop.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(("keep", "jpeg", "png")),
+    cls=Flag,
+    group="data",
     help="How pictures are stored. Default: keep.",
 )
 @click.option(
     "--quality",
     metavar="NUMBER",
     type=FlagType(Count(1, 100)),
+    cls=Flag,
+    group="data",
     help="Of JPEG pictures that are written anew. Default: 90.",
 )
-@click.option("--augment", metavar="WAYS", help="Make changed copies: crop,flip,rotate,color.")
+@click.option(
+    "--augment",
+    metavar="WAYS",
+    cls=Flag,
+    group="data",
+    help="Make changed copies: crop,flip,rotate,color.",
+)
 @click.option(
     "--copies",
     metavar="NUMBER",
     type=FlagType(Count(0, 1000)),
+    cls=Flag,
+    group="data",
     help="Changed copies of each picture. Default: 1 with --augment.",
 )
 @click.option(
     "--bad-images",
     type=click.Choice(("skip", "fail")),
+    cls=Flag,
+    group="safety",
     help="What becomes of a picture that cannot be read. Default: skip.",
 )
 @click.option(
     "--check",
     type=click.Choice(("header", "decode")),
     cls=Flag,
+    group="safety",
     rare=True,
     help="How well each picture is looked at. Default: header.",
 )
@@ -95,6 +142,7 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     metavar="NUMBER",
     type=FlagType(Count(1, 1 << 20)),
     cls=Flag,
+    group="data",
     rare=True,
     help="Rows that are read at once. Default: 256.",
 )
@@ -102,11 +150,19 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     "--file-size",
     metavar="SIZE",
     cls=Flag,
+    group="data",
     rare=True,
     help="Of original pictures in a file. Default: 128MiB.",
 )
-@click.option("--python", metavar="PATH", help=PYTHON)
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
+@click.option("--python", metavar="PATH", cls=Flag, group="where", help=PYTHON)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    cls=Flag,
+    group="output",
+    help="The answer as JSON on stdout.",
+)
 def parquet_command(
     images: str, out: str, python: str | None, as_json: bool, **asked: str | int | None
 ) -> int:

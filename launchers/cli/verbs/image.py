@@ -14,6 +14,7 @@ from launchers.cli.show.output import answer, say, say_problems, styled
 from launchers.cli.show.progress import LiveProgress
 from launchers.cli.show.table import table
 from launchers.cli.verb import Verb
+from launchers.cli.verb_group import VerbGroup
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
 from launchers.core.strategies import NAMES
 from launchers.image.check import CheckedImage
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
     from launchers.image.build import BuiltImage
 
 
-@click.group("image", help="Build, push, check and compare images that ranks run in.")
+@click.group(
+    "image",
+    cls=VerbGroup,
+    examples=("launch image build", "launch image check IMAGE --for sagemaker"),
+    elsewhere={"push": "launch image build --push HOST/PATH:TAG"},
+    help="Build, push, check and compare images that ranks run in.",
+)
 def command() -> None:
     """The group of the verbs below."""
 

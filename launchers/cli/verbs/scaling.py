@@ -10,6 +10,7 @@ import click
 from launchers.cli.options import BEHIND, file_flags, job_flags, script_argument
 from launchers.cli.studies.flags import SIZES, study_flags
 from launchers.cli.verb import Flag, Verb
+from launchers.cli.verb_group import VerbGroup
 from launchers.core.registry import PROVIDERS, provider
 
 _ABOUT = (
@@ -79,4 +80,13 @@ def _study_command(name: str) -> click.Command:
     )
 
 
-command = click.Group("scaling", commands=_OnUse(), help=_ABOUT.format(where=""))
+command = VerbGroup(
+    "scaling",
+    commands=_OnUse(),
+    help=_ABOUT.format(where=""),
+    examples=(
+        "launch scaling local train.py --processes 1,2,4 -- --epochs 3",
+        "launch scaling vertex train.py --gpus 1,4,8 --image IMAGE --dry-run",
+    ),
+    runs_scripts="local",
+)

@@ -36,7 +36,13 @@ _FORMS = (
     (re.compile(r"(?<![0-9A-Za-z])\d{12}(?!\.?[0-9A-Za-z])"), "<account>"),
     (re.compile(r"((?:s3|gs)://)[^/\s\"',;)\]}]+"), r"\1<bucket>"),
     (re.compile(r"(\bprojects/)[^/\s\"',;)\]}]+"), r"\1<project>"),
-    (re.compile(r"(?<![\w.])(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"), "<address>"),
+    (
+        # Java's and some packages' versions have four numbers, too.
+        re.compile(
+            r"(?<![\w.])(?<!==)(?<!Java )(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"
+        ),
+        "<address>",
+    ),
     (re.compile(r"(/(?:home|Users)/)[^/\s\"':;]+"), r"\1<user>"),
     # A URL's user and password, of whatever form the password is.
     (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/\s@\"']+@"), rf"\1{SECRET}@"),

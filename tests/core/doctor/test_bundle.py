@@ -241,6 +241,7 @@ WORDS = {
     "sagemaker-us-east-1-442211889977 is there": "sagemaker-us-east-1-<account> is there",
     "of account 442211889977.": "of account <account>.",
     "at 10.1.2.3.": "at <address>.",
+    "py4j==0.10.9.9, Java 17.0.21.1": "py4j==0.10.9.9, Java 17.0.21.1",
     "world size 8: 2 hosts x 4 ranks": "world size 8: 2 hosts x 4 ranks",
     "127.0.0.1:4000 and 10.1.2.3": "127.0.0.1:4000 and <address>",
     "Horovod 0.28.1, TensorFlow 2.18.1": "Horovod 0.28.1, TensorFlow 2.18.1",
