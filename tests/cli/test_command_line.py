@@ -241,8 +241,17 @@ def test_init_writes_two_files_that_run_and_never_writes_over_yours(launch: Laun
     launch.write("train.py", "mine\n")
     again = launch("init")
     assert again.code == 2
-    assert "[init-exists]. --force" in again.err
+    assert "[init-exists]. `launch init FOLDER`" in again.err
     assert (launch.folder / "train.py").read_text() == "mine\n"
+
+
+def test_the_file_that_init_writes_is_no_request_and_check_says_what_checks_it(launch: Launch):
+    launch("init")
+    answer = launch("check", "launch.yaml")
+    assert answer.code == 2
+    assert "[file-shape]. `launch PROVIDER -f launch.yaml --dry-run` runs every rule" in answer.err
+    line = ["sagemaker", "-f", "launch.yaml", "--gpus", "1", "--dry-run"]
+    assert launch(*line).code == 0
 
 
 def test_schema_is_valid_json_schema_for_the_file_that_init_writes(launch: Launch):

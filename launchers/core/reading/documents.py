@@ -91,6 +91,10 @@ def _chosen(finder: Finder, root: Any, file: str, job: str) -> list[Spec]:
     return found
 
 
+# Beside `script` or `module` they tell a launch.yaml from others' documents.
+_JOB_KEYS = {"instances", "gpus", "processes", "args", "profiles", "sweep"}
+
+
 def _nothing(finder: Finder, root: Any, file: str) -> Problem:
     """What is said of a file in which nothing is known."""
     lacking = finder.lacking(root)
@@ -101,6 +105,9 @@ def _nothing(finder: Finder, root: Any, file: str) -> Problem:
         return RULES["file-shape"].at(
             file, "a notebook, which makes its request as it runs", _known(), fix
         )
+    if isinstance(root, dict) and {"script", "module"} & {*root} and _JOB_KEYS & {*root}:
+        fix = f"`launch PROVIDER -f {file} --dry-run` runs every rule on it, and prints the request"
+        return RULES["file-shape"].at(file, "a job's file of ours, and no request", _known(), fix)
     keys = ", ".join(str(key) for key in list(root)[:4]) if isinstance(root, dict) else ""
     found = f"the keys {keys}" if keys else "a list of something else"
     where = nested(finder, root)
