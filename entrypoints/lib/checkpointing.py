@@ -6,11 +6,11 @@ import os
 
 from .agreement import Agreement, Decision
 from .arguments import Settings
-from .data.dataset import Course
 from .errors import StoppedError
 from .learner import Learner
 from .plan import Plan
 from .ranks import Ranks
+from .remaining import Remaining
 from .saved_state import SavedState
 from .stopping import StopSignal, patience
 
@@ -26,8 +26,7 @@ class Checkpointing:
         learner: The model in training.
         state: How far the run is; restored.
         plan: Of an epoch.
-        course: This rank's way through the data from where the run began.
-        first_steps: Of the epoch in which it began, as many as are taken in it.
+        left: What this rank has to train, from where the run began.
     """
 
     def __init__(
@@ -37,11 +36,10 @@ class Checkpointing:
         learner: Learner,
         state: SavedState,
         plan: Plan,
-        course: Course,
-        first_steps: int,
+        left: Remaining,
     ):
         self._every, self._learner, self._state = settings.checkpoint_steps, learner, state
-        self._plan, self._course, self._first_steps = plan, course, first_steps
+        self._plan, self._left = plan, left
         self._passes = settings.backward_passes
         self._begun_step = state.step  # of the epoch in which this run began
         self._signal = StopSignal(patience(os.environ))
@@ -84,10 +82,10 @@ class Checkpointing:
             state = self._state
             epochs = state.epochs_done - state.begun_at
             first = not epochs
-            taken = step - max(0, self._plan.steps - self._first_steps) * first
+            taken = step - self._left.steps_before * first
             self._learner.settle()
             self._state.after_step(
-                taken + self._begun_step * first, steps_done, self._course.state(epochs, taken)
+                taken + self._begun_step * first, steps_done, self._left.course.state(epochs, taken)
             )
             self._agreement.saved()
         self._end(decision)

@@ -16,53 +16,23 @@ It knows no framework: that is the script's, and beneath it ``learner.Learner``'
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
-import os
-import random
 import time
 from typing import Any, Callable, Iterator, Mapping
 
-import numpy as np
-
-from . import places, progress, results, schedules, storage, sync
+from . import progress, results, schedules
 from .arguments import Settings
+from .beginning import begin
 from .checkpointing import Checkpointing
-from .data import dask_cluster, position, sources
-from .data.dataset import Course, DataSet, Part
 from .errors import TrainingError
 from .learner import Learner
-from .plan import plan_epochs
 from .progress import Progress, say
 from .ranks import Ranks
+from .remaining import Stretch, remaining
 from .results import Score
 from .saved_state import SavedState
-from .tracking.of_run import tracking
 
 Export = Callable[[str], str]
-
-
-@dataclasses.dataclass(frozen=True)
-class Stretch:
-    """Epochs that follow each other and have the same number of steps.
-
-    Attributes:
-        epochs: Their numbers, from 0.
-        steps: Optimizer steps that are left of each of them.
-    """
-
-    epochs: range
-    steps: int
-    _course: Course
-    _first: int
-
-    def batches(self) -> Any:
-        """A tf.data.Dataset of the batches of all its epochs; see ``data.dataset.Course``."""
-        return self._course.batches(len(self.epochs), self._first)
-
-    def arrays(self) -> Iterator[tuple[Any, ...]]:
-        """The same batches as NumPy arrays, for frameworks other than TensorFlow."""
-        return self._course.arrays(len(self.epochs), self._first)
 
 
 class Run:
@@ -84,8 +54,6 @@ class Run:
 
     def __init__(self, settings: Settings, ranks: Ranks, gpus: int = 0, arrays: bool = False):
         self.settings, self.ranks, self._gpus, self._arrays = settings, ranks, gpus, arrays
-        self._checkpoints = places.checkpoint_folder(settings.checkpoint_dir, os.environ)
-        self._models = places.model_folder(settings.model_dir, os.environ)
         self._end = contextlib.ExitStack()
         self._seconds = 0.0
         self._epoch = self._step = 0
@@ -100,79 +68,16 @@ class Run:
         """
         with contextlib.ExitStack() as until_begun:
             until_begun.push(self._end.__exit__)
-            self._begin()
+            found = begin(self.settings, self.ranks, self._arrays, self._end)
             until_begun.pop_all()
+        self.settings, self.data, self.plan = found.settings, found.data, found.plan
+        self._checkpoints, self._models = found.checkpoints, found.models
+        self._tracking = found.tracking
         return self
 
     def __exit__(self, *error: Any) -> bool | None:
         """Ends what the run has started."""
         return self._end.__exit__(*error)
-
-    def _begin(self) -> None:
-        ranks = self.ranks
-        given = self.settings
-        self.settings = ranks.together(lambda: sync.of_ranks(given, ranks.size))
-        shorter = sync.warm_up_told(given, self.settings, ranks.size)
-        if shorter and ranks.first:
-            say(shorter)
-        if self.settings.data == "augment":
-            address = self._end.enter_context(
-                dask_cluster.scheduler_for(ranks, self.settings.scheduler)
-            )
-            self.settings = dataclasses.replace(self.settings, scheduler=address)
-        settings = self.settings
-        ranks.on_first(self._prepare_folders)
-        folders = (place.path if place else None for place in (self._models, self._checkpoints))
-        self._tracking = self._end.enter_context(tracking(settings, ranks, *folders))
-        self.data: DataSet = ranks.together(
-            lambda: ranks.reading(sources.load(settings, self._arrays))
-        )
-        fingerprints = ranks.gather(self.data.fingerprint())
-        ranks.together(lambda: self._check_same_data(fingerprints))
-        self.plan = ranks.together(
-            lambda: plan_epochs(settings, self.data.training_count, ranks.size)
-        )
-        if ranks.first:
-            self._say_data()
-        random.seed(settings.seed)
-        np.random.seed(settings.seed)
-
-    def _prepare_folders(self) -> None:
-        """Fails now, not after an hour, where nothing can be written."""
-        for place, kind in ((self._checkpoints, "checkpoint"), (self._models, "model")):
-            if place is None:
-                continue
-            try:
-                storage.prepare_folder(place.path)
-                storage.remove_unfinished(place.path)
-            except OSError as error:
-                raise TrainingError(
-                    f"{place.path} ({place.named_by}): the {kind} folder cannot be written: "
-                    f"{error}. Make room there, or give another folder with --{kind}-dir."
-                ) from error
-
-    def _check_same_data(self, fingerprints: list[tuple[int, ...]]) -> None:
-        rank = self.ranks.rank
-        mine, first = fingerprints[rank], fingerprints[0]
-        if mine != first:
-            raise TrainingError(
-                f"rank {rank} has other data than rank 0: {mine[0]} training and {mine[1]} test "
-                f"images from {self.data.origin}, expected the same {first[0]} and {first[1]}. "
-                "Give all hosts the same files."
-            )
-
-    def _say_data(self) -> None:
-        data, plan = self.data, self.plan
-        size = "x".join(str(length) for length in data.shape[:2])
-        each = "the only rank" if self.ranks.size == 1 else f"each of {self.ranks.size} ranks"
-        say(
-            f"data: {data.name} from {data.origin}, {data.training_count} training and "
-            f"{data.test_count} test images of {size}; {each} reads "
-            f"{plan.images_per_rank} an epoch in {plan.steps} steps of {self.settings.batch_size}"
-        )
-        channels = places.channels(os.environ)
-        if data.name == "digits" and channels:
-            say(f"data: {channels[0][0]} is not read, since --data is digits")
 
     def restore(self, learner: Learner) -> None:
         """Puts the newest checkpoint, or rank 0's fresh weights, into all ranks' models.
@@ -187,29 +92,18 @@ class Run:
         self._state = SavedState(settings, ranks, self.data, learner, self._checkpoints)
         ranks.on_first(self._state.check_space)
         self._state.restore()
-        self._course = ranks.together(self._next_course)
+        self._left = ranks.together(
+            lambda: remaining(settings, ranks, self.data, self.plan, self._state)
+        )
         self._steps_done = self._state.steps_done
         self._rates = schedules.WarmUp(
             start=settings.learning_rate,
             target=schedules.scaled(settings.learning_rate, settings.lr_scaling, ranks.size),
             steps=settings.warmup_epochs * self.plan.steps,
         )
-        self._progress: Progress | None = None
-        if ranks.first and settings.lr_scaling != "none":
-            say(
-                f"learning rate: {settings.learning_rate:g} scaled to {self._rates.target:g} for "
-                f"{ranks.size} ranks (--lr-scaling {settings.lr_scaling})"
-            )
-        if ranks.first:
-            self._progress = Progress(
-                settings.epochs,
-                self.plan.steps,
-                self.plan.images_per_epoch,
-                settings.batch_size * ranks.size,
-                told=lambda *line: self._tracking.on_the_way(self._steps_done, *line),
-            )
+        self._progress = self._new_progress() if ranks.first else None
         self._checkpointing = Checkpointing(
-            settings, ranks, learner, self._state, self.plan, self._course, self._first_steps
+            settings, ranks, learner, self._state, self.plan, self._left
         )
         self._end.enter_context(self._checkpointing)
         self._end.enter_context(self.data.explaining())
@@ -218,41 +112,29 @@ class Run:
             if self._validated is not None:
                 self._state.add_to_last_epoch(self._validated.of_validation())
 
-    def _next_course(self) -> Course:
-        """The way through the data from where the checkpoint stands."""
-        settings, ranks, state = self.settings, self.ranks, self._state
-        divided = sync.readers(settings, ranks.size) > 1
-        part = Part(
-            rank=ranks.rank if divided else 0,
-            world_size=ranks.size if divided else 1,
-            batch_size=settings.batch_size,
-            seed=sync.seed_of(settings, ranks.rank),
-            remainder=settings.remainder,
-            max_steps=settings.max_steps if settings.backward_passes == 1 else self.plan.steps,
+    def _new_progress(self) -> Progress:
+        settings, ranks = self.settings, self.ranks
+        if settings.lr_scaling != "none":
+            say(
+                f"learning rate: {settings.learning_rate:g} scaled to {self._rates.target:g} for "
+                f"{ranks.size} ranks (--lr-scaling {settings.lr_scaling})"
+            )
+        return Progress(
+            settings.epochs,
+            self.plan.steps,
+            self.plan.images_per_epoch,
+            settings.batch_size * ranks.size,
+            told=lambda *line: self._tracking.on_the_way(self._steps_done, *line),
         )
-        # The checkpoint's place in the data is rank 0's.
-        start = state.data if state.data is None else position.with_seed(state.data, part.seed)
-        course = self.data.course(part, start)
-        self._first_steps = sync.whole_steps(settings, course.first_steps)
-        if self._first_steps == 0:  # fewer samples are left than this world has ranks
-            state.skip_to_next_epoch()
-            course = self.data.course(part, course.state(1, 0))
-            self._first_steps = sync.whole_steps(settings, course.first_steps)
-        return course
 
     def stretches(self) -> Iterator[Stretch]:
         """What is left to train, in order; nothing where a checkpoint has all epochs."""
-        begin, end = self._state.epochs_done, self.settings.epochs
-        if begin >= end:
+        first, end = self._state.epochs_done, self.settings.epochs
+        if first >= end:
             return
-        course, first = self._course, 0
-        self._steps_before = max(0, self.plan.steps - self._first_steps)
+        self._steps_before = self._left.steps_before
         began = time.monotonic()
-        if self._first_steps != course.steps:
-            yield Stretch(range(begin, begin + 1), self._first_steps, course, 0)
-            first = 1
-        if begin + first < end:
-            yield Stretch(range(begin + first, end), course.steps, course, first)
+        yield from self._left.stretches(first, end)
         self._seconds = time.monotonic() - began
 
     @property
@@ -318,7 +200,7 @@ class Run:
             metrics.update(images_per_second=pace.images_per_second, seconds=pace.seconds)
             self._progress.epoch_ended(self._epoch, pace, metrics)
         self._tracking.epoch_ended(self._epoch, self._steps_done, metrics, self.rate)
-        place = self._course.state(self._epoch - self._state.begun_at, 0)
+        place = self._left.course.state(self._epoch - self._state.begun_at, 0)
         self._state.after_epoch(self._epoch, self._steps_done, metrics, place)
         self._checkpointing.after_epoch()
 

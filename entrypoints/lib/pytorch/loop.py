@@ -9,7 +9,8 @@ from typing import Any, Iterator, Tuple
 import torch
 
 from ..arrays import Array
-from ..run import Run, Stretch
+from ..remaining import Stretch
+from ..run import Run
 from .learner import pixels_of
 
 Batch = Tuple[Any, Any, Any]  # pixels (n, channels, rows, columns), labels (n,), weights (n,)
