@@ -77,7 +77,7 @@ def train(settings: Settings) -> None:
             enable_model_summary=False,
         )
         if run.epochs_left:
-            trainer.fit(Classifier(model, optimizer), datamodule=Epochs(run, device))
+            trainer.fit(Classifier(model, optimizer), datamodule=Epochs(run, model, device))
             model.to(device)  # Trainer leaves it on the CPU
         run.finish(lambda folder: export(model, run.data.shape, folder))
 

@@ -53,7 +53,7 @@ def train(settings: Settings) -> None:
         models.draw_apart(settings.seed, ranks.rank)  # from now on: dropout
         trained = DistributedDataParallel(model) if ranks.speak_by == TORCH else model
         for stretch in run.stretches():
-            for batches in loop.epochs(run, stretch, device):
+            for batches in loop.epochs(run, stretch, model, device):
                 means = loop.Means()
                 for pixels, labels, weights in batches:
                     loop.set_rate(optimizer, run.rate)

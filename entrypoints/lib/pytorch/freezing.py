@@ -20,12 +20,19 @@ class Network(nn.Sequential):
         at_rest: Modules that are never in training: frozen normalisation uses its moving
             statistics and leaves them alone.
         chosen: What a checkpoint of this model belongs to, beside what every checkpoint says.
+        is_channels_last: Whether its weights lie in that memory format.
     """
 
     def __init__(self, *modules: Any):
         super().__init__(*modules)
         self.at_rest: tuple[Any, ...] = ()
         self.chosen: dict[str, Any] = {}
+        self.is_channels_last = False
+
+    def lay_channels_last(self) -> None:
+        """Brings the weights into that memory format."""
+        self.to(memory_format=torch.channels_last)
+        self.is_channels_last = True
 
     def train(self, mode: bool = True) -> Network:
         """All but what is at rest."""

@@ -9,6 +9,7 @@ import torch
 from ..arrays import Array
 from ..precision import FLOAT16
 from . import freezing, models
+from .freezing import Network
 from .precision import Precision
 from .ranks import TorchRanks
 
@@ -72,7 +73,8 @@ class TorchLearner:
         device = next(self._model.parameters()).device
         self._model.eval()
         with torch.no_grad():
-            found: Array = self._model(pixels_of(images, device)).softmax(dim=1).cpu().numpy()
+            pixels = pixels_of(images, self._model, device)
+            found: Array = self._model(pixels).softmax(dim=1).cpu().numpy()
         self._model.train()
         return found
 
@@ -83,9 +85,15 @@ class TorchLearner:
         return [*self._weights(), *models.optimizer_tensors(self._optimizer)]
 
 
-def pixels_of(images: Array, device: Any) -> Any:
-    """(n, channels, rows, columns) on ``device`` from (n, rows, columns, channels)."""
-    return torch.from_numpy(images).permute(0, 3, 1, 2).contiguous().to(device, non_blocking=True)
+def pixels_of(images: Array, model: Network, device: Any) -> Any:
+    """(n, channels, rows, columns) on ``device`` from (n, rows, columns, channels).
+
+    A model in channels_last takes them as they lie, which mostly is its own order: none is copied.
+    """
+    pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
+    if not model.is_channels_last:
+        pixels = pixels.contiguous()
+    return pixels.to(device, non_blocking=True)
 
 
 def array_of(tensor: Any) -> Array:

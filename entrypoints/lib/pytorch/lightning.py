@@ -14,6 +14,7 @@ from ..precision import FLOAT16, FLOAT32
 from ..run import Run
 from . import loop
 from .distributed_ranks import DistributedRanks
+from .freezing import Network
 from .loop import Batch
 from .precision import Precision
 from .ranks import HOROVOD, TORCH, OneRank, TorchRanks, way
@@ -51,13 +52,16 @@ class Epochs(pl.LightningDataModule):
 
     Args:
         run: Restored.
+        model: What is trained.
         device: Of the rank.
     """
 
-    def __init__(self, run: Run, device: Any):
+    def __init__(self, run: Run, model: Network, device: Any):
         super().__init__()
         self._epochs = (
-            batches for stretch in run.stretches() for batches in loop.epochs(run, stretch, device)
+            batches
+            for stretch in run.stretches()
+            for batches in loop.epochs(run, stretch, model, device)
         )
 
     def train_dataloader(self) -> EachEpoch:

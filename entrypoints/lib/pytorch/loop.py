@@ -11,13 +11,15 @@ import torch
 from ..arrays import Array
 from ..remaining import Stretch
 from ..run import Run
+from .freezing import Network
 from .learner import pixels_of
 
 Batch = Tuple[Any, Any, Any]  # pixels (n, channels, rows, columns), labels (n,), weights (n,)
 
 
-def epochs(run: Run, stretch: Stretch, device: Any) -> Iterator[Iterator[Batch]]:
-    """The batches of each epoch of a stretch; what comes next is read while one is trained on.
+def epochs(run: Run, stretch: Stretch, model: Network, device: Any) -> Iterator[Iterator[Batch]]:
+    """The batches of each epoch of a stretch as ``model`` wants them, on ``device``; what comes
+    next is read while one is trained on.
 
     All weights are 1 but in the last steps of an epoch with ``--remainder pad`` or ``uneven``: the
     mean over the ranks of the weighted mean of a batch is the mean over the samples of the step.
@@ -25,13 +27,17 @@ def epochs(run: Run, stretch: Stretch, device: Any) -> Iterator[Iterator[Batch]]
     with contextlib.closing(stretch.arrays()) as arrays:  # type: ignore[type-var]
         for epoch in stretch.epochs:
             run.epoch_begins(epoch)
-            yield (_on(device, batch) for batch in islice(arrays, stretch.steps))
+            yield (_for(model, device, batch) for batch in islice(arrays, stretch.steps))
 
 
-def _on(device: Any, batch: tuple[Array, ...]) -> Batch:
+def _for(model: Network, device: Any, batch: tuple[Array, ...]) -> Batch:
     images, labels, *weights = batch
     counts = torch.from_numpy(weights[0]) if weights else torch.ones(len(labels))
-    return pixels_of(images, device), torch.from_numpy(labels).to(device), counts.to(device)
+    return (
+        pixels_of(images, model, device),
+        torch.from_numpy(labels).to(device),
+        counts.to(device),
+    )
 
 
 def set_rate(optimizer: Any, rate: float) -> None:

@@ -55,7 +55,7 @@ def build_for(settings: Settings, data: DataSet, ranks: TorchRanks) -> Network:
     # Gradients of grey pictures have this order whatever the weights have, and one that differs is
     # copied by DistributedDataParallel; cuDNN and oneDNN are fastest in it. Horovod refuses it.
     if ranks.speak_by != HOROVOD:
-        model.to(memory_format=torch.channels_last)
+        model.lay_channels_last()
     return model
 
 
