@@ -11,6 +11,7 @@ import pytest
 
 from launchers.core.strategies import named
 from tests.cli.command import Launch
+from tests.entrypoints.strategies.jax_scripts import PACKAGES
 from tests.sagemaker.released import installed
 
 STRATEGY = named("jax")
@@ -54,7 +55,7 @@ def test_an_image_with_jax_answers_for_each_part(part: str):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
     done = subprocess.run(
         [sys.executable, "-c", STRATEGY.image.programs[part]],
-        env={**kept, "PYTHONPATH": str(installed("jax==0.10.2"))},
+        env={**kept, "PYTHONPATH": str(installed(*PACKAGES))},
         capture_output=True,
         text=True,
         timeout=120,

@@ -12,6 +12,7 @@ from launch_runtime.evidence.records import EXCHANGE, INIT, STRICT
 from launch_runtime.strategies.jax import STRATEGY, reductions
 
 from tests.entrypoints.simulated import SimulatedJob
+from tests.entrypoints.strategies.jax_scripts import ALONE, PACKAGES, START, TRAIN
 from tests.sagemaker.released import installed
 
 MakeJob = Callable[..., SimulatedJob]
@@ -140,42 +141,12 @@ def test_the_loss_of_a_peer_is_no_cause(text: str, expected: bool) -> None:
 
 # -- real processes ------------------------------------------------------------------------------
 
-START = """
-import os, time
-import jax
-jax.distributed.initialize()
-import jax.numpy as jnp
-import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
-rank = jax.process_index()
-"""
-TRAIN = (
-    START
-    + """
-mesh = Mesh(np.array(jax.devices()), ("data",))
-own = np.full((8, 100), rank + 1, np.float32)
-batch = jax.make_array_from_process_local_data(NamedSharding(mesh, P("data")), own)
-weights = jax.device_put(jnp.zeros((100, 10)), NamedSharding(mesh, P()))
-
-@jax.jit
-def step(weights, batch):
-    gradient = jax.grad(lambda weights: jnp.mean((batch @ weights - 1) ** 2))(weights)
-    return weights - 0.1 * gradient
-
-for _ in range(3):
-    weights = step(weights, batch)
-total = float(jnp.sum(weights.addressable_data(0)))
-print("trained", rank, "of", jax.process_count(), "to", round(total, 2))
-"""
-)
-ALONE = "print('doubled', float(jax.jit(lambda x: 2 * x)(jnp.ones(3)).sum()))\n"
-
 
 @pytest.fixture
 def jax_job(make_job: MakeJob) -> MakeJob:
     if sys.version_info < (3, 11):
         pytest.skip("jax 0.10 needs Python 3.11")
-    packages = installed("jax==0.10.2")
+    packages = installed(*PACKAGES)
 
     def make(script: str, **how: Any) -> SimulatedJob:
         environment = {
