@@ -19,7 +19,9 @@ from pathlib import Path
 from launchers.machine.devices import visible_gpus
 from tests.benchmarks.measure import CACHE, cost_of, median, print_table, quiet_environment
 from tests.benchmarks.training import free_port
+from tests.entrypoints.strategies import jax_scripts
 from tests.places import ENTRYPOINTS, ROOT
+from tests.sagemaker.released import installed
 
 # 100,000 parameters in 6 tensors, as in steps.py: a step of a few milliseconds.
 _SCRIPT = """\
@@ -83,6 +85,7 @@ HOOKED = {
     "torch": "torch.distributed",
     "horovod": "horovod.tensorflow",
     "tensorflow": "tensorflow",
+    "jax": "jax",
 }
 
 
@@ -203,10 +206,11 @@ def _start_up(folder: Path, torch_python: str | None, runs: int) -> None:
     rows = []
     for strategy, module in HOOKED.items():
         python = torch_python if strategy == "torch" else sys.executable
-        if not python or not _has(python, module.partition(".")[0]):
+        packages = _jax() if strategy == "jax" else None
+        if not python or not (packages or _has(python, module.partition(".")[0])):
             print(f"start-up with {strategy}: no Python that has it", file=sys.stderr)
             continue
-        none, hooked = _marks(folder, python, module, strategy, runs)
+        none, hooked = _marks(folder, python, packages, strategy, runs)
         for index, moment in enumerate(("first line", f"import {module}")):
             plain, ours = (median([one[index] for one in found]) for found in (none, hooked))
             row = [f"{plain:.2f}", f"{ours:.2f}", f"{ours - plain:+.2f}"]
@@ -218,10 +222,16 @@ def _start_up(folder: Path, torch_python: str | None, runs: int) -> None:
     )
 
 
+def _jax() -> Path | None:
+    """The packages that the tests of JAX run, which want Python 3.11."""
+    return installed(*jax_scripts.PACKAGES) if sys.version_info >= (3, 11) else None
+
+
 def _marks(
-    folder: Path, python: str, module: str, strategy: str, runs: int
+    folder: Path, python: str, packages: Path | None, strategy: str, runs: int
 ) -> tuple[list[list[float]], list[list[float]]]:
     """Seconds up to both moments, of each counted run: under none, and under ``strategy``."""
+    module = HOOKED[strategy]
     source = folder / f"start-{strategy}"
     source.mkdir()
     marks = source / "marks"
@@ -233,7 +243,7 @@ def _marks(
             subprocess.run(
                 [python, str(ENTRYPOINTS / "agent.py"), "first.py"],
                 cwd=source,
-                env=_one_rank(source, name),
+                env=_one_rank(source, name, packages),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 check=True,
@@ -243,7 +253,7 @@ def _marks(
     return found["none"], found[strategy]
 
 
-def _one_rank(source: Path, strategy: str) -> dict[str, str]:
+def _one_rank(source: Path, strategy: str, packages: Path | None) -> dict[str, str]:
     one_host = {"hosts": [{"name": "host-1", "address": "127.0.0.1"}], "index": 0}
     return quiet_environment(
         LAUNCH_WORLD_SIZE="1",
@@ -254,5 +264,6 @@ def _one_rank(source: Path, strategy: str) -> dict[str, str]:
         LAUNCH_CLUSTER=json.dumps({**one_host, "port": free_port()}),
         TF_CPP_MIN_LOG_LEVEL="2",
         CUDA_VISIBLE_DEVICES="",
+        **({"PYTHONPATH": str(packages)} if packages else {}),
         **({} if strategy == "horovod" else {"LAUNCH_STRATEGY": strategy}),
     )
