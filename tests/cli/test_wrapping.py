@@ -31,6 +31,26 @@ def test_a_command_to_copy_is_on_one_line_with_its_last_flag():
     assert all(len(line) <= 60 for line in lines[:-1])
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "      launch local /opt/launch/train.py --instances 2 -- --data parquet:/data/food",
+        "next: cd a-folder-with-a-long-name && launch local --instances 2 --processes 4",
+    ],
+)
+def test_a_command_on_a_line_of_its_own_is_not_cut(line: str):
+    lines = wrapped(line, 40).split("\n")
+    command = line.strip().removeprefix("next: ")
+    assert lines[-1].strip().removeprefix("next: ") == command
+
+
+def test_a_command_in_brackets_stays_whole():
+    lines = wrapped("  logs   /home/me/jobs/train-1/logs   (launch logs train-1), a", 48).split(
+        "\n"
+    )
+    assert lines[-1] == "         (launch logs train-1), a"
+
+
 def test_words_in_backticks_and_words_without_a_blank_stay_whole():
     assert "`launch explain RULE`" in wrapped("x " * 8 + "`launch explain RULE` shows more", 30)
     lines = wrapped(f"  role  {ARN}  (--role)", 40).split("\n")
