@@ -99,7 +99,7 @@ class Attempt:
         ]
         self._pause_began: dict[str, float] = {}
         watch = watch or JobWatch()
-        watch.without_gpus = not any(item.gpus for item in containers)
+        watch.without_gpus = watch.without_gpus or not any(item.gpus for item in containers)
         self.seen = Seen(watch, Causes(conduct.causes))
 
     def run(self) -> AttemptEnd:

@@ -113,6 +113,9 @@ class Course:
     def _attempt(
         self, stop_at: float | None, interrupt_after: int | None
     ) -> tuple[Attempt, AttemptEnd]:
+        watch = self._stage.expected.watch()
+        # That this machine gives none is told as a deviation, before anything starts.
+        watch.without_gpus = not self._stage.limits.devices
         running = Attempt(
             self._cluster,
             self._stage.containers,
@@ -120,7 +123,7 @@ class Course:
             self._line,
             stop_at,
             interrupt_after,
-            self._stage.expected.watch(),
+            watch,
         )
         self.began = True
         self._cluster.start(self._stage.conduct.start_apart)

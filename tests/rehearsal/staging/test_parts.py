@@ -10,6 +10,7 @@ import pytest
 
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import JobDefinition, LogLine
+from launchers.core.output.lines import JobWatch
 from launchers.core.records.nonce import PLACEHOLDER, VARIABLE
 from launchers.rehearsal.course.attempt import Attempt
 from launchers.rehearsal.engine.labels import Labels
@@ -103,6 +104,21 @@ class Played:
 
     def next_event(self, timeout: float) -> Any:
         return self._events.pop(0) if self._events else None
+
+
+@pytest.mark.parametrize("gives", [True, False])
+def test_that_a_machine_without_gpus_has_none_is_no_news_of_its_ranks(gives: bool) -> None:
+    """The document asks for some; that there are none here was told before the ranks started."""
+    told = "2026-11-26 11:07:58.353801: I xla/tsl/cuda/cudart_stub.cc:32] Could not find cuda "
+    line = LogLine(1.0, "algo-1", 0, told + "drivers on your machine, GPU will not be used.")
+    containers = [replace(one, gpus=4) for one in parts()]
+    watch = JobWatch(without_gpus=not gives)
+    cluster: Any = Played()
+
+    Attempt(cluster, containers, Conduct(), lambda line, watch: None, watch=watch)
+    watch.see(line)
+
+    assert [line.text] * gives == watch.tail(0)
 
 
 @pytest.mark.parametrize(("placed", "host"), [(True, "worker-9"), (False, "algo-3")])
