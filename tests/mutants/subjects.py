@@ -38,6 +38,22 @@ SUBJECTS = (
             "tests/entrypoints/rank/test_guard_evidence.py",
         ),
     ),
+    # Whose own ranks are those of Debian's python3-torch; without it nothing here is noticed.
+    Subject(
+        "torch",
+        (
+            *_in(f"{_RUNTIME}/strategies", "torch"),
+            *_in(f"{_RUNTIME}/rank", "torch_hook"),
+            *_in(f"{_RUNTIME}/rank/exchange", "process_groups", "torch_hooks", "wrapped_models"),
+            *_in(f"{_RUNTIME}/rank/exchange", "groups", "devices"),
+        ),
+        (
+            "tests/entrypoints/strategies/test_strategies.py",
+            "tests/entrypoints/exchange",
+            "tests/entrypoints/strategies/test_torch_evidence.py",
+            "tests/entrypoints/strategies/test_torch.py",
+        ),
+    ),
     Subject(
         "agent",
         (
