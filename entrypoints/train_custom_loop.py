@@ -31,6 +31,7 @@ def train(settings: Settings) -> None:
     from lib.tensorflow.learner import KerasLearner
     from lib.tensorflow.ranks import HorovodRanks
 
+    stack.prepare_exchange(settings.model)
     ranks = HorovodRanks()
     sync.check(settings, ranks)
     with Run(settings, ranks, gpus=stack.prepare_devices(ranks)) as run:

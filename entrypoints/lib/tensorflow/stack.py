@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Mapping
+from typing import Mapping, MutableMapping
 
+from .. import cycle_time
 from ..cores import threads_per_rank
 from ..errors import TrainingError, first_line
 from ..ranks import Ranks
@@ -31,6 +32,21 @@ def import_quietly() -> None:
                 f"{first_line(error)}. Install horovod, after TensorFlow, with "
                 "HOROVOD_WITH_TENSORFLOW=1."
             ) from error
+
+
+def prepare_exchange(model: str, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Sets what Horovod reads in ``hvd.init()``, which comes after this.
+
+    Args:
+        model: One of ``--model``.
+        environment: The process's.
+    """
+    import tensorflow as tf
+
+    gpus = len(tf.config.list_physical_devices("GPU"))
+    milliseconds = cycle_time.cycle_time(model, gpus, environment)
+    if milliseconds is not None:
+        environment[cycle_time.VARIABLE] = milliseconds
 
 
 def prepare_devices(ranks: Ranks, environment: Mapping[str, str] = os.environ) -> int:
