@@ -33,7 +33,7 @@ OF_EVERY_STRATEGY = [
     *(ENTRYPOINTS / "launch_runtime" / "rank" / f"{name}.py" for name in ("guard", "world_check")),
     LAUNCHERS / "core" / "proof.py",
 ]
-# The words of messages where a caller says none.
+# launch_runtime/words.py names the words of messages so that stand where a caller gives none.
 DEFAULT_WORDS = "HOROVOD"
 # Files of core that may name a provider in code: the table of providers, and a library that other
 # strategies are recognised by.

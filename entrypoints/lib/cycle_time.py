@@ -7,6 +7,7 @@ from typing import Mapping
 from .options.models import PUBLISHED
 
 VARIABLE = "HOROVOD_CYCLE_TIME"  # in ms; Horovod's own is 1 (docs/tensor-fusion.rst of 0.28.1)
+AUTOTUNE = "HOROVOD_AUTOTUNE"  # Horovod tunes it, where it is not set
 _LONG = "10"
 
 
@@ -22,6 +23,6 @@ def cycle_time(model: str, gpus: int, environment: Mapping[str, str]) -> str | N
         gpus: That this rank sees.
         environment: The process's.
     """
-    if gpus or model not in PUBLISHED or environment.get(VARIABLE):
+    if gpus or model not in PUBLISHED or environment.get(VARIABLE) or environment.get(AUTOTUNE):
         return None
     return _LONG

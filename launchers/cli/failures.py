@@ -49,13 +49,11 @@ def _of_usage(error: click.UsageError) -> Problem:
     verb = error.ctx.command_path if error.ctx else "launch"
     command = error.ctx.command if error.ctx else None
     if isinstance(error, click.NoSuchOption):
-        allowed = (
-            [flag for parameter in error.ctx.command.params for flag in parameter.opts]
-            if error.ctx
-            else []
-        )
-        hint = did_you_mean(error.option_name, allowed) or f"see `{verb} --help`"
-        if isinstance(command, VerbGroup) and error.option_name not in ("--json", "-v"):
+        parameters = command.get_params(error.ctx) if command and error.ctx else []
+        allowed = [flag for parameter in parameters for flag in parameter.opts]
+        meant = did_you_mean(error.option_name, allowed)
+        hint = meant or f"see `{verb} --help`"
+        if isinstance(command, VerbGroup) and not meant and error.option_name != "--json":
             hint = f"a flag stands behind its verb; {hint}"
         return RULES["flag-unknown"].at(
             error.option_name, "no such option", f"an option of `{verb}`", hint

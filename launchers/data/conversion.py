@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import threading
@@ -113,8 +114,10 @@ class Conversion:
                 code = EXIT_JOB_DID_NOT_SUCCEED if started else EXIT_BAD_REQUEST
                 message = str(event.get("message", ""))
                 # The converter's own errors say what was expected, too.
-                found, _, expected = message.partition("; expected ")
-                problem = RULES["data-conversion"].at("data parquet", found, expected or None)
+                found, *expected = re.split("[;,] expected ", message, maxsplit=1)
+                problem = RULES["data-conversion"].at(
+                    "data parquet", found, expected[0] if expected else None
+                )
                 raise LaunchError(problem, code)
             started = started or event["event"] == "start"
             result = result or event["event"] == "result"

@@ -16,8 +16,8 @@ from launchers.core.model.document import at
 from launchers.vertex.rules.pools import PROCESSES, WORLD_SIZE, Pool, pools, rank_pools
 
 # The service makes up an id for each job; one that stays the same makes rehearsals comparable.
-JOB_NUMBER = "0123456789"
-PROJECT_NUMBER = "000000000000"
+_JOB_NUMBER = "0123456789"
+_PROJECT_NUMBER = "000000000000"
 PORT = 2222
 OPEN_PORT = 3333
 _TF_NAMES = ("chief", "worker", "ps", "evaluator")  # of pools 0 to 3 in TF_CONFIG
@@ -37,8 +37,8 @@ def environment(
         ranks_per_host: Stands for the document's own number.
     """
     values = {
-        "CLOUD_ML_PROJECT_ID": PROJECT_NUMBER,
-        "CLOUD_ML_JOB_ID": JOB_NUMBER,
+        "CLOUD_ML_PROJECT_ID": _PROJECT_NUMBER,
+        "CLOUD_ML_JOB_ID": _JOB_NUMBER,
         "CLUSTER_SPEC": _cluster_spec(document, pool, index),
         **_distributed(document, pool, index, number),
         **_folders(document),
@@ -67,6 +67,22 @@ def expanded(value: str, known: Mapping[str, str]) -> str:
         return known.get(match[1], match[0])
 
     return _REFERENCE.sub(replaced, value)
+
+
+def output_base(document: Mapping[str, Any]) -> str:
+    """The base output directory, gs://BUCKET/FOLDER; empty for none."""
+    prefix = at(document, "jobSpec", "baseOutputDirectory", "outputUriPrefix")
+    return prefix.rstrip("/") if isinstance(prefix, str) else ""
+
+
+def address(pool: Pool, index: int) -> str:
+    """By which the other replicas know this one of a pool."""
+    return f"cmle-training-{pool_name(pool)}-{_JOB_NUMBER}-{index}"
+
+
+def pool_name(pool: Pool) -> str:
+    """``workerpool0``, as CLUSTER_SPEC has it."""
+    return f"workerpool{pool.index}"
 
 
 def _cluster_spec(document: Mapping[str, Any], pool: Pool, index: int) -> str:
@@ -109,21 +125,5 @@ def _folders(document: Mapping[str, Any]) -> dict[str, str]:
     return {name: f"{base}/{folder}/" for name, folder in names.items()} if base else {}
 
 
-def output_base(document: Mapping[str, Any]) -> str:
-    """The base output directory, gs://BUCKET/FOLDER; empty for none."""
-    prefix = at(document, "jobSpec", "baseOutputDirectory", "outputUriPrefix")
-    return prefix.rstrip("/") if isinstance(prefix, str) else ""
-
-
 def _addresses(pool: Pool) -> list[str]:
     return [f"{address(pool, index)}:{PORT}" for index in range(pool.replicas or 1)]
-
-
-def address(pool: Pool, index: int) -> str:
-    """By which the other replicas know this one of a pool."""
-    return f"cmle-training-{pool_name(pool)}-{JOB_NUMBER}-{index}"
-
-
-def pool_name(pool: Pool) -> str:
-    """``workerpool0``, as CLUSTER_SPEC has it."""
-    return f"workerpool{pool.index}"

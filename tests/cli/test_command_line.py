@@ -276,7 +276,7 @@ def test_an_unknown_job_is_exit_2(launch: Launch, verb: str):
 
 @pytest.mark.parametrize("words", ["schema", "--help", "explain"])
 def test_a_closed_pipe_is_no_error(launch: Launch, words: str):
-    line = f"{sys.executable} -m launchers.cli.main {words} | (exec <&-; sleep 0.1)"
+    line = f"{sys.executable} -m launchers.cli.main {words} | (exec <&-)"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line}"],
         cwd=ROOT,
@@ -286,6 +286,20 @@ def test_a_closed_pipe_is_no_error(launch: Launch, words: str):
         env=launch.environment({}),
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_was_found_counts_where_nobody_reads_the_answer(launch: Launch):
+    launch.write("bad.json", "{}")
+    line = f"{sys.executable} -m launchers.cli.main check bad.json"
+    for form in ("--json", "--report sarif"):
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {line} {form} | (exec <&-)"],
+            cwd=launch.folder,
+            capture_output=True,
+            check=False,
+            env={**launch.environment({}), "PYTHONPATH": str(ROOT)},
+        )
+        assert done.returncode == 2, form
 
 
 def test_the_package_is_the_command_where_it_is_not_on_path(launch: Launch):

@@ -11,8 +11,9 @@ from io import StringIO
 import click
 import pytest
 
-from launchers.cli.main import ELSEWHERE, VERBS, cli, ended, run
+from launchers.cli.main import VERBS, cli, ended, run
 from launchers.cli.verb import HELP_ALL, Flag, Verb
+from launchers.cli.verb_group import VerbGroup
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.option import GROUPS
@@ -104,6 +105,7 @@ def test_a_group_without_a_verb_shows_its_help_on_stderr_and_ends_with_2(
         ("status", "`launch list` shows them"),
         ("check", "such as: launch check job.json"),
         ("--instances 2 local", "a flag stands behind its verb"),
+        ("--verson", "such option; expected an option of `launch` [flag-unknown]. did you mean"),
     ],
 )
 def test_what_a_hurried_person_types_is_answered_with_what_is_meant(
@@ -115,15 +117,34 @@ def test_what_a_hurried_person_types_is_answered_with_what_is_meant(
     assert err.count("error: ") == 1
 
 
-@pytest.mark.parametrize("word", ELSEWHERE)
-def test_what_is_called_otherwise_elsewhere_is_a_verb_here(word: str):
-    assert word not in VERBS
-    _, verb, *more = ELSEWHERE[word].split()
-    assert verb == "--version" or verb in VERBS
-    if verb in VERBS:
-        flags = {one.partition("=")[0] for one in more if one.startswith("--")}
-        inner = [one for one in more[:1] if (verb, one) in {*verbs()}]
-        assert flags <= set(help_of(verb, *inner, "--help").replace("[=", " ").split())
+def groups() -> Iterator[tuple[str, VerbGroup]]:
+    """`launch` itself by an empty name, and each verb that has verbs of its own."""
+    yield "", cli
+    with click.Context(cli) as context:
+        for name in VERBS:
+            command = cli.get_command(context, name)
+            if isinstance(command, VerbGroup):
+                yield name, command
+
+
+CALLED_ELSEWHERE = [
+    (group, word, line) for group, command in groups() for word, line in command.elsewhere.items()
+]
+
+
+@pytest.mark.parametrize(("group", "word", "line"), CALLED_ELSEWHERE)
+def test_what_is_called_otherwise_elsewhere_is_a_verb_here(group: str, word: str, line: str):
+    every = {*verbs()}
+    assert (group, word) not in every
+    assert (word,) not in every or group
+    _, verb, *more = line.split()
+    if verb == "--version":
+        return
+    is_group = any(words[0] == verb and len(words) == 2 for words in every)
+    path = (verb, *more[:is_group])
+    assert path in every
+    flags = {one.partition("=")[0] for one in more if one.startswith("--")}
+    assert flags <= set(help_of(*path, "--help").replace("[=", " ").split())
 
 
 def test_pictures_are_converted_by_flags_in_groups_with_defaults():

@@ -77,6 +77,7 @@ def terminal(warm_command: None, place: Path) -> Terminal:
         file = str(launch.folder / out) if out else ""
         code, text = WARM.on_terminal(words, launch.folder, variables, columns, file)
         assert code in (0, 1, 2, 3, 4, 5)
+        assert "[internal-error]" not in text
         return plain(text)
 
     return run

@@ -44,6 +44,11 @@ def test_a_command_on_a_line_of_its_own_is_not_cut(line: str):
     assert lines[-1].strip().removeprefix("next: ") == command
 
 
+def test_words_behind_a_label_are_no_command():
+    text = "  engine    docker is not running here, so nothing was built"
+    assert all(len(line) <= 40 for line in wrapped(text, 40).split("\n"))
+
+
 def test_a_command_in_brackets_stays_whole():
     lines = wrapped("  logs   /home/me/jobs/train-1/logs   (launch logs train-1), a", 48).split(
         "\n"

@@ -131,7 +131,6 @@ class WarmCommand:
         """
         master, slave = os.openpty()
         with self._busy, os.fdopen(master, "rb", buffering=0) as screen:
-            fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
             request = {
                 "words": list(words),
                 "folder": str(folder),
@@ -143,6 +142,7 @@ class WarmCommand:
             reader = threading.Thread(target=_read_all, args=(screen, shown), daemon=True)
             reader.start()
             try:
+                fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
                 code = self._ask(request, seconds)
             finally:
                 # The last one that has it: the reader comes to its end.

@@ -54,6 +54,14 @@ def test_events_come_as_they_are_and_other_lines_are_none(tmp_path: Path):
         assert [event["event"] for event in run.events()] == ["start", "result"]
 
 
+@pytest.mark.parametrize("told", ["x is 3; expected a folder", "--split: sums to 1.2, expected 1"])
+def test_what_the_converter_expected_is_said_once(told: str, tmp_path: Path):
+    file = program(tmp_path, f"""print('{{"event": "error", "message": "{told}"}}')\n""")
+    with refused("data-conversion", match="expected") as caught, conversion(file) as run:
+        list(run.events())
+    assert str(caught.value).count("expected") == 1
+
+
 @pytest.mark.parametrize(("before", "code"), [("", 2), ('print(\'{"event": "start"}\')', 1)])
 def test_an_error_is_a_wrong_request_until_the_work_has_begun(before: str, code: int, tmp_path):
     told = '{"event": "error", "message": "the disk is full"}'

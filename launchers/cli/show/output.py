@@ -73,7 +73,16 @@ def terminal_width(stream: IO[str]) -> int | None:
 def answer(value: Any, one_line: bool = False) -> None:
     """The ``--json`` answer, on stdout."""
     said.answered = True
-    print(printable_json(value, indent=None if one_line else 2), flush=True)
+    give_out(printable_json(value, indent=None if one_line else 2) + "\n")
+
+
+def give_out(text: str) -> None:
+    """All that was asked for, on stdout. Where its reader is gone, the command's exit code still
+    tells what it found."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        silence_stdout()
 
 
 def print_documents(definitions: Sequence[JobDefinition], form: str) -> None:
@@ -125,8 +134,6 @@ def answer_failure(exit_code: int, one_line: bool = False) -> None:
         problems = [*problems, RULES["interrupted"].at("launch", "interrupted")]
     try:
         answer(error_answer(exit_code, problems), one_line)
-    except BrokenPipeError:
-        raise
     except OSError:  # the full disk is what it has just told of
         silence_stdout()
 

@@ -11,7 +11,8 @@ _STYLE = re.compile("\x1b\\[[0-9;]*m")
 # What is not cut: a word; what stands in backticks; a command in brackets, and one that a text or a
 # line of its own ends with, since its first half alone could be run.
 _PIECE = re.compile(
-    r"(?P<gap> *)(?P<words>(?:(?<=: )|(?<=  ))(?:launch|pip|docker|gcloud|aws|cd) \S.*"
+    r"(?P<gap> *)(?P<words>(?:(?<=: )|(?<=^  )|(?<=^      ))"
+    r"(?:launch|pip|docker|gcloud|aws|cd) \S.*"
     r"|\(launch [^()]*\)\S*|(?:`[^`]*`|\S)+)"
 )
 # A label, such as `  machine      ` or `error: `, below which nothing else is to stand.

@@ -7,7 +7,7 @@ import click
 from launchers.cli.completion.values import of_metavar
 from launchers.cli.document_file import job_option, strategy_option
 from launchers.cli.reports import REPORTS
-from launchers.cli.show.output import answer
+from launchers.cli.show.output import answer, give_out
 from launchers.cli.values import FlagType
 from launchers.cli.verb import Flag, Verb
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK
@@ -113,5 +113,5 @@ def command(
     if form == "json":
         answer(answer_of(without_credentials(found)))
     elif output is None and form != "text":
-        click.echo(report(form, found), nl=False)
+        give_out(report(form, found))
     return EXIT_BAD_REQUEST if found.failed else EXIT_OK

@@ -91,10 +91,6 @@ def _chosen(finder: Finder, root: Any, file: str, job: str) -> list[Spec]:
     return found
 
 
-# Beside `script` or `module` they tell a launch.yaml from others' documents.
-_JOB_KEYS = {"instances", "gpus", "processes", "args", "profiles", "sweep"}
-
-
 def _nothing(finder: Finder, root: Any, file: str) -> Problem:
     """What is said of a file in which nothing is known."""
     lacking = finder.lacking(root)
@@ -105,7 +101,7 @@ def _nothing(finder: Finder, root: Any, file: str) -> Problem:
         return RULES["file-shape"].at(
             file, "a notebook, which makes its request as it runs", _known(), fix
         )
-    if isinstance(root, dict) and {"script", "module"} & {*root} and _JOB_KEYS & {*root}:
+    if _is_job_file(root):
         fix = f"`launch PROVIDER -f {file} --dry-run` runs every rule on it, and prints the request"
         return RULES["file-shape"].at(file, "a job's file of ours, and no request", _known(), fix)
     keys = ", ".join(str(key) for key in list(root)[:4]) if isinstance(root, dict) else ""
@@ -113,6 +109,15 @@ def _nothing(finder: Finder, root: Any, file: str) -> Problem:
     where = nested(finder, root)
     fix = f"what lies at {where} looks like one: --job '{where}' takes it" if where else ""
     return RULES["file-shape"].at(file, found, _known(), fix)
+
+
+def _is_job_file(root: Any) -> bool:
+    """Whether it is a launch.yaml: all keys are ours, and one names a script."""
+    if not isinstance(root, dict) or not {"script", "module"} & {*root}:
+        return False
+    from launchers.core.reading.job_file import schema
+
+    return {*root} <= {*schema()["properties"]}
 
 
 def _known() -> str:

@@ -187,7 +187,9 @@ class _Checks:
     def image_elsewhere(self) -> list[Problem]:
         """image: whether it lies where SageMaker can pull it from"""
         expected = "an image in Amazon ECR, or --private-registry"
-        return [wrong("image", f"{self.image} lies elsewhere", expected, "launch image push")]
+        return [
+            wrong("image", f"{self.image} lies elsewhere", expected, "launch image build --push")
+        ]
 
     def image_in_registry(self) -> list[Problem]:
         """image: ecr DescribeImages"""

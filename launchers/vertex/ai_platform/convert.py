@@ -13,7 +13,7 @@ from typing import Any
 
 from launchers.core.model.problems import Problem
 from launchers.core.spec.value_types import format_duration
-from launchers.vertex.ai_platform.input import Given, load, merge
+from launchers.vertex.ai_platform.input import INPUT, Given, load, merge
 from launchers.vertex.ai_platform.left_behind import dropped, left_behind
 from launchers.vertex.ai_platform.machines import Hardware, boot_disk, master
 from launchers.vertex.ai_platform.replicas import processes, reduction_servers, workers
@@ -21,8 +21,6 @@ from launchers.vertex.ai_platform.start import training
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import seconds_of
 from launchers.vertex.tables import machines
-
-_INPUT = "trainingInput"
 
 
 def convert(
@@ -82,11 +80,11 @@ def _own(given: Given, hardware: Hardware, problems: list[Problem]) -> dict[str,
     own = {
         "project": given.flags.get("--project"),
         "accelerator": f"{hardware.accelerator}:{hardware.count}" if beside else None,
-        "service_account": given.get(f"{_INPUT}.serviceAccount"),
-        "network": given.get(f"{_INPUT}.network"),
+        "service_account": given.get(f"{INPUT}.serviceAccount"),
+        "network": given.get(f"{INPUT}.network"),
         "encryption_key": _key(given, problems),
         "boot_disk": boot_disk(given, "master"),
-        "web_access": given.get(f"{_INPUT}.enableWebAccess") or None,
+        "web_access": given.get(f"{INPUT}.enableWebAccess") or None,
         **reduction_servers(given, problems),
     }
     return {key: value for key, value in own.items() if value is not None}
@@ -94,7 +92,7 @@ def _own(given: Given, hardware: Hardware, problems: list[Problem]) -> dict[str,
 
 def _key(given: Given, problems: list[Problem]) -> str | None:
     """``--kms-key`` is a whole name, or a part of one with the other parts beside it."""
-    path = f"{_INPUT}.encryptionConfig.kmsKeyName"
+    path = f"{INPUT}.encryptionConfig.kmsKeyName"
     key = given.get(path)
     if key is None or "/" in key:
         return str(key) if key else None
@@ -124,18 +122,18 @@ def _name(given: Given, problems: list[Problem]) -> str | None:
 
 
 def _image(given: Given, problems: list[Problem]) -> str | None:
-    path = f"{_INPUT}.masterConfig.imageUri"
+    path = f"{INPUT}.masterConfig.imageUri"
     image = given.get(path)
     versions = []
     for key in ("runtimeVersion", "pythonVersion"):
-        if given.get(f"{_INPUT}.{key}") is not None:
-            versions.append(f"{key} {given.get(f'{_INPUT}.{key}')}")
+        if given.get(f"{INPUT}.{key}") is not None:
+            versions.append(f"{key} {given.get(f'{INPUT}.{key}')}")
     if image is not None:
         if versions:
-            where = f"{_INPUT}.{versions[0].partition(' ')[0]}"
+            where = f"{INPUT}.{versions[0].partition(' ')[0]}"
             problems.append(dropped(given.where(where), " and ".join(versions), "the image's own"))
         return _tagged(image, given.where(path), problems)
-    where = given.where(f"{_INPUT}.runtimeVersion") if versions else path
+    where = given.where(f"{INPUT}.runtimeVersion") if versions else path
     problems.append(
         RULES["import-changed"].at(
             where,
@@ -159,7 +157,7 @@ def _tagged(image: str, where: str, problems: list[Problem]) -> str:
 
 def _max_runtime(given: Given, problems: list[Problem]) -> str | None:
     """``2h`` of ``7200s``; what the old service took where nothing was said was seven days."""
-    path = f"{_INPUT}.scheduling.maxRunningTime"
+    path = f"{INPUT}.scheduling.maxRunningTime"
     text = given.get(path)
     longest = load()["longest_run_seconds"]
     if text is None:
@@ -174,7 +172,7 @@ def _max_runtime(given: Given, problems: list[Problem]) -> str | None:
 
 def _places(given: Given, problems: list[Problem]) -> dict[str, Any]:
     """Region, bucket and where output goes."""
-    path = f"{_INPUT}.jobDir"
+    path = f"{INPUT}.jobDir"
     job_dir = given.get(path)
     if job_dir is not None and not re.fullmatch(r"gs://[a-z0-9][a-z0-9._-]+(/.*)?", job_dir):
         expected = "a place in Cloud Storage, gs://BUCKET/FOLDER"
@@ -183,6 +181,6 @@ def _places(given: Given, problems: list[Problem]) -> dict[str, Any]:
     staging = given.flags.get("--staging-bucket") or job_dir or ""
     return {
         "output_path": job_dir,
-        "region": given.get(f"{_INPUT}.region"),
+        "region": given.get(f"{INPUT}.region"),
         "bucket": staging.removeprefix("gs://").partition("/")[0] or None,
     }

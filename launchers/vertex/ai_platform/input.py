@@ -20,6 +20,7 @@ from launchers.vertex.catalogue import RULES
 
 _FILE = Path(__file__).with_name("ai_platform.json")
 _ROOT = "Job"
+INPUT = "trainingInput"  # of a Job: nearly all that is said of it
 # Flags of the import itself: where the code lies, which neither file nor flags of gcloud say.
 CODE_FLAGS = ("--source", "--script")
 _ACCELERATOR = "acceleratorConfig"

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from launchers.core.model.problems import Problem
-from launchers.vertex.ai_platform.input import Given, load
+from launchers.vertex.ai_platform.input import INPUT, Given, load
 from launchers.vertex.catalogue import RULES
-
-_INPUT = "trainingInput"
 
 
 def left_behind(given: Given, problems: list[Problem]) -> None:
     """Fields and flags that mean nothing any more, and those that refuse the whole job."""
     refused = {
-        f"{_INPUT}.hyperparameters": "a search over hyperparameters; `sweep:` in launch.yaml "
+        f"{INPUT}.hyperparameters": "a search over hyperparameters; `sweep:` in launch.yaml "
         "starts a job for each value of a list",
         "predictionInput": "a batch prediction, not a training",
-        f"{_INPUT}.masterConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
-        f"{_INPUT}.workerConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
+        f"{INPUT}.masterConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
+        f"{INPUT}.workerConfig.tpuTfVersion": "a TPU, which Horovod cannot use",
     }
     for path, what in refused.items():
         if given.get(path):
             expected = "a Horovod training job"
             problems.append(RULES["import-refused"].at(given.where(path), what, expected))
     meaningless = {
-        f"{_INPUT}.useChiefInTfConfig": "nothing: TF_CONFIG is taken out of the ranks' environment",
-        f"{_INPUT}.scheduling.priority": "nothing: Vertex AI's jobs have no priority",
-        f"{_INPUT}.scheduling.maxWaitTime": "`max_wait:` with `flex_start: true` under `vertex:`, "
+        f"{INPUT}.useChiefInTfConfig": "nothing: TF_CONFIG is taken out of the ranks' environment",
+        f"{INPUT}.scheduling.priority": "nothing: Vertex AI's jobs have no priority",
+        f"{INPUT}.scheduling.maxWaitTime": "`max_wait:` with `flex_start: true` under `vertex:`, "
         "for the accelerators that have it",
     }
     for path, expected in meaningless.items():

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from launchers.core.model.problems import Problem, did_you_mean
-from launchers.vertex.ai_platform.input import Given, load
+from launchers.vertex.ai_platform.input import INPUT, Given, load
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.tables import machines
 
-_INPUT = "trainingInput"
 _DISK = "diskConfig"
 
 
@@ -32,29 +31,29 @@ class Hardware:
 
 def master(given: Given, problems: list[Problem]) -> Hardware:
     """The primary replica's hardware; what changed and what cannot be goes to ``problems``."""
-    tier = given.get(f"{_INPUT}.scaleTier")
+    tier = given.get(f"{INPUT}.scaleTier")
     table = load()["scale_tiers"]
-    named = given.get(f"{_INPUT}.masterType")
+    named = given.get(f"{INPUT}.masterType")
     if tier is not None and tier not in table:
         expected = f"one of {', '.join(table)}"
-        where = given.where(f"{_INPUT}.scaleTier")
+        where = given.where(f"{INPUT}.scaleTier")
         fix = did_you_mean(tier, table)
         problems.append(RULES["import-scale-tier"].at(where, tier, expected, fix))
         return Hardware("")
     row = table[tier or ("CUSTOM" if named else "BASIC")]
     if "refused" in row:
-        where = given.where(f"{_INPUT}.scaleTier")
+        where = given.where(f"{INPUT}.scaleTier")
         problems.append(_refused(where, f"{tier}: {row['refused']}"))
         return Hardware("")
     if "masterType" in row:
         if named:
             expected = "CUSTOM, which masterType belongs to"
-            where = given.where(f"{_INPUT}.scaleTier")
+            where = given.where(f"{INPUT}.scaleTier")
             problems.append(RULES["import-scale-tier"].at(where, str(tier), expected))
-        return machine_named(row["masterType"], given.where(f"{_INPUT}.scaleTier"), problems)
+        return machine_named(row["masterType"], given.where(f"{INPUT}.scaleTier"), problems)
     if not named:
         expected = "the machine of the CUSTOM tier"
-        where = f"{_INPUT}.masterType"
+        where = f"{INPUT}.masterType"
         problems.append(RULES["import-machine"].at(where, "missing", expected))
         return Hardware("")
     return _replica(given, "master", problems)
@@ -62,7 +61,7 @@ def master(given: Given, problems: list[Problem]) -> Hardware:
 
 def worker(given: Given, problems: list[Problem]) -> Hardware:
     """The workers' hardware. A type that is not said is an error."""
-    path = f"{_INPUT}.workerType"
+    path = f"{INPUT}.workerType"
     if not given.get(path):
         expected = "the machine of the workers"
         problems.append(RULES["import-machine"].at(path, "missing", expected))
@@ -72,7 +71,7 @@ def worker(given: Given, problems: list[Problem]) -> Hardware:
 
 def boot_disk(given: Given, replica: str) -> str | None:
     """``pd-ssd:200`` of a replica's diskConfig; None where it is the service's own."""
-    config = given.get(f"{_INPUT}.{replica}Config.{_DISK}") or {}
+    config = given.get(f"{INPUT}.{replica}Config.{_DISK}") or {}
     size, kind = config.get("bootDiskSizeGb"), config.get("bootDiskType") or "pd-ssd"
     if not config:
         return None
@@ -80,9 +79,9 @@ def boot_disk(given: Given, replica: str) -> str | None:
 
 
 def _replica(given: Given, replica: str, problems: list[Problem]) -> Hardware:
-    type_path = f"{_INPUT}.{replica}Type"
+    type_path = f"{INPUT}.{replica}Type"
     hardware = machine_named(given.get(type_path), given.where(type_path), problems)
-    path = f"{_INPUT}.{replica}Config.acceleratorConfig"
+    path = f"{INPUT}.{replica}Config.acceleratorConfig"
     config: Mapping[str, Any] = given.get(path) or {}
     kind, count = config.get("type", ""), config.get("count", 0)
     if not kind and not count:

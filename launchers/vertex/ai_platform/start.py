@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from launchers.core.analysis.plain_start.shell import CommandLine, command_line
 from launchers.core.analysis.plain_start.start import launched_words, read_start
 from launchers.core.model.problems import Problem, Severity
-from launchers.vertex.ai_platform.input import Given
+from launchers.vertex.ai_platform.input import INPUT, Given
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.rules.starts import HOROVODS
 
-_INPUT = "trainingInput"
-_MASTER = f"{_INPUT}.masterConfig"
-_WORKER = f"{_INPUT}.workerConfig"
+_MASTER = f"{INPUT}.masterConfig"
+_WORKER = f"{INPUT}.workerConfig"
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,13 @@ def training(given: Given, arguments: Sequence[str] | None, problems: list[Probl
             of the file.
         problems: Takes what changed and what has no counterpart.
     """
-    own = list(arguments) if arguments is not None else list(given.get(f"{_INPUT}.args") or ())
+    own = list(arguments) if arguments is not None else list(given.get(f"{INPUT}.args") or ())
     if given.get(f"{_MASTER}.imageUri"):
         found = _container(given, own, problems)
     else:
         found = _package(given, own, problems)
     _packages(given, problems)
-    job_dir = given.get(f"{_INPUT}.jobDir")
+    job_dir = given.get(f"{INPUT}.jobDir")
     words = ("--job-dir", job_dir, *found.arguments) if job_dir else found.arguments
     return replace(found, arguments=tuple(words))
 
@@ -140,7 +139,7 @@ def _module_in_image(module: str, path: str) -> Problem:
 
 def _package(given: Given, own: list[str], problems: list[Problem]) -> Training:
     """A Python package: ``--package-path trainer --module-name trainer.task``."""
-    path = f"{_INPUT}.pythonModule"
+    path = f"{INPUT}.pythonModule"
     module = given.get(path)
     script, source = given.flags.get("--script"), given.flags.get("--source")
     folder = given.flags.get("--package-path")
@@ -158,9 +157,9 @@ def _package(given: Given, own: list[str], problems: list[Problem]) -> Training:
 
 def _packages(given: Given, problems: list[Problem]) -> None:
     """Packages beside the source: none travels."""
-    uris = given.get(f"{_INPUT}.packageUris")
+    uris = given.get(f"{INPUT}.packageUris")
     local = given.flags.get("--packages")
-    for where, found in ((f"{_INPUT}.packageUris", uris), ("--packages", local)):
+    for where, found in ((f"{INPUT}.packageUris", uris), ("--packages", local)):
         if not found:
             continue
         named = ", ".join(found) if isinstance(found, list) else found

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from entrypoints.lib.cycle_time import VARIABLE, cycle_time
+from entrypoints.lib.cycle_time import AUTOTUNE, VARIABLE, cycle_time
 from entrypoints.lib.options.models import MODELS
 
 
@@ -13,6 +13,7 @@ from entrypoints.lib.options.models import MODELS
         ("efficientnetb0", 0, {}, "10"),
         ("efficientnetb0", 0, {VARIABLE: ""}, "10"),
         ("efficientnetb0", 0, {VARIABLE: "5"}, None),  # what the user said, or a crowded rehearsal
+        ("efficientnetb0", 0, {AUTOTUNE: "1"}, None),
         ("efficientnetb0", 1, {}, None),
         ("cnn", 0, {}, None),
         ("mlp", 0, {}, None),
