@@ -24,7 +24,7 @@ class TorchLearner:
         precision: Whose loss scale is part of the optimizer's state.
     """
 
-    def __init__(self, model: Any, optimizer: Any, ranks: TorchRanks, precision: Precision):
+    def __init__(self, model: Network, optimizer: Any, ranks: TorchRanks, precision: Precision):
         self._model, self._optimizer, self._ranks = model, optimizer, ranks
         self._precision = precision
 
