@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.speed import jobs, load, pairs
+from tests.benchmarks.speed import cycles, jobs, load, pairs
 from tests.benchmarks.speed.work import Asked
 
 
@@ -55,6 +55,11 @@ def test_a_row_has_the_median_of_the_pairs_ratios_and_not_the_ratio_of_medians()
 def test_slow_rates_keep_their_decimals() -> None:
     row = pairs.Row("ours", "theirs", "", (lambda _: 0.0, lambda _: 0.0))
     assert pairs.cells(row, [(3.254, 3.5)])[2:4] == ["3.25", "3.50"]
+
+
+def test_a_cycle_is_compared_with_horovods_own_of_the_same_round() -> None:
+    rows = cycles.cells({1: [100.0, 200.0, 50.0], 10: [120.0, 180.0, 75.0]})
+    assert rows == [["1", "100", ""], ["10", "120", "1.20 (0.90 to 1.50)"]]
 
 
 @pytest.mark.parametrize(
