@@ -141,7 +141,8 @@ def problems_in_hashes(
     total, done, wrong = sum(one.bytes for one in files), 0, []
     for one in files:
         if "://" in place.root:
-            digest = ask(python(), "hash", place=place.root, names=[one.name])[one.name]
+            told = ask(python(), "hash", place=place.root, names=[one.name])[one.name]
+            digest = library("object_stores").said(told)[:300]
         else:
             digest = _sha256(Path(place.root, one.name))
         if digest != one.sha256:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError
+from launchers.core.shipped import library
 from launchers.data.catalogue import RULES
 from launchers.data.environment import PILLOW, PYARROW, require
 
@@ -21,6 +22,10 @@ def ask(python: str, task: str, **request: Any) -> dict[str, Any]:
         LaunchError: ``python`` lacks what the task needs, the place is none, or the program ended
             without an answer.
     """
+    stores = library("object_stores")
+    place = str(request["place"])
+    seconds = stores.FIRST_SECONDS if task == "look" else stores.SECONDS
+    request["place"] = stores.patient(place, seconds)
     modules = (PYARROW, PILLOW) if task == "sheet" else (PYARROW,)
     require(python, modules, "data")
     try:
@@ -41,7 +46,8 @@ def ask(python: str, task: str, **request: Any) -> dict[str, Any]:
         raise LaunchError(RULES["data-python"].at("--python", found)) from None
     if "error" in answer:
         told = answer["error"]
-        raise LaunchError(RULES[told["rule"]].at(told["place"], told["found"]))
+        where = place if told["place"] == request["place"] else told["place"]
+        raise LaunchError(RULES[told["rule"]].at(where, stores.said(told["found"])[:300]))
     return answer
 
 

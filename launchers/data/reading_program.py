@@ -155,7 +155,7 @@ def listed(system: Any, root: str, place: str) -> dict[str, int]:
 def reason(error: Exception) -> str:
     """What a library says, in one line."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200]
+    return lines[0][:1000]
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_what_is_no_place_is_refused(name: str, tmp_path: Path):
 def test_an_unfinished_conversion_is_refused_with_how_to_go_on(food: Path):
     (food / "manifest.json").unlink()
     (food / "_conversion").mkdir()
-    with refused("data-unfinished", match="it goes on where it was"):
+    with refused("data-unfinished", match="it resumes where it was"):
         read(food)
 
 

@@ -32,6 +32,10 @@ COMMANDS = {
     ),
     "launch data parquet s3://bucket/photos s3://bucket/food --engine spark --master "
     "spark://10.0.0.5:7077": "needs a Spark cluster: tests/entrypoints/lib/conversion",
+    "launch data parquet food-101/images gs://bucket/food --split 0.7,0.2,0.1 --seed 13": (
+        "needs a bucket: tests/cli/test_data_in_google_storage.py"
+    ),
+    "launch data info gs://bucket/food": "needs a bucket: tests/cli/test_data_in_google_storage.py",
     "launch local entrypoints/train_lightning.py --instances 2 -- --epochs 3": LIGHTNING,
     "launch local entrypoints/train_lightning.py --instances 2 -- --data parquet:food --model "
     "resnet50 --image-size 224 --max-steps-per-epoch 100 --validate --track mlflow": LIGHTNING,

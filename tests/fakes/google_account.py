@@ -18,6 +18,7 @@ PERMISSIONS = {
     "objects.insert": "storage.objects.create",
     "objects.upload": "storage.objects.create",
     "objects.download": "storage.objects.get",
+    "objects.rewrite": "storage.objects.create",
     "projects.get": "resourcemanager.projects.get",
     "consumerQuotaMetrics.list": "serviceusage.quotas.get",
     "consumerQuotaMetrics.get": "serviceusage.quotas.get",

@@ -69,6 +69,12 @@ _ROUTES = [
     ("GET", f"{_B}/o/(?P<object>[^/]+)", "storage", "objects.get"),
     ("DELETE", f"{_B}/o/(?P<object>[^/]+)", "storage", "objects.delete"),
     ("GET", f"/download{_B}/o/(?P<object>[^/]+)", "storage", "objects.download"),
+    (
+        "POST",
+        f"{_B}/o/(?P<object>[^/]+)/rewriteTo/b/(?P<to_bucket>[^/]+)/o/(?P<to_object>[^/]+)",
+        "storage",
+        "objects.rewrite",
+    ),
     ("POST", f"/upload{_B}/o", "storage", "objects.insert"),
     ("PUT", f"/(?:resumable/)?upload{_B}/o", "storage", "objects.upload"),
     ("DELETE", f"/(?:resumable/)?upload{_B}/o", "storage", "objects.cancel"),

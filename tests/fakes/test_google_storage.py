@@ -166,6 +166,22 @@ def test_lists_have_every_object_page_by_page(google: VertexService) -> None:
     assert google.objects.keys(f"gs://{google.bucket}/launch/y") == ["launch/y"]
 
 
+def test_an_object_is_copied_within_the_service(google: VertexService) -> None:
+    blob_of(google, "a b/1").upload_from_string(b"bytes", content_type="image/png")
+    google.objects.add_bucket("other")
+    client = storage_client(google)
+
+    copy = client.bucket("other").blob("c/2")
+    token, written, whole = copy.rewrite(blob_of(google, "a b/1"))
+
+    assert (token, written, whole) == (None, 5, 5)
+    found = google.objects.get("gs://other/c/2")
+    assert found is not None
+    assert (found.read(), found.headers["Content-Type"]) == (b"bytes", "image/png")
+    with pytest.raises(NotFound):
+        client.bucket("nobodys").blob("x").rewrite(blob_of(google, "a b/1"))
+
+
 def test_an_object_is_deleted_once(google: VertexService) -> None:
     blob = blob_of(google)
     blob.upload_from_string(b"x")

@@ -42,8 +42,8 @@ of :mod:`tests.fakes.google_wire`::
 
 **What was sent**: ``google.requests``, ``google.received("customJobs.create")``. Operations:
 token, metadata, customJobs.{create,get,list,cancel,delete}, entries.list,
-buckets.{get,testIamPermissions}, objects.{insert,upload,get,download,list,delete,cancel} (insert
-is a whole upload or the start of a resumable one, upload is one of its chunks),
+buckets.{get,testIamPermissions}, objects.{insert,upload,get,download,list,rewrite,delete,cancel}
+(insert is a whole upload or the start of a resumable one, upload is one of its chunks),
 projects.{get,testIamPermissions}, services.get, consumerQuotaMetrics.{list,get},
 dockerImages.{get,list}, tags.get, serviceAccounts.{get,testIamPermissions}, versions.{get,access}.
 """
@@ -132,6 +132,8 @@ class VertexService(LoopbackService):
         return {
             **overrides,
             "STORAGE_EMULATOR_HOST": self.url,
+            # The same for the client in C++, which is pyarrow's.
+            "CLOUD_STORAGE_EMULATOR_ENDPOINT": self.url,
             "GOOGLE_APPLICATION_CREDENTIALS": str(self.credentials_file),
             "GOOGLE_CLOUD_PROJECT": self.account.project,
             **({"CLOUDSDK_AI_REGION": location} if location else {}),

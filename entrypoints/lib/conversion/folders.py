@@ -10,9 +10,10 @@ import os
 import re
 import shutil
 import uuid
-from typing import IO, Any, Callable
+from typing import IO, Any
 
 from ..errors import TrainingError
+from ..object_stores import opened, said
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMES = ("s3", "gs", "gcs", "file")
@@ -146,28 +147,39 @@ class RemoteFolder(Folder):
 
     def read(self, name: str, size: int = 0) -> bytes:
         """An object's bytes."""
-        with self._files.open_input_file(self.path(name)) as file:
+        # Google's open_input_file fetches the object under Python's lock, so that no two pictures
+        # came at once; the stream of others asks for every piece of it anew.
+        google = self._files.type_name == "gcs"
+        begin = self._files.open_input_stream if google else self._files.open_input_file
+        with begin(self.path(name)) as file:
             return bytes(file.read())
 
     def listed(self) -> list[tuple[str, int]]:
         """(name, bytes) of all objects below, and (name + "/", 0) of all folders."""
         from pyarrow import fs
 
-        found = []
+        found: dict[str, int] = {}
         for info in self._files.get_file_info(fs.FileSelector(self._root, recursive=True)):
-            name = info.path[len(self._root) + 1 :]
+            name = info.path[len(self._root) + 1 :].rstrip("/")
             if info.type == fs.FileType.File:
-                found.append((name, int(info.size)))
+                found[name] = int(info.size)
             elif info.type == fs.FileType.Directory:
-                found.append((name + "/", 0))
-        return found
+                found[name + "/"] = 0
+            # Google's lists have no folders but those that somebody made.
+            while "/" in name:
+                name = name.rpartition("/")[0]
+                found[name + "/"] = 0
+        return list(found.items())
 
     def names(self, folder: str = "") -> list[str]:
         """The names in a folder, sorted; none where it isn't there."""
         from pyarrow import fs
 
-        selector = fs.FileSelector(self.path(folder), allow_not_found=True)
-        return sorted(info.base_name for info in self._files.get_file_info(selector))
+        root, google = self.path(folder), self._files.type_name == "gcs"
+        # Google's list of one level has no folders.
+        selector = fs.FileSelector(root, allow_not_found=True, recursive=google)
+        below = (info.path[len(root) + 1 :] for info in self._files.get_file_info(selector))
+        return sorted({name.partition("/")[0] for name in below})
 
     def make(self, folder: str = "") -> None:
         """Nothing: an object store has no folders."""
@@ -209,15 +221,11 @@ def unfinished_name(folder: str) -> str:
 
 def _file_system(place: str) -> tuple[Any, str]:
     try:
-        from pyarrow import fs
+        return opened(place)
     except ImportError as error:
         raise TrainingError(
             f"{shown(place)}: no pyarrow here ({error}), which reads object stores; "
             "pip install pyarrow"
         ) from error
-    from_uri: Callable[[str], tuple[Any, str]] = fs.FileSystem.from_uri
-    try:
-        files, root = from_uri(place)
     except (ValueError, OSError, NotImplementedError) as error:
-        raise TrainingError(f"{shown(place)}: {' '.join(str(error).split())}") from error
-    return files, root.rstrip("/")
+        raise TrainingError(f"{shown(place)}: {said(error)}") from error

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Iterator
 
 from ..errors import TrainingError
+from ..object_stores import said
 from ..pictures.headers import SUFFIXES
 from . import folders
 from .tasks import Picture
@@ -66,10 +67,10 @@ def listed(source: str) -> Listing:
         listing = _sorted(found)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TrainingError(
-            f"{place}: {error.strerror or 'not there'}; expected a folder of class folders"
+            f"{place}: {said(error)}; expected a folder of class folders"
         ) from error
     except OSError as error:
-        raise TrainingError(f"{place}: cannot be listed: {' '.join(str(error).split())}") from error
+        raise TrainingError(f"{place}: cannot be listed: {said(error)}") from error
     if not listing.pictures:
         raise TrainingError(
             f"{place}: no picture in a class folder ({len(listing.classes)} folders, "

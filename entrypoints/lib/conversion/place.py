@@ -8,6 +8,7 @@ from typing import Iterator, Mapping, Sequence
 
 from ..data import layout
 from ..errors import TrainingError
+from ..object_stores import said
 from . import folders, plan
 from .tasks import Part, TaskRecord
 from .work import RECORDS_FOLDER, failed_write
@@ -72,7 +73,7 @@ class ConversionPlace:
             return None
         except (OSError, ValueError) as error:
             raise TrainingError(
-                f"{self._shown}/{layout.MANIFEST}: cannot be read: {error}"
+                f"{self._shown}/{layout.MANIFEST}: cannot be read: {said(error)}"
             ) from error
         try:
             manifest = layout.from_text(text)

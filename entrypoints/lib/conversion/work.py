@@ -10,6 +10,7 @@ from typing import Callable, Iterator
 
 from ..data.layout import UNFINISHED_FOLDER, BadPicture
 from ..errors import TrainingError
+from ..object_stores import said
 from ..pictures import decoding
 from ..pictures.headers import BadPictureError
 from . import folders, splitting
@@ -122,13 +123,12 @@ def write_record(folder: folders.Folder, record: TaskRecord) -> None:
 
 def failed_write(place: str, error: OSError) -> TrainingError:
     """What a user reads where ``place`` can't be written."""
-    why = error.strerror or " ".join(str(error).split())
     fix = "mend that"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         fix = "make room"
     return TrainingError(
-        f"{folders.shown(place)}: {why}; what is done stays: {fix} and give the same command, "
-        "which goes on"
+        f"{folders.shown(place)}: {said(error)}; what is done stays: {fix} and give the same "
+        "command, which goes on"
     )
 
 
@@ -143,8 +143,7 @@ def _contents(task: Task, read: Read | None) -> Iterator[tuple[Picture, bytes | 
             return error
         except OSError as error:
             raise TrainingError(
-                f"{_where(task, picture)}: cannot be read: "
-                f"{' '.join(str(error).split())}; the same command goes on"
+                f"{_where(task, picture)}: cannot be read: {said(error)}; the same command goes on"
             ) from error
 
     if read is not None or not folders.is_remote(task.source):
@@ -166,4 +165,4 @@ def _where(task: Task, picture: Picture) -> str:
 
 
 def _unreadable(error: OSError) -> str:
-    return f"cannot be read: {error.strerror or os.strerror(error.errno or errno.EIO)}"
+    return f"cannot be read: {said(error) or os.strerror(error.errno or errno.EIO)}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import TrainingError
+from ..object_stores import opened, said
 from . import layout
 
 MAKE_ANEW = "Make it anew with `launch data parquet`, or copy it again."
@@ -21,8 +22,7 @@ def filesystem_of(address: str) -> tuple[Any, str]:
     from pyarrow import fs
 
     if "://" in address:
-        filesystem, path = fs.FileSystem.from_uri(address)
-        return filesystem, path.rstrip("/")
+        return opened(address)
     return fs.LocalFileSystem(), os.path.abspath(address)
 
 
@@ -72,7 +72,7 @@ def reading(address: str) -> Iterator[None]:
 
 
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
+    return said(error)[:300]
 
 
 def footer(filesystem: Any, path: str, about: Any) -> tuple[list[int], int, int]:

@@ -194,6 +194,13 @@ def _without_manifest(address: str, filesystem: Any, root: str, split: str) -> P
 
     if is_file(filesystem, root):
         raise TrainingError(f"{address}: is a file; expected a folder of Parquet files")
+    outside = root.rpartition("/")[0] if root.rpartition("/")[2] in layout.SPLITS else root
+    unfinished = filesystem.get_file_info(f"{outside}/{layout.UNFINISHED_FOLDER}")
+    if unfinished.type == fs.FileType.Directory:
+        raise TrainingError(
+            f"{address}: a conversion that is not finished. Run the same `launch data parquet` "
+            "again: it resumes where it was."
+        )
     folder, known = root, ""
     if filesystem.get_file_info(f"{root}/{split}").type == fs.FileType.Directory:
         folder, known = f"{root}/{split}", split
