@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.refresh.credential_shapes import main, verdicts
+from infra.refresh.credential_shapes import LEFT, main, verdicts
 from infra.refresh.regex_samples import python_pattern, samples
 
 RULES = r"""
@@ -31,6 +31,8 @@ id = "odd"
 regex = '''a(?P>x)'''
 """
 
+LEFT_RULE = "[[rules]]\nid = 'asana-client-id'\nregex = 'asana: ([0-9]{16})'\n"
+
 
 def test_each_rule_is_told_by_how_we_find_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "rules.toml"
@@ -51,6 +53,25 @@ def test_nothing_missing_is_a_success(tmp_path: Path):
 
 def test_a_rule_that_names_files_alone_is_no_shape():
     assert verdicts([{"id": "files", "path": "x"}]) == {"files": "a path"}
+
+
+def test_a_rule_that_is_left_is_told_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "rules.toml"
+    file.write_text(LEFT_RULE)
+    assert main([str(file)]) == 0
+    told = capsys.readouterr().out
+    assert told == f"left out: 1 of 1\n  asana-client-id: {LEFT['asana-client-id']}\n"
+
+
+def test_a_left_rule_that_is_found_after_all_is_known():
+    assert verdicts([{"id": "jwt", "regex": r"npm_[a-z0-9]{36}"}]) == {"jwt": "by shape"}
+
+
+def test_the_value_is_taken_from_the_group_that_the_rule_names():
+    rule = {"regex": r"zork_(login|word)=([a-z0-9]{32})", "keywords": ["zork"], "secretGroup": 2}
+    assert verdicts([{"id": "by-word", **rule}]) == {"by-word": "with a name"}
 
 
 @pytest.mark.parametrize(

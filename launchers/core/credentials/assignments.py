@@ -14,6 +14,7 @@ from launchers.core.credentials.names import (
     kind_of_name,
     kind_of_name_in_text,
 )
+from launchers.core.credentials.services import kind_of_service
 
 # How values stand in a file: code has them in quotes; configuration has them bare; prose and what
 # nobody knows has them bare, too, but is so full of words that they must look random.
@@ -33,6 +34,9 @@ _KEYWORDS = tuple(
         "cred(?:s|ential)",
         r"auth(?=[\"'`]?\s{0,3}[:=])",
         r"key(?=[\"'`]?\s{0,3}[:=])",
+        # Names that promise one of a service alone (services.json).
+        r"login(?=[\"'`]?\s{0,3}[:?=])",
+        r"access[_-]?id(?=[\"'`]?\s{0,3}[:?=])",
     )
 )
 _NAME_BEFORE = re.compile(r"[A-Za-z0-9_.-]{0,40}$")
@@ -83,10 +87,15 @@ def _assigned_kind(text: str, at: int, match: re.Match[str], manner: Manner) -> 
     before = _NAME_BEFORE.search(text[max(0, at - 40) : at])
     start = at - len(before.group() if before else "")
     joined = text[max(0, start - 1) : start] == ";"  # as in a connection string
-    kind = kind_of_name_in_text(text[start:at] + match["rest"], joined=joined)
+    value = match["quoted"] or match["bare"]
+    name = text[start:at] + match["rest"]
+    if not (match["comma"] or match["compared"]) and (match["quoted"] or manner == "configuration"):
+        known = kind_of_service(name, value)
+        if known:
+            return known
+    kind = kind_of_name_in_text(name, joined=joined)
     if not kind:
         return ""
-    value = match["quoted"] or match["bare"]
     sure: NameKind = kind
     if match["comma"]:  # ("password", "user") is a list of names: here it must look random
         if not (match["close"] and match["quoted"]):

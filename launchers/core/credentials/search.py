@@ -28,6 +28,7 @@ from launchers.core.credentials.names import (
     is_secret_value,
     kind_of_name,
 )
+from launchers.core.credentials.services import kind_of_service
 from launchers.core.model.problems import Problem
 
 REFERENCE_FORMS = (
@@ -59,6 +60,9 @@ def looks_like_credential(name: str, value: str) -> str | None:
         return "a private key"
     kind = kind_of_name(name)
     if kind and is_secret_value(kind, value):
+        return f"{kind}, by its name"
+    kind = kind_of_service(name, value.strip().strip("\"'"))
+    if kind:
         return f"{kind}, by its name"
     return next((inner for _, inner in assignments(value, "configuration")), None)
 

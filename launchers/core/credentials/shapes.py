@@ -38,13 +38,15 @@ class Shape(NamedTuple):
 
 _ALONE = r"(?<![A-Za-z0-9])"
 _END = r"(?![A-Za-z0-9])"
+# An option of curl, on its line or on those that a backslash joins to it.
+_CURL = r"curl (?:[^\n|;]|(?<=\\)\n){0,300}?\s?(?<=\s)"
 
 # Sources: AWS "IAM identifiers"; GitHub "About authentication"; GitLab "Token overview"; Slack
 # "Token types"; Hugging Face "User access tokens"; Google Cloud "API keys"; RFC 7468 (PEM),
 # RFC 7519 (JWT), RFC 6750 (Bearer); Azure Storage "Connection strings"; Microsoft Teams "Incoming
 # webhooks"; Mailchimp "About API keys"; 1Password "Secret Key"; Yandex Cloud "IAM token"; Sidekiq
-# "Commercial FAQ"; SoftLayer API "Authentication". Lengths that no issuer tells follow gitleaks
-# and detect-secrets. Written 2026-11.
+# "Commercial FAQ"; SoftLayer API "Authentication"; Harness "Manage API keys"; Freemius SDK
+# "Keys". Lengths that no issuer tells follow gitleaks and detect-secrets. Written 2026-11.
 _OWN: tuple[Shape, ...] = (
     Shape(
         "an AWS access key id",
@@ -144,9 +146,25 @@ _OWN: tuple[Shape, ...] = (
     Shape(
         "a password for curl",
         ("curl ",),
-        # On its own line, or on those that a backslash joins to it.
-        r"curl (?:[^\n|;]|(?<=\\)\n){0,300}?\s?(?<=\s)(?:-u|--user)[ =]{0,2}[\"']?"
-        r"[^\s:\"'${}<>]*:(?P<literal>[^\s\"'$\\{}<>]{3,})",
+        _CURL + r"(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"'${}<>]*[\"']?"
+        r":[\"']?(?P<literal>[^\s\"'$\\{}<>]{3,})",
+        strict=False,
+    ),
+    Shape(
+        "a key for curl",
+        ("curl ",),
+        # As a user without a password.
+        _CURL + r"(?:-u|--user)[ =]{0,2}[\"']?"
+        r"(?=[A-Za-z_.~+/-]*\d)(?P<literal>[\w.~+/-]{20,}):(?=[\"'\s])",
+        strict=False,
+    ),
+    Shape(
+        "a header for curl",
+        ("curl ",),
+        _CURL + r"(?:-H|--header)[ =]{0,2}(?P<quote>[\"'])(?i:"
+        r"authorization:\s*(?:(?:basic|bearer|(?:api-?)?token|apikey)\s+)?"
+        r"|(?:x-(?!idempotency|request|trace|cache)(?:[a-z]+-)?)?(?:api-?)?(?:key|token):\s*)"
+        r"(?=[A-Za-z_=~@.+/-]*\d)(?P<literal>[\w=~@.+/-]{8,})(?P=quote)",
         strict=False,
     ),
     Shape(
@@ -191,6 +209,19 @@ _OWN: tuple[Shape, ...] = (
         + r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"
         + _END,
         unbroken=True,
+    ),
+    Shape(
+        "a Harness token",
+        ("pat.", "sat."),
+        _ALONE + r"[ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}" + _END,
+        unbroken=True,
+    ),
+    Shape(
+        "a Freemius secret key",
+        ("secret_key",),
+        # In PHP; a sign or a digit, which a placeholder of words has not.
+        r"secret_key[\"']\s*=>\s*[\"'](?=\S*[^\sA-Za-z_\"'-]\S*[\"'])(?P<literal>sk_\S{29})[\"']",
+        strict=False,
     ),
     Shape("a Yandex Cloud token", ("t1.",), _ALONE + r"t1\.[\w-]+=*\.[\w-]{86}=*"),
     Shape(
