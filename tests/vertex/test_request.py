@@ -23,10 +23,11 @@ LUSTRE = {
 }
 ATTACHED = {"network_attachment": "projects/p/regions/us-central1/networkAttachments/a"}
 DNS = {"domain": "my.domain.", "targetProject": "p", "targetNetwork": "vpc"}
+ONE_A100 = {"machine": "a2-ultragpu-1g", "gpus": 1}
 # What may be said: its name, of the CustomJob, of each pool of ranks, and what else the job has.
 GOOD: list[tuple[str, Document, Document, Document]] = [
     ("a Lustre mount", {}, {"lustreMounts": [LUSTRE]}, ATTACHED),
-    ("a GPU's partition", {}, {"machineSpec": {"gpuPartitionSize": "1g.10gb"}}, {}),
+    ("a GPU's partition", {}, {"machineSpec": {"gpuPartitionSize": "1g.10gb"}}, ONE_A100),
     ("dnsPeering", {"pscInterfaceConfig": {"dnsPeeringConfigs": [DNS]}}, {}, ATTACHED),
     ("a place of artefacts", {"protectedArtifactLocationId": "us-central1"}, {}, {}),
     ("models", {"models": ["projects/p/locations/us-central1/models/1"]}, {}, {}),
@@ -146,6 +147,34 @@ def problems_of(**asked: Any) -> list[Problem]:
 def test_refused_fields_are_told_with_the_other_mistakes():
     found = errors(problems_of(request={"jobSpec": None, "labels": {}}, network="default"))
     assert [one.rule for one in found] == ["model-type", "request-field", "resource-address"]
+
+
+def test_a_block_that_cuts_the_gpus_says_what_a_rank_gets():
+    block = pool(machineSpec={"gpuPartitionSize": "1g.10gb"})
+    made = prepared(image=IMAGE, request=block, **ONE_A100)
+    assert errors(made.problems) == []
+    rows = [row.text for row in made.plan.rows if row.label == "MIG"]
+    assert rows == ["7 instances of 1g.10gb a replica, of which each rank sees one"]
+    assert not [row for row in prepared(image=IMAGE).plan.rows if row.label == "MIG"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "rules"),
+    [
+        ({}, {"partition-size", "partition-ranks"}),
+        ({"machine": "a2-ultragpu-4g", "gpus": 4}, {"partition-ranks", "partition-count"}),
+        ({"machine": "a2-ultragpu-4g", "processes": 1}, {"partition-count"}),
+    ],
+    ids=["an L4", "a rank for each GPU", "one rank for four GPUs"],
+)
+def test_a_block_that_cuts_the_gpus_of_several_ranks_is_refused(
+    asked: dict[str, Any], rules: set[str]
+):
+    block = pool(machineSpec={"gpuPartitionSize": "1g.10gb"})
+    found = problems_of(image=IMAGE, request=block, **asked)
+    assert {one.rule for one in found if one.rule.startswith("partition")} == rules
+    counts = [one.found for one in found if one.rule == "partition-count"]
+    assert all("of 28 on a replica" in text for text in counts)
 
 
 def test_a_changed_block_is_another_job():

@@ -42,6 +42,7 @@ from launchers.vertex.planning.account import Account
 from launchers.vertex.planning.flags import problems_in_account
 from launchers.vertex.planning.image_choice import ImageChoice, build_line
 from launchers.vertex.planning.machine_choice import MachineChoice
+from launchers.vertex.planning.partition_rows import partition_rows
 from launchers.vertex.planning.pools import worker_pools
 from launchers.vertex.tables import machines
 
@@ -233,6 +234,7 @@ class VertexPlan(Plan):
             Row("ranks", f"{self.layout}, by our agent", "--instances, --processes"),
             proof_row(self),
             Row("machine", f"{machine.name}, {hardware}", machine.origin),
+            *partition_rows(self.request, machine),
             *([Row("boot disk", options.boot_disk, "--boot-disk")] if options.boot_disk else []),
             *self._reduction_rows(),
             Row("image", self.image.uri, self.image.origin),

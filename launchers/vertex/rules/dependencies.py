@@ -12,6 +12,7 @@ _MACHINE = (
     f"{_POOL}.machineSpec.machineType",
     f"{_POOL}.machineSpec.acceleratorType",
     f"{_POOL}.machineSpec.acceleratorCount",
+    f"{_POOL}.machineSpec.gpuPartitionSize",
 )
 _COMMAND = (f"{_POOL}.containerSpec.command[*]", f"{_POOL}.containerSpec.args[*]")
 # A launcher without a count, and a plain program's strategy, take the GPUs that they find.
@@ -25,6 +26,9 @@ DEPENDS_ON: Mapping[str, Sequence[str]] = {
     "accelerator-type": _MACHINE,
     "accelerator-count": _MACHINE,
     "accelerator-pair": _MACHINE,
+    "partition-size": _MACHINE,
+    "partition-count": _MACHINE,
+    "partition-ranks": (*_MACHINE, *_COMMAND),
     "disk-machine": _MACHINE,
     "pools-unlike": (f"{_POOL}.containerSpec.**", f"{_POOL}.machineSpec.**"),
     "start-words": (f"{_POOL}.containerSpec.**",),

@@ -18,6 +18,7 @@ from launchers.vertex.rules.environment import check_environment
 from launchers.vertex.rules.fields import check_field_locations, check_fields
 from launchers.vertex.rules.image import check_image
 from launchers.vertex.rules.machines import check_machines
+from launchers.vertex.rules.partitions import check_partitions
 from launchers.vertex.rules.pools import carries_world_size, pools
 from launchers.vertex.rules.scheduling import check_reservation_location, check_scheduling
 from launchers.vertex.rules.start import check_start
@@ -51,6 +52,7 @@ def check(
     problems = service_model.MODEL.check(document)
     problems += check_fields(document)
     problems += check_machines(document, ours)
+    problems += check_partitions(document)
     problems += check_scheduling(document, ours)
     images: set[str] = set()
     for pool in pools(document):

@@ -172,6 +172,6 @@ def _same(document: object, severity: Severity) -> list[Problem]:
 
 def _shape(pool: Pool) -> str:
     text = pool.machine_type[:60] or "no machine type"
-    return (
-        f"{text} with {pool.accelerator_count} x {pool.accelerator}" if pool.accelerator else text
-    )
+    if pool.accelerator:
+        text += f" with {pool.accelerator_count} x {pool.accelerator}"
+    return f"{text} in parts of {pool.partition[:20]}" if pool.partition else text

@@ -58,12 +58,23 @@ class Pool:
         return integer(at(self.spec, "machineSpec", "acceleratorCount"))
 
     @property
-    def gpus(self) -> int:
+    def partition(self) -> str:
+        """The size of the MIG instances that the GPUs are cut into, ``1g.10gb``; else empty."""
+        value = at(self.spec, "machineSpec", "gpuPartitionSize")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def whole_gpus(self) -> int:
         """GPUs of each replica, by what is asked for, else by the machine's table."""
         known = machines.machine(self.machine_type)
         if self.accelerator and self.accelerator_count:
             return self.accelerator_count
         return known.gpus if known else 0
+
+    @property
+    def gpus(self) -> int:
+        """How many of them a process sees: all, or one MIG instance (partitions.py)."""
+        return min(self.whole_gpus, 1) if self.partition else self.whole_gpus
 
     @property
     def reservation(self) -> str:

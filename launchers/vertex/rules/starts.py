@@ -7,6 +7,7 @@ MASTER_ADDR, RANK and WORLD_SIZE, which counts replicas.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from launchers.core.analysis.plain_start.start import Start, launched_words, read_start
 from launchers.core.analysis.plain_start.world import Hosts, World, world_of
@@ -14,6 +15,7 @@ from launchers.core.model.document import whole_number
 from launchers.core.planning.plan import counted
 from launchers.core.strategies import named, said_by
 from launchers.vertex.document import words_of
+from launchers.vertex.rules import partitions
 from launchers.vertex.rules.image import is_reduction_server
 from launchers.vertex.rules.pools import (
     PROCESSES,
@@ -32,6 +34,18 @@ HOROVODS = ("horovodrun", "mpirun")
 
 def world(document: object) -> World:
     """What all replicas of the job start together."""
+    one = _world(document)
+    cut = next((pool for pool in rank_pools(document) if partitions.are_its_own(pool)), None)
+    if cut is None or one.started is None:
+        return one
+    own = (start for _, start in starts(document) if start.launcher not in HOROVODS)
+    if any((start.each or 0) > 1 for start in own):
+        # They may compute on CPUs, or take an instance each and speak by Gloo.
+        return replace(one, started=None, because=partitions.crowded(cut, one.because))
+    return replace(one, because=f"{one.because}; {partitions.seen(cut)}")
+
+
+def _world(document: object) -> World:
     found = rank_pools(document)
     if not found:
         return World(None, "there is no pool that runs anything")
@@ -74,7 +88,11 @@ def start_of(pool: Pool, replicas: int = 1) -> Start:
         return Start(unknown="the image's own entry point may start anything")
     variables = {"WORLD_SIZE": str(replicas)} if replicas > 1 else {}
     variables |= {name: value for name, value in pool.environment if "$(" not in value}
-    return read_start(pool.words("command", "args"), pool.gpus, variables)
+    words = pool.words("command", "args")
+    start = read_start(words, pool.gpus, variables)
+    if pool.gpus < pool.whole_gpus and start != read_start(words, pool.whole_gpus, variables):
+        return replace(start, each=None, ranks=None, unknown=partitions.uncounted(pool, start.text))
+    return start
 
 
 def meant_for_horovod(pool: Pool) -> bool:

@@ -10,6 +10,7 @@ from launchers.core.model.problems import Problem, Severity
 from launchers.core.planning.plan import counted, layout
 from launchers.core.strategies import named, said_by
 from launchers.vertex.catalogue import RULES
+from launchers.vertex.rules import partitions
 from launchers.vertex.rules.pools import (
     INSTANCES,
     PROCESSES,
@@ -189,6 +190,8 @@ def _gpus(pool: Pool, ranks: int, path: str, above: Severity = "error") -> list[
     gpus = pool.gpus
     if not gpus or ranks == gpus:
         return []
+    if pool.partition:
+        return [partitions.too_many(pool, ranks, path, above)]
     found = f"{ranks} on a replica with {counted(gpus, 'GPU')}"
     if ranks > gpus:
         expected = f"at most {gpus}: one rank a GPU"

@@ -32,6 +32,8 @@ class Accelerator:
         ended: The day since which the service has none, ``2026-09-15``; empty while it has.
         instead: The accelerator to take then.
         flex_start: Whether the strategy FLEX_START may ask for it.
+        partitions: The sizes of MIG instances that it can be cut into, ``1g.10gb``, each with how
+            many of them one GPU gives; empty where it cannot be cut.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Accelerator:
     ended: str
     instead: str
     flex_start: bool
+    partitions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +106,7 @@ def accelerators() -> Mapping[str, Accelerator]:
             ended=row.get("ended", ""),
             instead=row.get("instead", ""),
             flex_start=row.get("flex_start", False),
+            partitions=row.get("partitions", {}),
         )
         for name, row in _table()["accelerators"].items()
     }

@@ -94,6 +94,17 @@ def machine(name: str, accelerator: str | None = None, count: int | None = None)
     return both("machineSpec", spec)
 
 
+def cut(name: str, accelerator: str, count: int, size: str) -> Change:
+    """GPUs in MIG instances."""
+
+    def change(document: Document) -> None:
+        for pool in document["jobSpec"]["workerPoolSpecs"][:2]:
+            spec = {"machineType": name, "acceleratorType": accelerator}
+            pool["machineSpec"] = {**spec, "acceleratorCount": count, "gpuPartitionSize": size}
+
+    return change
+
+
 def alone(document: Document) -> None:
     """Only the primary replica."""
     del document["jobSpec"]["workerPoolSpecs"][1:]
@@ -113,6 +124,7 @@ MEETING = both(
     },
 )
 SHELL = f"{POOL}.containerSpec"
+SEVEN = ["--standalone", "--nproc_per_node=7", "t.py"]
 
 
 def reserved(kind: str, **named: Any) -> Change:
@@ -232,6 +244,83 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         f"{POOL}.machineSpec.acceleratorType",
         "accelerator-type",
         "warning",
+    ),
+    (
+        "a size of the GPU's own MIG instances",
+        "foreign",
+        cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb"),
+        cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.5gb"),
+        f"{POOL}.machineSpec.gpuPartitionSize",
+        "partition-size",
+        "error",
+    ),
+    (
+        "MIG on a GPU that has it",
+        "foreign",
+        cut("a2-highgpu-1g", "NVIDIA_TESLA_A100", 1, "3g.20gb"),
+        cut("n1-standard-8", "NVIDIA_TESLA_T4", 1, "3g.20gb"),
+        f"{POOL}.machineSpec.gpuPartitionSize",
+        "partition-size",
+        "error",
+    ),
+    (
+        "MIG on a machine with a GPU",
+        "foreign",
+        both("machineSpec", {"machineType": "a2-highgpu-1g", "gpuPartitionSize": "7g.40gb"}),
+        both("machineSpec", {"machineType": "n1-standard-8", "gpuPartitionSize": "7g.40gb"}),
+        f"{POOL}.machineSpec.gpuPartitionSize",
+        "partition-size",
+        "error",
+    ),
+    (
+        "one GPU in MIG instances",
+        "foreign",
+        cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb"),
+        cut("a2-ultragpu-8g", "NVIDIA_A100_80GB", 8, "1g.10gb"),
+        f"{POOL}.machineSpec.acceleratorCount",
+        "partition-count",
+        "warning",
+    ),
+    (
+        "one rank on a MIG instance",
+        "ours",
+        every(
+            cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb"),
+            env("LAUNCH_PROCESSES", "1"),
+            env("LAUNCH_WORLD_SIZE", "2"),
+        ),
+        every(
+            cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb"),
+            env("LAUNCH_PROCESSES", "7"),
+            env("LAUNCH_WORLD_SIZE", "14"),
+        ),
+        f"{POOL}.containerSpec.env.LAUNCH_PROCESSES",
+        "partition-ranks",
+        "error",
+    ),
+    (
+        "one process on a MIG instance",
+        "foreign",
+        NOTHING,
+        every(
+            cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb"),
+            both("containerSpec", {"imageUri": IMAGE, "command": ["torchrun"], "args": SEVEN}),
+        ),
+        f"{POOL}.containerSpec",
+        "partition-ranks",
+        "warning",
+    ),
+    (
+        "like MIG instances in both pools",
+        "ours",
+        NOTHING,
+        every(
+            cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb"),
+            put(f"{WORKERS}.machineSpec.gpuPartitionSize", "3g.40gb"),
+        ),
+        f"{WORKERS}.machineSpec",
+        "pools-unlike",
+        "error",
     ),
     (
         "an accelerator that is left",

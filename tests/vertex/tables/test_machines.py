@@ -233,3 +233,15 @@ def test_the_table_of_a_count_has_what_may_stand_beside_a_machine():
     needs = {row["machine"]: row["needs"] for row in rows if row["needs"]}
     assert needs == {"a3-highgpu-4g": "SPOT or FLEX_START", "a4x-highgpu-4g": "a reservation"}
     assert [row["default"] for row in machines.table_rows(0)].count(True) == 1
+
+
+def test_the_mig_instances_of_a_gpu_fit_into_its_memory():
+    cut = [row for row in machines.accelerators().values() if row.partitions]
+    assert "NVIDIA_H100_80GB" in {row.name for row in cut}
+    for row in cut:
+        for size, count in row.partitions.items():
+            slices, _, memory = size.removesuffix("gb").partition("g.")
+            rounded = int(memory) - 1  # 2 x 3g.71gb are 141 GB
+            assert count * rounded < row.memory_gib, (row.name, size)
+            assert count * int(slices) <= 7, (row.name, size)
+    assert machines.accelerators()["NVIDIA_A100_80GB"].partitions["1g.10gb"] * 8 == 56
