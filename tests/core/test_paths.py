@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from launchers.core import paths
 from launchers.core.model.problems import LaunchError
-from launchers.core.paths import unwritable, writing
+from launchers.core.paths import (
+    entrypoints_folder,
+    images_folder,
+    templates_folder,
+    unwritable,
+    writing,
+)
+from tests.refusals import refused
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_the_systems_words(tmp_path: Path) -> None:
@@ -21,3 +29,17 @@ def test_a_folder_that_cannot_be_written_is_told_in_the_systems_words(tmp_path: 
     assert (problem.path, problem.found) == (str(tmp_path), "Not a directory")
     assert (problem.fix, problem.rule) == ("Take another", "folder-unwritable")
     assert unwritable("x", OSError(errno.ENOSPC, "")).found == f"[Errno {errno.ENOSPC}] "
+
+
+def test_a_shipped_folder_lies_in_the_package_or_beside_it_or_is_told_as_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "launchers"
+    monkeypatch.setattr(paths, "_PACKAGE", package)
+    beside, within = tmp_path / "templates", package / "_shipped" / "entrypoints"
+    for folder in (beside, within):
+        folder.mkdir(parents=True)
+
+    assert (templates_folder(), entrypoints_folder()) == (beside, within)
+    with refused("installation-incomplete", f"{package}: no folder infra/images"):
+        images_folder()

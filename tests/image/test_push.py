@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.model.problems import EXIT_PROVIDER, LaunchError
+from launchers.core.model.problems import EXIT_PROVIDER
 from launchers.core.records.pushed_image import last_pushed
-from launchers.docker.engine import engine
 from launchers.image.push import push
 from tests.image.engine import own_tag, tiny_image
 from tests.image.registry import serve
 from tests.image.told import Told
+from tests.refusals import refused
 
 pytestmark = pytest.mark.docker
 
@@ -64,19 +64,9 @@ def test_a_registry_that_refuses_ends_with_5_and_the_line_that_logs_in() -> None
     with own_tag() as (client, tag), serve("me:word") as registry:
         tiny_image(client, tag)
 
-        with pytest.raises(LaunchError) as caught:
+        with refused("push-refused") as caught:
             push(client, tag, f"{registry.address}/team/image", Told())
 
         assert caught.value.exit_code == EXIT_PROVIDER
         assert f"docker login {registry.address}" in str(caught.value)
         assert last_pushed() is None
-
-
-@pytest.mark.parametrize("name", ["https://a.example/x", "a.example/x@sha256:" + "0" * 64])
-def test_a_name_that_no_image_can_have_is_refused_before_anything_is_sent(name: str) -> None:
-    client = engine()
-    with pytest.raises(LaunchError) as caught:
-        push(client, "any:x", name, Told())
-    client.close()
-
-    assert "HOST/PATH" in str(caught.value)

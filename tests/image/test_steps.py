@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError
+from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED
 from launchers.image.steps import BuildStream, instructions
 from tests.image.told import Told
+from tests.refusals import refused
 
 DOCKERFILE = """\
 # A comment.
@@ -73,7 +74,7 @@ def test_a_failed_step_is_named_with_its_last_20_lines() -> None:
     told = Told()
     lines = [f"line {number}\n" for number in range(50)]
 
-    with pytest.raises(LaunchError) as caught:
+    with refused("image-build-failed") as caught:
         BuildStream(DOCKERFILE, told).follow(
             [
                 *events(
@@ -105,7 +106,7 @@ def test_a_failed_step_is_named_with_its_last_20_lines() -> None:
 def test_a_known_cause_of_a_failed_step_comes_with_its_fix(line: str, fix: str) -> None:
     failure = {"error": "returned a non-zero code: 1", "errorDetail": {"code": 1}}
 
-    with pytest.raises(LaunchError) as caught:
+    with refused("image-build-failed") as caught:
         BuildStream(DOCKERFILE, Told()).follow([*events(f"{line}\n"), failure])
 
     assert fix in caught.value.problems[0].fix

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from launchers.core.model.jobs import JobDefinition
+from launchers.core.model.problems import Problem
+from launchers.local.launcher import LOCAL
 from tests.cli.command import Launch
 
 PLAIN = "print('plain')\n"
@@ -20,6 +23,13 @@ def plan(launch: Launch, *words: str, script: str = HOROVOD, **environment: str)
     answer = launch("local", "train.py", *words, "--dry-run", **environment)
     assert answer.code == 0, answer.err
     return answer.json
+
+
+def problems_of(document: dict) -> list[Problem]:
+    """What is wrong with a document that a supervisor is to run."""
+    text = json.dumps(document)
+    definition = JobDefinition("local", document["name"], document["world_size"], text, document)
+    return LOCAL.definer.check(definition)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +126,18 @@ def test_a_python_without_horovod_is_refused_with_both_fixes(launch: Launch, tmp
     assert "[local-no-horovod]" in answer.err
     assert "--python PATH" in answer.err
     assert "make demo" in answer.err
+
+
+@pytest.mark.parametrize("name", ["python", "source"])
+def test_a_path_of_the_document_that_is_not_there_is_told(
+    launch: Launch, tmp_path: Path, name: str
+):
+    document = plan(launch, script=PLAIN)
+    assert problems_of(document) == []
+    gone = str(tmp_path / "gone")
+    (problem,) = problems_of({**document, name: gone})
+    assert (problem.rule, problem.path) == ("local-path", f"$.{name}")
+    assert problem.found == f"{gone} (does not exist)"
 
 
 def test_what_is_no_strategys_is_told_once_whatever_the_python_has(launch: Launch, tmp_path: Path):

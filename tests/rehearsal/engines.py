@@ -1,5 +1,5 @@
-"""A Docker engine on loopback, as far as `launch doctor` asks one: what it says of itself, its
-images and what carries labels. The unmodified client finds it by DOCKER_HOST."""
+"""A Docker engine on loopback that runs nothing: what it says of itself, its images, what carries
+labels, and what comes of a push. The unmodified client finds it by DOCKER_HOST."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ import re
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socketserver import BaseServer, ThreadingMixIn, UnixStreamServer
 from types import TracebackType
 from typing import Any
+from urllib.parse import unquote
 
 _VERSIONED = re.compile(r"^/v\d+\.\d+")
+# An id, or a name as distribution/reference has it.
+_NAME = re.compile(r"[a-z0-9.:_/-]+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?")
+
+
+class _OnSocket(ThreadingMixIn, UnixStreamServer):
+    daemon_threads = True
 
 
 @dataclass
@@ -20,6 +29,8 @@ class Engine:
 
     Attributes:
         images: Tag -> labels.
+        push: What it tells of a push, as the events of its stream.
+        socket: Where it listens; a port of loopback where None.
     """
 
     version: str = "24.0.7"
@@ -27,6 +38,8 @@ class Engine:
     info: dict[str, Any] = field(default_factory=dict)
     images: dict[str, dict[str, str]] = field(default_factory=dict)
     containers: list[dict[str, Any]] = field(default_factory=list)
+    push: list[dict[str, Any]] = field(default_factory=list)
+    socket: Path | None = None
 
     def __enter__(self) -> Engine:
         engine = self
@@ -35,18 +48,32 @@ class Engine:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                body = json.dumps(engine.answer(self.path)).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
+                status, found = engine.answer(self.path)
+                body = json.dumps(found).encode()
+                self.head(status, "Content-Length", str(len(body)))
                 self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                status, events = engine.done(self.path)
+                self.head(status, "Transfer-Encoding", "chunked")
+                for part in [*(json.dumps(event).encode() for event in events), b""]:
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+
+            def head(self, status: int, name: str, value: str) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header(name, value)
+                self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 """Nothing is printed."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server: BaseServer = (
+            _OnSocket(str(self.socket), Handler)
+            if self.socket
+            else ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        )
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
         return self
@@ -64,11 +91,23 @@ class Engine:
     @property
     def address(self) -> str:
         """For DOCKER_HOST."""
+        if self.socket:
+            return f"unix://{self.socket}"
         return f"tcp://127.0.0.1:{self._server.server_address[1]}"
 
-    def answer(self, target: str) -> Any:
-        """What is at a path."""
-        path = _VERSIONED.sub("", target.partition("?")[0])
+    def answer(self, target: str) -> tuple[int, Any]:
+        """The status, and what is at a path."""
+        path = _VERSIONED.sub("", unquote(target.partition("?")[0]))
+        if path.startswith("/images/") and path != "/images/json":
+            return self._inspected(path.removeprefix("/images/").removesuffix("/json"))
+        return 200, self._told(path)
+
+    def done(self, target: str) -> tuple[int, list[dict[str, Any]]]:
+        """The status, and the events, of what a POST asks for."""
+        what = target.partition("?")[0].rpartition("/")[2]
+        return (200, self.push) if what == "push" else (201, [])
+
+    def _told(self, path: str) -> Any:
         if path == "/version":
             return {"Version": self.version, "ApiVersion": self.api, "MinAPIVersion": "1.24"}
         if path == "/info":
@@ -83,12 +122,17 @@ class Engine:
             return {**usual, **self.info}
         if path == "/images/json":
             return [self._image(tag) for tag in self.images]
-        if path.startswith("/images/"):
-            wanted = path.removeprefix("/images/").removesuffix("/json")
-            return next(one for one in map(self._image, self.images) if wanted in self._names(one))
         if path == "/containers/json":
             return self.containers
         return {"Volumes": []} if path == "/volumes" else []
+
+    def _inspected(self, name: str) -> tuple[int, Any]:
+        if not _NAME.fullmatch(name):
+            return 400, {"message": "invalid reference format"}
+        for image in map(self._image, self.images):
+            if name in self._names(image):
+                return 200, image
+        return 404, {"message": f"No such image: {name}"}
 
     def _image(self, tag: str) -> dict[str, Any]:
         return {

@@ -84,7 +84,7 @@ def test_a_name_that_our_own_lost_request_took_is_found(here: Here):
 
 def test_a_refusal_says_what_to_do(here: Here):
     here.cloud.fail("create", REFUSED)
-    with pytest.raises(LaunchError, match="ask for more") as refusal:
+    with refused("cloud-refused", "ask for more") as refusal:
         send(here)
     assert not isinstance(refusal.value, InDoubtError)
     assert refusal.value.exit_code == 5

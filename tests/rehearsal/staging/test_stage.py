@@ -10,10 +10,12 @@ import pytest
 
 from launchers.core.model.containers import Access, Conduct, Hardware, Sidecar
 from launchers.core.model.jobs import JobDefinition
+from launchers.rehearsal.engine import workplace as workplaces
 from launchers.rehearsal.engine.labels import Labels
 from launchers.rehearsal.engine.workplace import Workplace
 from launchers.rehearsal.options import RehearsalOptions
 from launchers.rehearsal.staging.stage import Stage, stage
+from tests.refusals import refused
 from tests.rehearsal.boxes import Boxes, Heard, box
 
 SERVER = Sidecar("tokens", Path("/programs/tokens.py"), "/launch/token", "tokens.internal")
@@ -87,6 +89,17 @@ def test_a_file_with_credentials_is_mounted_and_takes_the_place_of_the_documents
     assert Path(one.mounts["/launch/token"]).name == "token"
     assert one.environment["TOKEN"] == "/launch/token"
     assert found.deviations[-1] == "a file"
+
+
+def test_credentials_never_go_to_a_disk_where_no_folder_is_in_memory(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(folder: Path) -> Path:
+        raise AssertionError("the credentials were read")
+
+    monkeypatch.setattr(workplaces, "MEMORY", tmp_path / "absent")
+    with refused("memory-folder", "--with-credentials: .*/absent: No such file or directory"):
+        staged(Conduct(access=replace(BY_FILE, borrow=read)), tmp_path, asked=True)
 
 
 def test_a_server_has_the_credentials_instead_and_the_documents_own_server_stays(

@@ -48,6 +48,7 @@ def test_what_the_sdk_sends_for_mpi_breaks_no_rule(name: str):
 
 
 OPTIONS = "sagemaker_mpi_custom_mpi_options"
+GROUPS = [{"InstanceGroupName": "a", "InstanceType": "ml.g5.12xlarge", "InstanceCount": 2}]
 BROKEN: list[tuple[str, Callable[[Document], None], str, str]] = [
     (
         "a misspelt key",
@@ -244,6 +245,36 @@ BROKEN: list[tuple[str, Callable[[Document], None], str, str]] = [
         ),
         "$.AlgorithmSpecification.TrainingImage",
         "image-horovod",
+    ),
+    (
+        "an image for inference",
+        put(
+            "AlgorithmSpecification.TrainingImage",
+            "763104351884.dkr.ecr.us-east-1.amazonaws.com/tensorflow-inference:2.12.0-gpu",
+        ),
+        "$.AlgorithmSpecification.TrainingImage",
+        "image-unfit",
+    ),
+    (
+        "machines said twice",
+        put("ResourceConfig.InstanceGroups", GROUPS),
+        "$.ResourceConfig.InstanceGroups",
+        "instance-groups",
+    ),
+    (
+        "secrets without a network",
+        lambda d: d.update(
+            EnableNetworkIsolation=True,
+            Environment={**d["Environment"], "LAUNCH_SECRETS": '{"TOKEN": "arn:aws:x"}'},
+        ),
+        "$.EnableNetworkIsolation",
+        "isolation-secret",
+    ),
+    (
+        "code without a program",
+        lambda d: d.update(HyperParameters={"sagemaker_submit_directory": '"s3://b/code.tar.gz"'}),
+        "$.HyperParameters.sagemaker_program",
+        "program-missing",
     ),
 ]
 

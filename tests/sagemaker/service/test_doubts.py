@@ -70,5 +70,6 @@ def test_a_second_attempt_from_another_account_sends_nothing(tried: Bench):
     tried.aws.account.allow("iam:GetRole", "iam:SimulatePrincipalPolicy")
     assert answer.code == 2, answer.err
     assert "begun before in 111122223333" in answer.err
+    assert "[intent-elsewhere]" in answer.err
     assert tried.submit().code == 0
     only_one(tried)

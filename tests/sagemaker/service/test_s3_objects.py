@@ -10,10 +10,10 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from launchers.core.model.problems import LaunchError
 from launchers.rehearsal.staging.channels import fill
 from launchers.sagemaker.service.s3_objects import place_of
 from launchers.sagemaker.sidecars.declared import data_source
+from tests.refusals import refused
 from tests.rehearsal.staging.test_channels import DATA, channel, hosts
 
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "S3_ENDPOINT_URL")
@@ -48,7 +48,7 @@ def test_an_object_lies_where_file_mode_puts_it(
 
 @pytest.mark.parametrize("key", ["data/../../evil", "data/a/../../../evil"])
 def test_an_object_whose_name_leads_out_is_refused(key: str, tmp_path: Path) -> None:
-    with pytest.raises(LaunchError, match="a name that stays in its folder"):
+    with refused("object-name", "a name without"):
         place_of(key, "data", [key], tmp_path)
 
 
@@ -81,5 +81,5 @@ def test_a_channel_comes_from_the_s3_endpoint_that_the_environment_names(
 
 
 def test_an_endpoint_without_the_data_is_told_with_the_way_on(bucket: Any, tmp_path: Path) -> None:
-    with pytest.raises(LaunchError, match=r"no object begins with it.*--local-channel"):
+    with refused("channel-data", r"no object begins with it.*--local-channel"):
         fill(hosts(channel("absent")), {}, tmp_path, data_source(False))

@@ -49,4 +49,6 @@ def test_a_source_without_the_program_is_told(launch: Launch):
     launch.write("job.json", json.dumps(STARTS["nothing, four GPUs"][0]))
     launch.write("src/other.py", ALONE)
     answer = launch("check", "job.json", "--source", "src")
-    assert "no train.py, which the document runs" in " ".join(answer.err.split())
+    told = " ".join(answer.err.split())
+    assert "no train.py, which the document runs" in told
+    assert "[source-of-document]" in told

@@ -34,6 +34,7 @@ def test_a_second_attempt_at_another_place_sends_nothing(tried: Bench, words: tu
     answer = tried.submit(*words, "--bucket", place)
     assert answer.code == 2, answer.err
     assert "begun before in " in answer.err
+    assert "[intent-elsewhere]" in answer.err
     assert tried.submit().code == 0
     only_one(tried)
 

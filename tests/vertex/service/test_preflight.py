@@ -361,6 +361,7 @@ def test_a_secret_is_looked_up_and_never_read(
     found, text = answer_of(google, "secret", secrets=secrets)
     assert found == severity
     assert words in text
+    assert "[preflight-secret]" in text
     assert not google.received("versions.access")
 
 
@@ -398,6 +399,6 @@ def test_a_caller_without_good_credentials_is_told_how_to_get_some(tried: Bench,
     nowhere = {"GOOGLE_APPLICATION_CREDENTIALS": ""} if credentials == "none" else {}
     answer = tried.submit(**nowhere)
     assert answer.code == 4, answer.err
-    assert "credentials that are valid now" in answer.err
+    assert "valid credentials" in answer.err
     assert "gcloud auth application-default login" in answer.err
     assert not tried.google.received("customJobs.create")
