@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.benchmarks import __main__ as benchmarks
-from tests.benchmarks.data.plot import drawn
+from tests.benchmarks.data.plot import OTHER, OURS, drawn
 from tests.benchmarks.data.racing import READERS, Reader, Way, race
 
 _READER = """
@@ -65,5 +65,8 @@ def test_a_reader_that_fails_is_named_with_what_it_said(tmp_path: Path) -> None:
 
 
 def test_the_plot_is_one_whole_svg() -> None:
-    text = drawn({"a < b": {"ours": [3.0, 1.0], "theirs": [2.0]}}, "a machine")
-    assert ElementTree.fromstring(text).tag.endswith("svg")
+    text = drawn({"a < b": {"theirs": [2.0], "process": [3.0, 1.0]}}, "a machine")
+    whole = ElementTree.fromstring(text)
+    assert whole.tag.endswith("svg")
+    colours = [one.get("fill") for one in whole.findall("{*}rect[@x]")]
+    assert colours == [OTHER, OURS]

@@ -48,7 +48,7 @@ def run(sizes: Sizes) -> dict[str, dict[str, list[float]]]:
         resized = _table(f"resized to {SIDE}, one augmented copy", ways, sizes)
         ways = {LOOP: looped([]), "process": by("process", [])}
         copied = _table("copied as they are", ways, sizes)
-    return {"resized": resized, "copied": copied}
+    return {"conversion, resized with a copy": resized, "conversion, copied": copied}
 
 
 def _free(place: Path) -> Path:
