@@ -30,7 +30,7 @@ _HINTS = {
     "/etc/docker/daemon.json",
     "NameResolutionError": "containers here resolve no names: set HTTP_PROXY and HTTPS_PROXY, or "
     "PIP_INDEX_URL to a mirror that they can reach",
-    "No space left on device": "make room: `docker system df` shows what Docker holds",
+    "No space left on device": "free some space: `docker system df` shows what Docker uses",
     "Killed signal": "the compiler ran out of memory: give Docker 4 GB or more",
     "No matching distribution": "set PIP_INDEX_URL to an index that has this package",
 }

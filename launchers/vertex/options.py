@@ -114,14 +114,14 @@ class VertexOptions(ProviderOptions):
         metavar="TYPE",
         group="where",
         rare=True,
-        help="Their machine type. Default: n1-highcpu-16.",
+        help="The servers' machine type. Default: n1-highcpu-16.",
     )
     reduction_server_disk: Annotated[str | None, Text()] = option(
         "--reduction-server-disk",
         metavar="TYPE:GB",
         group="where",
         rare=True,
-        help="Their disk, such as pd-ssd:200, or 200. Default: the service's.",
+        help="The servers' disk, such as pd-ssd:200, or 200. Default: the service's.",
     )
     nfs_mounts: Annotated[dict[str, str], NfsMounts()] = option(
         "--nfs-mount",

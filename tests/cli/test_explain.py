@@ -12,7 +12,7 @@ def test_a_rule_is_explained_by_the_word_that_a_problem_names(launch: Launch):
         answer = launch("explain", word)
         assert answer.code == 0
         assert answer.out.startswith("volume-key-nvme: A machine with local storage")
-        assert "NVMe storage, which encrypts by itself." in answer.out
+        assert "NVMe storage, which encrypts itself." in answer.out
         assert "leave --volume-key out" in answer.out
         assert "ResourceConfig.VolumeKmsKeyId" in answer.out
 

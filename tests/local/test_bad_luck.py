@@ -271,7 +271,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_any_rank(launch: Launch)
     launch.write("a-file", "")
     answer = launch("local", "train.py", "--output-path", "a-file/below")
     assert answer.code == 2
-    assert "a folder that can be written" in answer.err
+    assert "a folder that you may write to" in answer.err
     checkpoint = launch("local", "train.py", "--checkpoint", "a-file/below")
     assert checkpoint.code == 2
 

@@ -217,7 +217,12 @@ MISUSES: list[tuple[str, dict[str, Any], str, str]] = [
     ("a label with a blank", {"tags": {"team": "a b"}}, "$.labels.team", "write a-b"),
     ("checkpoints on S3", {"checkpoint": "s3://b/c"}, "--checkpoint", "gs://BUCKET/FOLDER"),
     ("output in a folder here", {"output_path": "./out"}, "--output-path", "gs://BUCKET/FOLDER"),
-    ("a variable of ours", {"environment": {"LAUNCH_JOB": "x"}}, "--env LAUNCH_JOB", "your own"),
+    (
+        "a variable of ours",
+        {"environment": {"LAUNCH_JOB": "x"}},
+        "--env LAUNCH_JOB",
+        "another name",
+    ),
     (
         "the service's own variable",
         {"environment": {"CLUSTER_SPEC": "{}"}},

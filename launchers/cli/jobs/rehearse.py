@@ -68,7 +68,7 @@ def rehearsal_flags(rare: bool = True) -> list[click.Option]:
             rare=rare,
             type=FlagType(Duration(1, 86400)),
             metavar="30s",
-            help="Take spot capacity back this long after the proof line, start again.",
+            help="Interrupt the spot job this long after its proof, then restart it.",
         ),
         Flag(
             ["--memory-per-host", "memory"],
@@ -87,7 +87,7 @@ def verbose_flag() -> click.Option:
         ["--verbose"],
         group="output",
         is_flag=True,
-        help="Leave none of the job's lines out.",
+        help="Show all of the job's lines.",
     )
 
 

@@ -49,7 +49,7 @@ def submission_flags(chosen: Provider) -> list[click.Option]:
             rare=True,
             type=FlagType(Count(1, MOST_AT_ONCE)),
             metavar="N",
-            help="Of the jobs of a sweep, so many at once. Default: all.",
+            help="The number of a sweep's jobs at once. Default: all.",
         ),
     ]
 

@@ -59,7 +59,7 @@ def study_flags(chosen: Provider) -> list[click.Option]:
             metavar="N",
             type=FlagType(Count(1, 100)),
             default="3",
-            help="Run each so often, with seeds 1 to N.",
+            help="The number of runs of each, with seeds 1 to N.",
         ),
         Flag(
             ["--batch"],
@@ -136,7 +136,7 @@ def _paid_flags() -> list[click.Option]:
             group="money",
             type=FlagType(Count(1, MOST_AT_ONCE)),
             metavar="N",
-            help="So many jobs at once. Default: all.",
+            help="The number of jobs at once. Default: all.",
         ),
         Flag(
             ["--cancel-on-interrupt"],

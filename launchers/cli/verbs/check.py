@@ -82,7 +82,7 @@ from launchers.core.spec.value_types import Count
     cls=Flag,
     group="safety",
     metavar="FILE",
-    help="What is accepted, and why. Default: .launch-check.yaml, here or above in the repository.",
+    help="The file of accepted problems. Default: .launch-check.yaml, here or in a parent folder.",
 )
 def command(
     files: tuple[str, ...],

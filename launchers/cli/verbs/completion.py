@@ -40,7 +40,7 @@ def _shell_flag(function: Any) -> Any:
     "install",
     cls=Verb,
     examples=("launch completion install", "launch completion install --shell zsh"),
-    short_help="Put it where the shell looks for its user's.",
+    short_help="Install it where the shell looks for it.",
     help="Put the completion where the shell looks for its user's; a second time changes nothing.",
 )
 @_shell_flag
@@ -80,7 +80,7 @@ def show_command(shell: str) -> int:
     "remove",
     cls=Verb,
     examples=("launch completion remove",),
-    help="Take away what install has written.",
+    help="Remove what install has written.",
 )
 @_shell_flag
 def remove_command(shell: str | None) -> int:

@@ -49,7 +49,7 @@ command.add_command(parquet_command)
     "info",
     cls=Verb,
     examples=("launch data info food", "launch data info food --ranks 6 --batch-size 32 --verify"),
-    short_help="What a place holds, and whether it feeds N ranks.",
+    short_help="Show what a place holds, and whether it feeds N ranks.",
     help="What a place holds: splits, classes, files, row groups, and whether ranks can be fed "
     "evenly from it. Reads the manifest alone; a folder of Parquet without one as well.",
 )
@@ -59,16 +59,16 @@ command.add_command(parquet_command)
     metavar="NUMBER",
     type=FlagType(Count(1, 65536)),
     multiple=True,
-    help="For so many ranks; repeatable. Default: 1, 2, 4, 8.",
+    help="The number of ranks to feed (repeatable). Default: 1, 2, 4, 8.",
 )
 @click.option(
     "--batch-size",
     metavar="NUMBER",
     type=FlagType(Count(1, 1_000_000)),
     default="64",
-    help="Rows of a rank's step.",
+    help="The batch size of a rank.",
 )
-@click.option("--split", metavar="NAME", help="This split alone.")
+@click.option("--split", metavar="NAME", help="Only this split.")
 @click.option("--verify", is_flag=True, help="Read every file and compare its hash, too.")
 @click.option("--python", metavar="PATH", help=PYTHON)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
@@ -114,7 +114,7 @@ def info_command(
     help="Write a contact sheet: a PNG picture of a random sample, each with its class.",
 )
 @click.argument("place", metavar="OUT", shell_complete=FOLDER)
-@click.option("--split", metavar="NAME", help="Of this split. Default: the first, train.")
+@click.option("--split", metavar="NAME", help="The split to show. Default: the first, train.")
 @click.option(
     "--count",
     metavar="NUMBER",
@@ -127,9 +127,9 @@ def info_command(
     metavar="NUMBER",
     type=FlagType(Count(0, 2**31 - 1)),
     default="0",
-    help="Another seed shows other pictures.",
+    help="The seed of the sample.",
 )
-@click.option("-o", "--output", metavar="FILE", default="sheet.png", help="Where it goes.")
+@click.option("-o", "--output", metavar="FILE", default="sheet.png", help="The file to write.")
 @click.option("--python", metavar="PATH", help=PYTHON)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def show_command(

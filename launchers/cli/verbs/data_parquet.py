@@ -75,7 +75,7 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     type=FlagType(Count(1, 4096)),
     cls=Flag,
     group="where",
-    help="How many at once, for engines here. Default: a core each.",
+    help="The number of workers, for engines here. Default: one per core.",
 )
 @click.option(
     "--size",
@@ -127,7 +127,7 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     type=click.Choice(("skip", "fail")),
     cls=Flag,
     group="safety",
-    help="What becomes of a picture that cannot be read. Default: skip.",
+    help="What to do with a picture that cannot be read. Default: skip.",
 )
 @click.option(
     "--check",
@@ -135,7 +135,7 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     cls=Flag,
     group="safety",
     rare=True,
-    help="How well each picture is looked at. Default: header.",
+    help="How thoroughly to check each picture. Default: header.",
 )
 @click.option(
     "--rows-per-group",

@@ -52,8 +52,8 @@ class Told:
     "them, those that are set up. Changes nothing.",
 )
 @click.argument("where", nargs=-1, metavar="[local|spark|docker|sagemaker|vertex]")
-@click.option("--offline", is_flag=True, help="Ask no cloud.")
-@click.option("--region", "--location", metavar="REGION", help="Look there.")
+@click.option("--offline", is_flag=True, help="Do not contact a cloud.")
+@click.option("--region", "--location", metavar="REGION", help="The region to check.")
 @click.option("--role", metavar="ARN", help="The role that SageMaker jobs are to run as.")
 @click.option("--project", metavar="ID", help="The Google Cloud project.")
 @click.option("--bucket", metavar="NAME", help="The bucket for code and models.")

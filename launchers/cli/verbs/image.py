@@ -63,7 +63,9 @@ def command() -> None:
     help="Packages of your own, too; a torch or tensorflow in it replaces ours. Not with horovod.",
 )
 @click.option("--tag", metavar="TAG", help="The image's name. Default: launch-horovod:VERSION")
-@click.option("--push", "repository", metavar="REPO", help="Push it there: HOST/PATH[:TAG].")
+@click.option(
+    "--push", "repository", metavar="REPO", help="The repository to push to: HOST/PATH[:TAG]."
+)
 @click.option("--sbom", metavar="FILE", help="Write its bill of materials (CycloneDX) there, too.")
 @click.option("--no-cache", "is_anew", is_flag=True, help="Build every layer anew.")
 @click.option(
@@ -130,7 +132,7 @@ def build_command(
     "check",
     cls=Verb,
     examples=("launch image check IMAGE --for sagemaker",),
-    help="Look into an image: has it what a provider needs?",
+    help="Check that an image has what a provider needs.",
 )
 @click.argument("image", metavar="IMAGE")
 @click.option(

@@ -46,10 +46,14 @@ from launchers.core.spec.layers import DEFAULT_FILE
     "words", nargs=-1, type=click.UNPROCESSED, metavar="[FILE|-] [JOB] [GCLOUD'S FLAGS]"
 )
 @click.option(
-    "--provider", "name", default="vertex", metavar="NAME", help="Where the job shall run."
+    "--provider",
+    "name",
+    default="vertex",
+    metavar="NAME",
+    help="The provider that the job moves to.",
 )
 @click.option("-o", "--output", default=DEFAULT_FILE, metavar="FILE", help="Default: launch.yaml")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--config", metavar="FILE", hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(

@@ -36,7 +36,7 @@ def _examples() -> list[str]:
     help="Write a commented launch.yaml and a small train.py.",
 )
 @click.argument("folder", default=".", metavar="[FOLDER]", shell_complete=of_metavar("FOLDER"))
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option(
     "--strategy",
     type=click.Choice(_examples()),

@@ -46,7 +46,7 @@ _STATES = (INTENT, PENDING, RUNNING, STOPPING, *sorted(FINAL_STATES))
     help=f"So many of the newest. Default: {_NEWEST}",
 )
 @click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
-@click.option("--provider", type=click.Choice(PROVIDERS), help="Only jobs there.")
+@click.option("--provider", type=click.Choice(PROVIDERS), help="Only jobs of this provider.")
 @click.option(
     "--since",
     metavar="TIME",

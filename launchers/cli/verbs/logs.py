@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="Print a job's lines, of all ranks or of one.",
 )
 @click.argument("job", metavar="JOB", shell_complete=values.jobs)
-@click.option("--rank", metavar="R", help="The lines that this rank printed.")
+@click.option("--rank", metavar="R", help="Only the lines of this rank.")
 @click.option("--follow", "-f", is_flag=True, help="Go on until the job ends.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.option(

@@ -22,8 +22,10 @@ _LAUNCH_YAML = "launch.yaml"
     "verb.",
 )
 @click.argument("name", metavar="[ANSWER]", required=False)
-@click.option("--list", "names", is_flag=True, help="Show the names of all answers.")
-@click.option("--json", "as_json", is_flag=True, help="As it is: a schema is JSON.")
+@click.option("--list", "names", is_flag=True, help="List the names of all answers.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Accepted everywhere; a schema is JSON anyway."
+)
 def command(name: str | None, names: bool, as_json: bool) -> int:
     """Print to stdout."""
     if names:

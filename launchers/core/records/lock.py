@@ -28,7 +28,7 @@ def process_lock(name: str, waits: Callable[[], None] = lambda: None) -> Iterato
     """
     folder = data_folder() / "locks"
     path = folder / f"{name}.lock"
-    fix = "set LAUNCH_HOME to a folder that can be written"
+    fix = "set LAUNCH_HOME to a folder that you may write to"
     with writing(path, fix, "a file that can be locked"):
         folder.mkdir(mode=0o700, exist_ok=True)
         file = _locked(path, waits)

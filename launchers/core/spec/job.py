@@ -98,11 +98,11 @@ class JobSpec(Generic[Options]):
     ] = option(
         "--name",
         group="what",
-        help="The job's name begins so. Default: the script's.",
+        help="A prefix of the job's name. Default: the script's.",
         metavar="NAME",
     )
     instances: Annotated[int, Count(1, 1000)] = option(
-        "--instances", group="where", help="Hosts.", metavar="N", default=1
+        "--instances", group="where", help="The number of hosts.", metavar="N", default=1
     )
     processes: Annotated[int | None, Count(1, 512)] = option(
         "--processes", group="where", help="Ranks on each host. Default: one a GPU.", metavar="M"

@@ -112,7 +112,7 @@ assert (dist.get_world_size(), total.item()) == (2, 3.0), (dist.get_world_size()
 if child and os.waitpid(child, 0)[1] == 0:
     print("ANSWER ranks world size 2")
 """
-_OTHER_BUILD = "take a build of PyTorch that has it, as the wheels of its own index have"
+_OTHER_BUILD = "install a build of PyTorch that has it, such as the wheels of its own index"
 
 IMAGE = ImageNeeds(
     packages=("torch",),

@@ -77,7 +77,7 @@ MISTAKES = [
     ("- a\n- b", ["list", "a mapping of keys"]),
     ("a: [", ["launch.yaml:", "valid YAML"]),
     ("instances: 1\ninstances: 2", ["launch.yaml:2: instances", "the same key twice"]),
-    ("1: 2", ["a key that is a text"]),
+    ("1: 2", ["a string as the key"]),
 ]
 
 

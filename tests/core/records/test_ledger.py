@@ -42,7 +42,7 @@ def test_what_was_written_is_what_is_read(ledger: Ledger):
 
 def test_a_name_is_written_once(ledger: Ledger):
     ledger.add(entry())
-    with refused("ledger-name-taken", "a name that the ledger does not hold"):
+    with refused("ledger-name-taken", "a name that is not in the ledger"):
         ledger.add(entry())
 
 

@@ -67,7 +67,7 @@ def test_a_locked_ledger_is_called_locked(tmp_path: Path, monkeypatch: pytest.Mo
     holder = sqlite3.connect(ledger.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     try:
-        with pytest.raises(LaunchError, match="end what holds it") as raised:
+        with pytest.raises(LaunchError, match="end the process that holds it") as raised:
             ledger.jobs()
     finally:
         holder.close()

@@ -602,7 +602,7 @@ def test_a_file_that_is_there_stays_unless_forced(here: Path, capsys: pytest.Cap
     words = ["container.yaml"]
     assert imported(words) == 2
     assert (here / "launch.yaml").read_text() == "mine"
-    assert "[import-exists]. --force writes over it" in capsys.readouterr().err
+    assert "[import-exists]. --force overwrites it" in capsys.readouterr().err
     assert imported([*words, "--force"]) == 0
     assert "instances: 4" in (here / "launch.yaml").read_text()
 
