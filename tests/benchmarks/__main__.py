@@ -3,7 +3,7 @@
     python -m tests.benchmarks [--runs 5] [commands] [large] [sagemaker] [vertex] [training] [steps]
                                [rendezvous] [credentials] [torchrun] [torchrun_gpu] [spark]
                                [spark_failures]
-                               [training-pairs] [cycles] [timeline]
+                               [training-pairs] [cycles] [stragglers] [timeline]
                                [data-bytes] [data-decoded] [data-scaled] [data-conversion]
                                [data-resnet] [data-memory] [data-augmentation]
 
@@ -46,7 +46,12 @@ TABLES = (
     "spark",
     "spark_failures",
 )
-SPEED = {"training-pairs": "pairs", "cycles": "cycles", "timeline": "timeline"}
+SPEED = {
+    "training-pairs": "pairs",
+    "cycles": "cycles",
+    "stragglers": "stragglers",
+    "timeline": "timeline",
+}
 DATA = {
     "data-bytes": "delivered",
     "data-decoded": "decoded",
@@ -87,7 +92,7 @@ def main() -> None:
 
 
 def _add_speed(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("training-pairs, cycles and timeline")
+    group = parser.add_argument_group("training-pairs, cycles, stragglers and timeline")
     group.add_argument("--pairs", type=int, default=9, help="rounds that count (default 9)")
     group.add_argument("--model", choices=WORKS, default="cnn", help="default cnn, the small one")
     group.add_argument(

@@ -119,7 +119,7 @@ def _beside_plain(work: Work, data: Path) -> Row:
 
 
 def _beside_two_alone(work: Work, data: Path) -> Row:
-    cores = _two_cores()
+    cores = two_cores()
 
     def alone(folder: Path) -> float:
         # As many steps of an epoch as a rank of two has.
@@ -133,7 +133,7 @@ def _beside_two_alone(work: Work, data: Path) -> Row:
 
 
 def _beside_horovodrun(work: Work, data: Path) -> Row:
-    cores = _two_cores()
+    cores = two_cores()
 
     def bare(folder: Path) -> float:
         job = jobs.by_horovodrun(folder, RANKS, work.arguments(data))
@@ -143,7 +143,7 @@ def _beside_horovodrun(work: Work, data: Path) -> Row:
 
 
 def _mpi_beside_gloo(work: Work, data: Path) -> Row | None:
-    cores, words = _two_cores(), work.arguments(data)
+    cores, words = two_cores(), work.arguments(data)
     if _runs([sys.executable, "-c", _HAS_MPI]):
 
         def by_mpi(folder: Path) -> float:
@@ -173,7 +173,7 @@ def _mpi_beside_gloo(work: Work, data: Path) -> Row | None:
 
 
 def _launched(work: Work, data: Path) -> Arm:
-    cores = _two_cores()
+    cores = two_cores()
 
     def ours(folder: Path) -> float:
         return _steady(jobs.on_cores(jobs.launched(folder, RANKS, work.arguments(data)), cores))
@@ -181,7 +181,12 @@ def _launched(work: Work, data: Path) -> Arm:
     return ours
 
 
-def _two_cores() -> list[int]:
+def two_cores() -> list[int]:
+    """A core for each of two ranks.
+
+    Raises:
+        SystemExit: This process may use one alone.
+    """
     cores = sorted(os.sched_getaffinity(0))[:RANKS]
     if len(cores) < RANKS:
         raise SystemExit(f"training-pairs: found {len(cores)} core; expected {RANKS} or more.")

@@ -1,7 +1,7 @@
 """Keras alone, as a person would write it: no Horovod, no launcher, nothing of ours.
 
 The same model, pictures and optimizer as train_image_classifier.py has. Of each epoch its images a
-second go into the JSON file that --metrics names.
+second and the seconds of its steps go into the JSON file that --metrics names.
 """
 
 from __future__ import annotations
@@ -37,19 +37,27 @@ def body(name: str, shape: tuple[int, ...]) -> list[Any]:
 
 
 class Clock(tf.keras.callbacks.Callback):  # type: ignore[misc]
-    """Images a second of each epoch."""
+    """Images a second of each epoch, and its steps."""
 
     def __init__(self, images: int):
         super().__init__()
-        self.images, self.begin = images, 0.0
-        self.history: list[dict[str, float]] = []
+        self.images, self.begin, self.last = images, 0.0, 0.0
+        self.steps: list[float] = []
+        self.history: list[dict[str, Any]] = []
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        self.begin = time.perf_counter()
+        self.begin = self.last = time.perf_counter()
+        self.steps = []
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        now = time.perf_counter()
+        self.steps.append(now - self.last)
+        self.last = now
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         rate = self.images / (time.perf_counter() - self.begin)
-        self.history.append({"epoch": epoch + 1, "images_per_second": rate})
+        one = {"epoch": epoch + 1, "images_per_second": rate, "step_seconds": self.steps}
+        self.history.append(one)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.speed import cycles, jobs, load, pairs
+from tests.benchmarks.speed import cycles, jobs, load, pairs, stragglers
 from tests.benchmarks.speed.work import Asked
 
 
@@ -57,6 +57,11 @@ def test_slow_rates_keep_their_decimals() -> None:
     assert pairs.cells(row, [(3.254, 3.5)])[2:4] == ["3.25", "3.50"]
 
 
+def test_in_step_both_take_as_long_as_the_slower() -> None:
+    apart, together = stragglers.rates([1.0, 3.0], [3.0, 1.0], 6)
+    assert (apart, together) == (6.0, 4.0)
+
+
 def test_a_cycle_is_compared_with_horovods_own_of_the_same_round() -> None:
     rows = cycles.cells({1: [100.0, 200.0, 50.0], 10: [120.0, 180.0, 75.0]})
     assert rows == [["1", "100", ""], ["10", "120", "1.20 (0.90 to 1.50)"]]
@@ -93,6 +98,6 @@ def test_mpi_without_a_horovod_that_has_it_says_what_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(pairs, "_runs", lambda words: False)
-    monkeypatch.setattr(pairs, "_two_cores", lambda: [0, 1])
+    monkeypatch.setattr(pairs, "two_cores", lambda: [0, 1])
     assert pairs.ROWS["mpi"](Asked().work, tmp_path) is None
     assert "HOROVOD_WITH_MPI=1" in capsys.readouterr().out
