@@ -205,19 +205,25 @@ def killed() -> Any:
 
 
 def ended_early() -> Any:
-    """Workers after a loop that was left and its loader closed, by number of them before."""
+    """Its workers before a loop that was left and its loader closed, and after."""
+    others = multiprocessing.active_children()  # of an earlier case, which may be still ending
     with loader(workers=2) as one:
         read(one, 1)
-        before = len(multiprocessing.active_children())
-    return [before, len(multiprocessing.active_children())]
+        before = _without(others)
+    return [before, _without(others)]
+
+
+def _without(others: list[Any]) -> int:
+    return len([one for one in multiprocessing.active_children() if one not in others])
 
 
 def left_open() -> Any:
     """The program's end must end these."""
+    others = multiprocessing.active_children()
     globals()["kept"] = one = loader(workers=2, endless=True)
     globals()["kept_batches"] = batches = iter(one)
     next(batches)
-    return len(multiprocessing.active_children())
+    return _without(others)
 
 
 def refused() -> Any:
