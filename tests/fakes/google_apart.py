@@ -9,14 +9,13 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing.connection import Connection
 from operator import attrgetter
-from types import TracebackType
 from typing import Any
 
 from tests.fakes.vertex_service import VertexService
 
 
 class GoogleApart:
-    """A :class:`VertexService` there, from now until :meth:`close`; a context manager."""
+    """A :class:`VertexService` there, from now until :meth:`close`."""
 
     def __init__(self) -> None:
         spawn = multiprocessing.get_context("spawn")
@@ -38,17 +37,6 @@ class GoogleApart:
         """End it."""
         self._asking.close()
         self._process.join()
-
-    def __enter__(self) -> GoogleApart:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _serve(asked: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,7 +48,7 @@ class Bucket:
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[Bucket]:
-    with GoogleApart() as google, pytest.MonkeyPatch.context() as patch:
+    with contextlib.closing(GoogleApart()) as google, pytest.MonkeyPatch.context() as patch:
         for name, value in google.do("environment").items():
             patch.setenv(name, value)
         yield Bucket(google)
