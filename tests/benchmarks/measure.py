@@ -75,6 +75,11 @@ def median(values: Sequence[float]) -> float:
     return statistics.median(values)
 
 
+def with_spread(ratios: Sequence[float]) -> str:
+    """Their median, and the least and the largest: ``0.98 (0.95 to 1.02)``."""
+    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
 def quiet_environment(**changes: str) -> dict[str, str]:
     """The environment with compiled .pyc files allowed and no accounts in it."""
     kept = {

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.measure import median, print_table, quiet_environment
+from tests.benchmarks.measure import median, print_table, quiet_environment, with_spread
 from tests.places import ROOT
 
 LOOPS = {
@@ -168,7 +168,7 @@ def _print_rates(
                 title,
                 f"{median(ours):,.0f}",
                 f"{median(theirs):,.0f}",
-                f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                with_spread(ratios),
             ]
         )
     print_table(

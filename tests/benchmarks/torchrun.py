@@ -17,7 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from launchers.machine.devices import visible_gpus
-from tests.benchmarks.measure import CACHE, cost_of, median, print_table, quiet_environment
+from tests.benchmarks.measure import (
+    CACHE,
+    cost_of,
+    median,
+    print_table,
+    quiet_environment,
+    with_spread,
+)
 from tests.benchmarks.training import free_port
 from tests.entrypoints.strategies import jax_scripts
 from tests.places import ENTRYPOINTS, ROOT
@@ -184,7 +191,7 @@ def _print_beside(
         ours, theirs = ([one[column] for one in found[name]] for name in found)
         ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
         digits = 0 if column == "steps/s" else 2
-        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        spread = with_spread(ratios)
         cells = [f"{median(ours):.{digits}f}", f"{median(theirs):.{digits}f}", spread]
         rows.append([column, what, *cells])
     version = _said_by(python, "import torch; print(torch.__version__)")

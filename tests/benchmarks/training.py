@@ -10,7 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.measure import interleaved, median, print_table, quiet_environment
+from tests.benchmarks.measure import (
+    interleaved,
+    median,
+    print_table,
+    quiet_environment,
+    with_spread,
+)
 from tests.benchmarks.speed import jobs
 from tests.places import ENTRYPOINTS
 
@@ -42,7 +48,7 @@ def _throughput(folder: Path, runs: int) -> None:
                 str(ranks),
                 f"{median(ours):,.0f}",
                 f"{median(theirs):,.0f}",
-                f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                with_spread(ratios),
             ]
         )
     print_table(

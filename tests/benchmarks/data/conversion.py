@@ -16,7 +16,7 @@ from tests.benchmarks.data.making import Conversion, convert
 from tests.benchmarks.data.pictures import cached_pictures, write_pictures
 from tests.benchmarks.data.racing import READERS
 from tests.benchmarks.data.sizes import SMALL, Sizes
-from tests.benchmarks.measure import print_table, quiet_environment
+from tests.benchmarks.measure import print_table, quiet_environment, with_spread
 from tests.places import ENTRYPOINTS
 
 LOOP = "plain loop"
@@ -96,4 +96,4 @@ def _beside(ours: list[float], theirs: list[float], same: bool) -> str:
     if same:
         return ""
     ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
-    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    return with_spread(ratios)

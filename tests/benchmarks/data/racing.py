@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks.measure import print_table, quiet_environment
+from tests.benchmarks.measure import print_table, quiet_environment, with_spread
 from tests.places import ENTRYPOINTS
 
 READERS = Path(__file__).parent / "readers"
@@ -177,4 +177,4 @@ def print_race(title: str, found: Mapping[str, Sequence[Rate]], beside: Sequence
 def ratio(ours: Sequence[Rate], theirs: Sequence[Rate]) -> str:
     """The median of the paired rounds' ratios, and their spread."""
     ratios = [mine.rows / other.rows for mine, other in zip(ours, theirs, strict=True)]
-    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    return with_spread(ratios)

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.benchmarks.data.making import Made, made
 from tests.benchmarks.data.racing import QUIET, READERS
 from tests.benchmarks.data.sizes import SMALL, Sizes
-from tests.benchmarks.measure import median, print_table, quiet_environment
+from tests.benchmarks.measure import median, print_table, quiet_environment, with_spread
 from tests.places import ENTRYPOINTS
 
 RANKS = 2
@@ -37,9 +37,7 @@ def run(sizes: Sizes) -> None:
             [
                 origin,
                 f"{median(rates):.1f}",
-                ""
-                if origin == "files"
-                else f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                "" if origin == "files" else with_spread(ratios),
                 f"{1000 * median([one['step'] for one in all_]):.0f}",
                 f"{100 * median([one['waited'] for one in all_]):.2f} %",
             ]

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.benchmarks.measure import median, print_table
+from tests.benchmarks.measure import median, print_table, with_spread
 from tests.benchmarks.speed import jobs, load
 from tests.benchmarks.speed.work import RANKS, Asked, Work, write_pictures
 
@@ -38,7 +38,7 @@ def cells(rates: Mapping[int, Sequence[float]]) -> list[list[str]]:
     rows = []
     for cycle, found in rates.items():
         ratios = [rate / own for rate, own in zip(found, rates[OWN], strict=True)]
-        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        spread = with_spread(ratios)
         middle = median(found)
         rate = f"{middle:,.{0 if middle >= 100 else 1}f}"
         rows.append([str(cycle), rate, "" if cycle == OWN else spread])

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launchers.image.names import default_tag
-from tests.benchmarks.measure import median, print_table
+from tests.benchmarks.measure import median, print_table, with_spread
 from tests.benchmarks.speed import jobs, load
 from tests.benchmarks.speed.work import RANKS, Asked, Work, write_pictures
 
@@ -95,7 +95,7 @@ def cells(row: Row, rates: Sequence[tuple[float, float]]) -> list[str]:
     ours, theirs = (median(column) for column in zip(*rates, strict=True))
     ratios = [mine / other for mine, other in rates]
     digits = 0 if min(ours, theirs) >= 100 else 2
-    spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    spread = with_spread(ratios)
     rounded = [f"{rate:,.{digits}f}" for rate in (ours, theirs)]
     return [row.ours, row.theirs, *rounded, spread, row.budget]
 

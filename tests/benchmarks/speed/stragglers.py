@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.benchmarks.measure import median, print_table
+from tests.benchmarks.measure import median, print_table, with_spread
 from tests.benchmarks.speed import jobs, load
 from tests.benchmarks.speed.pairs import PLAIN, two_cores
 from tests.benchmarks.speed.work import RANKS, Asked, Work, write_pictures
@@ -40,7 +40,7 @@ def run(asked: Asked) -> None:
         [
             [
                 *(f"{rate:,.{0 if rate >= 100 else 1}f}" for rate in middles),
-                f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                with_spread(ratios),
             ]
         ],
     )
