@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from packaging.markers import Marker
+
 from infra.bootstrap import locks
 from infra.bootstrap.locks import Locked
 from infra.refresh.files import CLONE
@@ -68,13 +70,13 @@ def made(upgrade: bool, folder: Path) -> dict[str, list[Locked]]:
     for python in PYTHONS:
         kept = [group for group in GROUPS if group != locks.HOROVOD and not upgrade]
         everything = folder / f"{python}.txt"
-        everything.write_text(_pins(kept, python), "utf-8")
+        everything.write_text(pins(kept, python), "utf-8")
         compiled(TOGETHER, everything, (python, "linux"))
         for group, (words, _) in GROUPS.items():
             own = group == locks.HOROVOD
             for platform in PLATFORMS if group in ANYWHERE else ("linux",):
                 target = folder / f"{group}-{python}-{platform}.txt"
-                target.write_text(_pins([group] if own and not upgrade else [], python), "utf-8")
+                target.write_text(pins([group] if own and not upgrade else [], python), "utf-8")
                 bound = () if own else (f"--constraints={everything}",)
                 place = (python, platform)
                 found[group][place] = compiled(words, target, place, *bound)
@@ -120,12 +122,13 @@ def marker(there: Collection[Place], places: Collection[Place]) -> str:
     return " or ".join(both)
 
 
-def _pins(groups: Collection[str], python: str) -> str:
-    """What is locked now, for uv to prefer."""
+def pins(groups: Collection[str], python: str) -> str:
+    """What is locked now for a Python on Linux: the lines that uv shall prefer."""
     there = [group for group in groups if locks.file_of(CLONE, group).is_file()]
     packages = locks.read(CLONE, *there)
+    place = {"python_version": python, "sys_platform": "linux"}
     return "".join(
-        one.text for one in packages if one.marker in ("", f"python_version == '{python}'")
+        one.text for one in packages if not one.marker or Marker(one.marker).evaluate(place)
     )
 
 

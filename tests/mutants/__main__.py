@@ -1,6 +1,6 @@
 """`make mutants`: draw faults, run the tests beside each, print the score and what survived.
 
-python -m tests.mutants [--seed N] [--count 60] [--subject guard] [--workers 2] [--show PATH]
+python -m tests.mutants [--seed N ...] [--count 60] [--subject guard] [--workers 2] [--quick]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import difflib
 import random
 import sys
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -17,35 +18,58 @@ from queue import SimpleQueue
 from tests.benchmarks.measure import print_table
 from tests.mutants.generate import Mutant, mutant_at, places_of
 from tests.mutants.subjects import SUBJECTS, Subject
-from tests.mutants.trial import HUNG, KILLED, SURVIVED, copy_of, healthy, outcome
+from tests.mutants.trial import (
+    HUNG,
+    SURVIVED,
+    Reached,
+    UnhealthyError,
+    copy_of,
+    outcome,
+    reached,
+)
 
 ROOT = Path(__file__).parents[2]
 Drawn = tuple[Subject, Mutant]
 
 
 def main() -> int:
-    """Print the table; 1 where fewer than nine of ten mutants were noticed."""
+    """Print a table a seed; 1 where fewer than nine of ten mutants were noticed."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
-    parser.add_argument("--count", type=int, default=60, help="mutants to draw (default 60)")
+    any_seed = random.SystemRandom().randrange(10_000)
+    parser.add_argument("--seed", type=int, nargs="+", default=[any_seed])
+    parser.add_argument("--count", type=int, default=60, help="to draw by each seed (default 60)")
     parser.add_argument("--subject", choices=[one.name for one in SUBJECTS], action="append")
+    parser.add_argument("--module", help="draw only from modules with this in their path")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="run the tests that reach the place; another might notice what they miss",
+    )
     given = parser.parse_args()
     chosen = [one for one in SUBJECTS if not given.subject or one.name in given.subject]
-    drawn, places = _drawn(given.seed, given.count, chosen)
-    print(f"seed {given.seed}: {len(drawn)} of {places} places", file=sys.stderr, flush=True)
-    ends = _tried(drawn, given.workers)
-    for (_, mutant), end in zip(drawn, ends, strict=True):
+    drawn = {seed: _drawn(seed, given.count, chosen, given.module or "") for seed in given.seed}
+    once = list(
+        {mutant: (subject, mutant) for all_ in drawn.values() for subject, mutant in all_}.values()
+    )
+    ends = dict(
+        zip((one for _, one in once), _tried(once, given.workers, given.quick), strict=True)
+    )
+    for mutant, end in ends.items():
         if end == SURVIVED:
             print(f"\nsurvived: {mutant}\n{_difference(mutant)}")
-    return _score(given.seed, chosen, drawn, ends)
+    for seed, all_ in drawn.items():
+        _print_score(f"seed {seed}", chosen, all_, ends)
+    everything = [one for all_ in drawn.values() for one in all_]
+    if len(drawn) > 1:
+        _print_score(f"{len(drawn)} seeds", chosen, everything, ends)
+    return 0 if _noticed([ends[mutant] for _, mutant in everything]) >= 0.9 else 1
 
 
-def _drawn(seed: int, count: int, subjects: list[Subject]) -> tuple[list[Drawn], int]:
-    """The mutants to try, no two the same, and how many places there were to draw from."""
-    pool = [
-        (one, place) for one in subjects for path in one.modules for place in places_of(ROOT, path)
-    ]
+def _drawn(seed: int, count: int, subjects: list[Subject], named: str) -> list[Drawn]:
+    """The mutants to try, no two the same; says how many places there were to draw from."""
+    paths = [(one, path) for one in subjects for path in one.modules if named in path]
+    pool = [(one, place) for one, path in paths for place in places_of(ROOT, path)]
     random.Random(seed).shuffle(pool)
     drawn: dict[str, Drawn] = {}
     for subject, place in pool:
@@ -53,31 +77,40 @@ def _drawn(seed: int, count: int, subjects: list[Subject]) -> tuple[list[Drawn],
             break
         if (mutant := mutant_at(ROOT, place)) is not None:
             drawn.setdefault(mutant.path + mutant.source, (subject, mutant))
-    return list(drawn.values()), len(pool)
+    print(f"seed {seed}: {len(drawn)} of {len(pool)} places", file=sys.stderr, flush=True)
+    return list(drawn.values())
 
 
-def _tried(drawn: list[Drawn], workers: int) -> list[str]:
+def _tried(drawn: list[Drawn], workers: int, quick: bool) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="launch-mutants-") as scratch:
         copies: SimpleQueue[Path] = SimpleQueue()
         for index in range(workers):
             copies.put(copy_of(ROOT, Path(scratch, str(index))))
 
-        def one(item: Drawn) -> str:
-            subject, mutant = item
+        def lines_of(subject: Subject) -> Reached:
             copy = copies.get()
             try:
-                end = outcome(copy, mutant, subject.tests)
+                return reached(copy, subject.modules, subject.tests)
+            except UnhealthyError:
+                raise SystemExit(f"the tests of {subject.name} fail without any mutant") from None
+            finally:
+                copies.put(copy)
+
+        def one(item: Drawn) -> str:
+            subject, mutant = item
+            lines = tests_of[subject.name][mutant.path]
+            first = {test: None for line in mutant.lines(ROOT) for test in lines.get(line, ())}
+            copy = copies.get()
+            try:
+                end = outcome(copy, mutant, () if quick else subject.tests, list(first))
             finally:
                 copies.put(copy)
             print(f"{end:9} {mutant}", file=sys.stderr, flush=True)
             return end
 
         with ThreadPoolExecutor(workers) as pool:
-            for subject in {subject.name: subject for subject, _ in drawn}.values():
-                copy = copies.get()
-                if not healthy(copy, subject.tests):
-                    raise SystemExit(f"the tests of {subject.name} fail without any mutant")
-                copies.put(copy)
+            subjects = {subject.name: subject for subject, _ in drawn}
+            tests_of = dict(zip(subjects, pool.map(lines_of, subjects.values()), strict=True))
             return list(pool.map(one, drawn))
 
 
@@ -87,19 +120,20 @@ def _difference(mutant: Mutant) -> str:
     return "\n".join(line for line in lines if not line.startswith(("---", "+++")))
 
 
-def _score(seed: int, chosen: list[Subject], drawn: list[Drawn], ends: list[str]) -> int:
+def _print_score(
+    title: str, chosen: list[Subject], drawn: list[Drawn], ends: Mapping[Mutant, str]
+) -> None:
     rows = []
     for name in [*(one.name for one in chosen), "all"]:
-        of_it = [
-            end for (one, _), end in zip(drawn, ends, strict=True) if name in (one.name, "all")
-        ]
-        noticed = sum(end in (KILLED, HUNG) for end in of_it)
-        share = f"{noticed / len(of_it):.2f}" if of_it else "-"
-        rows.append([name, str(len(of_it)), str(noticed), str(of_it.count(HUNG)), share])
-    print_table(
-        f"Mutants, seed {seed}", ["subject", "drawn", "noticed", "by a hang", "share"], rows
-    )
-    return 0 if float(rows[-1][-1]) >= 0.9 else 1
+        of_it = [ends[mutant] for one, mutant in drawn if name in (one.name, "all")]
+        share = f"{_noticed(of_it):.2f}" if of_it else "-"
+        noticed = str(len(of_it) - of_it.count(SURVIVED))
+        rows.append([name, str(len(of_it)), noticed, str(of_it.count(HUNG)), share])
+    print_table(f"Mutants, {title}", ["subject", "drawn", "noticed", "by a hang", "share"], rows)
+
+
+def _noticed(ends: list[str]) -> float:
+    return 1 - ends.count(SURVIVED) / len(ends) if ends else 1.0
 
 
 if __name__ == "__main__":

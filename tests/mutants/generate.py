@@ -57,6 +57,19 @@ class Mutant:
     def __str__(self) -> str:
         return f"{self.path} {self.operator}#{self.occurrence}"
 
+    def lines(self, root: Path) -> set[int]:
+        """The module's lines, from 1, of the statement that is another now: of a compound one its
+        head alone."""
+        before = (root / self.path).read_text("utf-8")
+        pairs = zip(before.splitlines(), self.source.splitlines(), strict=False)
+        changed = next(number for number, (a, b) in enumerate(pairs, start=1) if a != b)
+        around = [
+            lines
+            for node in ast.walk(ast.parse(before))
+            if isinstance(node, ast.stmt) and changed in (lines := _head(node))
+        ]
+        return set(min(around, key=len)) if around else {changed}
+
 
 @dataclass(frozen=True)
 class Place:
@@ -93,13 +106,19 @@ def mutant_at(root: Path, place: Place) -> Mutant | None:
 
 
 def _meaning(source: str) -> str | None:
-    """The program without annotations, which nothing here evaluates, and without the length at
-    which a text is cut for a reader; None where it is no program."""
+    """The program without annotations, which nothing here evaluates, without a dataclass's promise
+    to be frozen, which changes nothing that the program does, and without the length at which a
+    text is cut for a reader; None where it is no program."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
         return None
     return ast.dump(_Bare().visit(tree))
+
+
+def _head(node: ast.stmt) -> range:
+    body = getattr(node, "body", None)
+    return range(node.lineno, body[0].lineno if body else (node.end_lineno or node.lineno) + 1)
 
 
 def _orders_words(code: str, source: str) -> bool:
@@ -132,6 +151,10 @@ class _Bare(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> Any:
         node.annotation = None
         return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        node.decorator_list = []
+        return self.generic_visit(node)
 
     def visit_Slice(self, node: ast.Slice) -> Any:
         if node.lower is None and isinstance(node.upper, ast.Constant):

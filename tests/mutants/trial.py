@@ -7,12 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.mutants.generate import Mutant
 
-KILLED, SURVIVED, HUNG = "killed", "survived", "hung"
+KILLED, SURVIVED, HUNG, NOT_RUN = "killed", "survived", "hung", "not run"
 _SECONDS = 300
 
 
@@ -28,31 +28,68 @@ def copy_of(root: Path, folder: Path) -> Path:
     return folder
 
 
-def outcome(copy: Path, mutant: Mutant, tests: Sequence[str]) -> str:
+class UnhealthyError(Exception):
+    """The tests fail without any mutant."""
+
+
+Reached = Mapping[str, Mapping[int, list[str]]]
+"""Module -> line, from 1 -> the tests that ran it, as pytest names them."""
+
+
+def reached(copy: Path, modules: Sequence[str], tests: Sequence[str]) -> Reached:
+    """Which tests run which lines, in pytest's own process; a test that only a fixture of its file
+    may stand behind is named by its file.
+
+    Raises:
+        UnhealthyError: The tests fail.
+    """
+    from coverage import CoverageData
+
+    words = [*(f"--cov={folder}" for folder in {str(Path(path).parent) for path in modules})]
+    if _run(copy, [*words, "--cov-context=test", "--cov-report=", *tests]) != SURVIVED:
+        raise UnhealthyError
+    data = CoverageData(str(copy / ".coverage"))
+    data.read()
+    return {
+        path: {
+            line: list(dict.fromkeys(_named(one) for one in contexts if one))
+            for line, contexts in data.contexts_by_lineno(str(copy / path)).items()
+        }
+        for path in modules
+    }
+
+
+def _named(context: str) -> str:
+    """``FILE::TEST|run`` -> the test; ``FILE::TEST|setup`` -> the file."""
+    test, _, when = context.rpartition("|")
+    return test if when == "run" else test.partition("::")[0]
+
+
+def outcome(copy: Path, mutant: Mutant, tests: Sequence[str], first: Sequence[str] = ()) -> str:
     """Whether a test notices the mutant: ``killed``, ``survived``, or ``hung`` (which the suite's
     own time-outs notice, so that it counts as killed).
 
-    Raises:
-        RuntimeError: The tests themselves cannot be run.
+    Args:
+        tests: All that may.
+        first: Those of them that are likely to, which are run before; ``tests`` may be none then.
     """
     module = copy / mutant.path
     original = module.read_text("utf-8")
     module.write_text(mutant.source, "utf-8")
     try:
-        return _run(copy, tests)
+        end = _run(copy, first) if first else SURVIVED
+        if tests and end in (SURVIVED, NOT_RUN):  # not: with the mutant a test has another name
+            end = _run(copy, tests)
+        return KILLED if end == NOT_RUN else end
     finally:
         module.write_text(original, "utf-8")
 
 
-def healthy(copy: Path, tests: Sequence[str]) -> bool:
-    """Whether the tests pass without any mutant."""
-    return _run(copy, tests) == SURVIVED
-
-
-def _run(copy: Path, tests: Sequence[str]) -> str:
-    existing = [name for name in tests if (copy / name).exists()]
+def _run(copy: Path, words: Sequence[str]) -> str:
+    arguments = copy / ".arguments"
+    arguments.write_text("".join(f"{word}\n" for word in words), "utf-8")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
-    command += ["-m", "not docker and not horovod and not pip_network and not storm", *existing]
+    command += ["-m", "not docker and not horovod and not pip_network and not storm"]
     environment = {
         **{name: value for name, value in os.environ.items() if name != "CI"},
         "PYTHONPATH": str(copy),
@@ -60,7 +97,7 @@ def _run(copy: Path, tests: Sequence[str]) -> str:
     }
     # A group of its own: a mutant in the agent may leave ranks behind.
     process = subprocess.Popen(
-        command,
+        [*command, f"@{arguments}"],
         cwd=copy,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -75,9 +112,10 @@ def _run(copy: Path, tests: Sequence[str]) -> str:
         return HUNG
     finally:
         _end(process)
-    if process.returncode in (0, 1, 2):
-        # 2: a module that cannot even be collected.
-        return SURVIVED if process.returncode == 0 else KILLED
+    # 2: a module that cannot even be collected; 4: a conftest, or no test of such a name.
+    ends = {0: SURVIVED, 1: KILLED, 2: KILLED, 4: NOT_RUN}
+    if process.returncode in ends:
+        return ends[process.returncode]
     raise RuntimeError(f"pytest exit {process.returncode}:\n{text[-2000:]}")
 
 

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 from infra.bootstrap import locks, requirements
 from infra.bootstrap.locks import Locked
-from infra.refresh.locks import GROUPS, marker
+from infra.refresh.locks import GROUPS, marker, pins
 from tests.places import ROOT
 
 PYTHONS = ("3.10", "3.11", "3.12")
@@ -95,3 +95,11 @@ def test_a_lock_is_read_package_by_package() -> None:
         ("a-b", "1.0", "sys_platform == 'win32'"),
         ("c", "2", ""),
     ]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_what_is_locked_for_a_python_is_what_uv_is_told_to_prefer(python: str) -> None:
+    preferred = {(one.name, one.version) for one in locks.parse(pins(list(GROUPS), python))}
+
+    everywhere = locks.read(ROOT, *GROUPS)
+    assert preferred == {one[:2] for one in everywhere if holds(one.marker, python)}
