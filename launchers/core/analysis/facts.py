@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from launchers.core.analysis.modules import SourceModules
-from launchers.core.analysis.python_imports import Import, imports, near_imports
-from launchers.core.analysis.python_names import Reference, names_used, references
+from launchers.core.analysis.python_file import PythonFile, python_file
+from launchers.core.analysis.python_imports import Import
+from launchers.core.analysis.python_names import Reference
 from launchers.core.model.problems import errors
 from launchers.core.source.script import JobSource
 from launchers.core.source.texts import SourceTexts
@@ -45,15 +45,16 @@ class SourceFacts:
         texts: The tree.
         script: Its path there.
         roots: Folders of the tree that are on its ``sys.path`` besides its own.
+
+    Attributes:
+        parsed: The files, by their path, of which a question needed the syntax tree.
     """
 
     def __init__(self, texts: SourceTexts, script: str, roots: Sequence[str] = ("",)) -> None:
         self.texts = texts
         self.script = posixpath.normpath(script)
         self.modules = SourceModules(texts, (posixpath.dirname(self.script), *roots))
-        self._trees: dict[str, ast.Module | SyntaxError | None] = {}
-        self._names: dict[str, dict[str, int]] = {}
-        self._references: dict[str, list[Reference]] = {}
+        self.parsed: dict[str, PythonFile] = {}
 
     @cached_property
     def files(self) -> tuple[str, ...]:
@@ -80,8 +81,7 @@ class SourceFacts:
         waiting = [self.script]
         while waiting:
             importer = waiting.pop(0)
-            tree = self.tree(importer)
-            sure = [one for one in imports(tree) if one.sure] if tree is not None else []
+            sure = [one for one in self.imports(importer) if one.sure]
             for path in (path for one in sure for path in self._surely(one, importer)):
                 if path in found or path == self.script:
                     continue
@@ -104,32 +104,33 @@ class SourceFacts:
 
     def near_imports(self, path: str) -> list[Import]:
         """The imports of a file: exact where it is parsed already or is the script."""
-        tree = self.tree(path) if path == self.script or path in self._trees else None
-        return imports(tree) if tree is not None else near_imports(self.texts.read(path))
+        if path == self.script or path in self.parsed:
+            file = self._file(path)
+            if file.tree is not None:
+                return file.imports
+        return python_file(self.texts.read(path)).near_imports
+
+    def imports(self, path: str) -> list[Import]:
+        """The imports of a file by its syntax tree; none where it has none."""
+        return self._file(path).imports
 
     def tree(self, path: str) -> ast.Module | None:
-        """The syntax tree of a file; None where it has none (see :meth:`syntax_error`)."""
-        parsed = self._parsed(path)
-        return parsed if isinstance(parsed, ast.Module) else None
+        """The syntax tree of a file, to be read alone; None where it has none (see
+        :meth:`syntax_error`)."""
+        return self._file(path).tree
 
     def syntax_error(self, path: str) -> SyntaxError | None:
         """What this Python says against the file, or None."""
-        parsed = self._parsed(path)
+        parsed = self._file(path).parsed
         return parsed if isinstance(parsed, SyntaxError) else None
 
     def names(self, path: str) -> dict[str, int]:
         """Every dotted name that the code of a file imports or uses -> its first line."""
-        if path not in self._names:
-            tree = self.tree(path)
-            self._names[path] = names_used(tree) if tree is not None else {}
-        return self._names[path]
+        return self._file(path).names
 
     def references(self, path: str) -> list[Reference]:
         """Every place where the code of a file uses a name."""
-        if path not in self._references:
-            tree = self.tree(path)
-            self._references[path] = references(tree) if tree is not None else []
-        return self._references[path]
+        return self._file(path).references
 
     def uses(self, *wanted: str) -> Use | None:
         """The first use of one of these dotted names, or of what lies below it, in the code of a
@@ -144,10 +145,11 @@ class SourceFacts:
                     return Use(path, line, used)
         return None
 
-    def _parsed(self, path: str) -> ast.Module | SyntaxError | None:
-        if path not in self._trees:
-            self._trees[path] = parsed(self.texts.read(path))
-        return self._trees[path]
+    def _file(self, path: str) -> PythonFile:
+        """A file that is parsed for a question."""
+        if path not in self.parsed:
+            self.parsed[path] = python_file(self.texts.read(path))
+        return self.parsed[path]
 
 
 def facts_of(source: JobSource) -> SourceFacts | None:
@@ -167,18 +169,3 @@ def facts_in(texts: SourceTexts, script: str) -> SourceFacts | None:
         texts.known[key] = SourceFacts(texts, script)
     known: SourceFacts = texts.known[key]
     return known
-
-
-def parsed(content: bytes) -> ast.Module | SyntaxError | None:
-    """The syntax tree of a file's content, or why this Python reads none; None where it is nested
-    too deep."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the user's own escapes and comparisons
-            return ast.parse(content)
-    except SyntaxError as error:
-        return error
-    except ValueError as error:  # a null byte, before Python 3.12
-        return SyntaxError(str(error))
-    except (RecursionError, MemoryError):  # nested deeper than this Python reads
-        return None

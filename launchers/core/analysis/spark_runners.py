@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from launchers.core.analysis.facts import parsed
 from launchers.core.analysis.notebooks import Notebook, read_notebook
-from launchers.core.analysis.python_imports import near_imports
-from launchers.core.analysis.python_names import names_used, references
+from launchers.core.analysis.python_file import python_file
 from launchers.core.model.problems import Problem
 from launchers.core.source.texts import SEARCHED_BYTES, Bound, SourceTexts
 from launchers.core.spark.catalogue import RULES
@@ -70,18 +68,18 @@ def _runners(texts: SourceTexts) -> list[_Runner]:
 
 def _first_use(path: str, code: bytes, notebook: Notebook | None) -> Iterator[_Runner]:
     """The first call of a runner in a file, or else what shows that it is imported."""
-    tree = parsed(code)
-    if not isinstance(tree, ast.Module):
+    file = python_file(code)
+    if file.tree is None:
         # Not to be read by this Python: what its lines import.
-        imported = (f"{one.module}.{name}" for one in near_imports(code) for name in one.names)
+        imported = (f"{one.module}.{name}" for one in file.near_imports for name in one.names)
         yield from [_Runner(path, name, None) for name in imported if _is_one(name)][:1]
         return
     calls = [
         (one.line, one.name, _ranks(one.call))
-        for one in references(tree)
+        for one in file.references
         if one.call is not None and _is_one(one.name) and one.name.endswith(_CLASSES)
     ]
-    uses = [(line, name, None) for name, line in names_used(tree).items() if _is_one(name)]
+    uses = [(line, name, None) for name, line in file.names.items() if _is_one(name)]
     for line, name, ranks in sorted(calls, key=_line)[:1] or sorted(uses, key=_line)[:1]:
         place = f"{path}:{line}" if notebook is None else f"{path}, cell {notebook.cell_of(line)}"
         yield _Runner(place, name, ranks)

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Collection, Sequence
 
 from launchers.core.analysis.facts import SourceFacts
-from launchers.core.analysis.python_imports import Import, imports
+from launchers.core.analysis.python_imports import Import
 from launchers.core.analysis.strategy_search import (
     NONE,
     OTHER,
@@ -95,7 +95,7 @@ class Thorough:
             f"{path}:{end.line} {end.words}" for end in open_ends(tree, self.facts.texts.paths)
         ]
         self._note_strategy(path)
-        found = [file for one in imports(tree) for file in self._follow(one, path)]
+        found = [file for one in self.facts.imports(path) for file in self._follow(one, path)]
         return [*found, *started_files(tree, self.facts.texts.paths)]
 
     def _note_strategy(self, path: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from launchers.core.catalogue import RULES
@@ -13,6 +14,7 @@ from launchers.core.credentials.search import scan_text
 from launchers.core.credentials.stream import StreamSearch
 from launchers.core.model.problems import Problem
 from launchers.core.source.bundle_files import CHUNK
+from launchers.core.source.by_content import ByContent
 
 _MANNERS: dict[str, Manner] = {
     ending: manner
@@ -20,6 +22,15 @@ _MANNERS: dict[str, Manner] = {
         "manners"
     ].items()
     for ending in row["endings"]
+}
+
+
+def _lines(manner: Manner, content: bytes) -> list[tuple[int, str]]:
+    return scan_text(content.decode("utf-8", "replace"), manner)
+
+
+_FOUND = {
+    manner: ByContent(partial(_lines, manner)) for manner in ("code", "configuration", "prose")
 }
 
 
@@ -75,8 +86,7 @@ def places_in(path: str, content: bytes) -> list[tuple[str, str]]:
     manner = _MANNERS.get(os.path.splitext(name)[1], "prose")
     if name.startswith((".env", "dockerfile")):
         manner = "configuration"
-    found = scan_text(content.decode("utf-8", "replace"), manner)
-    return [(f"{path}:{line}", kind) for line, kind in found]
+    return [(f"{path}:{line}", kind) for line, kind in _FOUND[manner](content)]
 
 
 def _places(path: str, search: StreamSearch) -> list[tuple[str, str]]:

@@ -215,4 +215,4 @@ def test_only_files_that_name_horovod_are_parsed_where_it_is_found():
     facts = facts_in(texts, "train.py")
     assert facts is not None
     assert read(facts, 2).problems == ()
-    assert sorted(facts._trees) == ["b.py", "train.py"]
+    assert sorted(facts.parsed) == ["b.py", "train.py"]
