@@ -229,6 +229,22 @@ def _import_everything() -> None:
                 importlib.import_module(name)
 
 
+def _read_shared_source() -> None:
+    """What every plan of a shared script finds out about the files that travel with it, which the
+    launcher keeps by their bytes."""
+    from launchers.core.analysis.python_file import python_file
+    from launchers.core.source.credential_files import places_in
+    from launchers.core.strategies import joining
+
+    for path in (ROOT / "entrypoints").rglob("*.py"):
+        content = path.read_bytes()
+        places_in(path.name, content)
+        file = python_file(content)
+        _ = file.near_imports, [file.holds(one.may_join) for one in joining()]
+        if path.name.startswith("train_"):
+            _ = file.imports, file.names, file.references
+
+
 def _leave(code: Any) -> None:
     """End as an interpreter does, without taking everything apart that was imported."""
     threading._shutdown()  # type: ignore[attr-defined]
@@ -243,6 +259,7 @@ if __name__ == "__main__":
     answering = os.dup(1)
     os.dup2(2, 1)
     _import_everything()
+    _read_shared_source()
     gc.collect()
     # Children would copy every page in which a collection counts references.
     gc.freeze()

@@ -25,6 +25,7 @@ def reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
     ]
     waiting, left = [start, *filter(os.path.isfile, packages)], BYTES
     seen = set(waiting)
+    looked: set[tuple[str, str]] = set()
     while waiting and left > 0 and len(seen) <= FILES:
         path = waiting.pop(0)
         try:
@@ -34,13 +35,18 @@ def reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
             continue
         left -= len(text)
         yield path, text
-        for other in _imported(path, text, roots):
-            if other not in seen:
-                seen.add(other)
-                waiting.append(other)
+        for root, module in _imported(path, text, roots):
+            if (root, module) in looked:
+                continue
+            looked.add((root, module))
+            for other in _files(root, module):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
 
 
-def _imported(path: str, text: bytes, roots: list[str]) -> Iterator[str]:
+def _imported(path: str, text: bytes, roots: list[str]) -> Iterator[tuple[str, str]]:
+    """The folders in which a module may lie, each with its dotted name."""
     for match in _IMPORT.finditer(text):
         source, names, modules = (
             part.decode("utf-8", "replace") if part else "" for part in match.groups()
@@ -49,7 +55,7 @@ def _imported(path: str, text: bytes, roots: list[str]) -> Iterator[str]:
             for module in modules.split(","):
                 words = module.split()
                 if words:
-                    yield from _files(words[0], roots)
+                    yield from ((root, words[0]) for root in roots)
             continue
         level = len(source) - len(source.lstrip("."))
         places = roots
@@ -60,17 +66,15 @@ def _imported(path: str, text: bytes, roots: list[str]) -> Iterator[str]:
             places = [place]
         module = source.lstrip(".")
         if module:
-            yield from _files(module, places)
+            yield from ((place, module) for place in places)
         for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|\\|#.*|$)", names, re.MULTILINE):
-            yield from _files(f"{module}.{name}" if module else name, places)
+            yield from ((place, f"{module}.{name}" if module else name) for place in places)
 
 
-def _files(module: str, roots: list[str]) -> Iterator[str]:
-    words = [word for word in module.split(".") if word]
-    for root in dict.fromkeys(roots):
-        place = root
-        for word in words:
-            place = os.path.join(place, word)
-            for candidate in (f"{place}.py", os.path.join(place, "__init__.py")):
-                if os.path.isfile(candidate):
-                    yield candidate
+def _files(root: str, module: str) -> Iterator[str]:
+    place = root
+    for word in filter(None, module.split(".")):
+        place = os.path.join(place, word)
+        for candidate in (f"{place}.py", os.path.join(place, "__init__.py")):
+            if os.path.isfile(candidate):
+                yield candidate

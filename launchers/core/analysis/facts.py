@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -109,6 +110,10 @@ class SourceFacts:
             if file.tree is not None:
                 return file.imports
         return python_file(self.texts.read(path)).near_imports
+
+    def holds(self, path: str, pattern: re.Pattern[bytes]) -> bool:
+        """Whether a file's text holds a match. Parses nothing."""
+        return python_file(self.texts.read(path)).holds(pattern)
 
     def imports(self, path: str) -> list[Import]:
         """The imports of a file by its syntax tree; none where it has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from functools import cached_property
 
@@ -21,6 +22,13 @@ class PythonFile:
 
     def __init__(self, content: bytes) -> None:
         self.content = content
+        self._held: dict[re.Pattern[bytes], bool] = {}
+
+    def holds(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether ``pattern`` matches anywhere in it."""
+        if pattern not in self._held:
+            self._held[pattern] = bool(pattern.search(self.content))
+        return self._held[pattern]
 
     @cached_property
     def parsed(self) -> ast.Module | SyntaxError | None:

@@ -109,7 +109,7 @@ def all_known(facts: SourceFacts) -> bool:
 def first_place(facts: SourceFacts, strategy: Strategy) -> Place | None:
     """The first file in which the ranks join by ``strategy``, and where."""
     for path in dict.fromkeys([facts.script, *facts.files]):
-        if strategy.may_join(facts.texts.read(path)):
+        if facts.holds(path, strategy.may_join):
             for use in strategy.uses:
                 why = _imported(facts, path, use) if use.by_import else _joined(facts, path, use)
                 if why:

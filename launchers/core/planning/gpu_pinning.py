@@ -76,7 +76,7 @@ def who_pins(texts: SourceTexts, strategy: Strategy | None = None) -> Pinning:
 
 def _library(content: bytes, strategy: Strategy) -> str:
     """The library by which the ranks get their devices and that these lines import, or nothing."""
-    if not strategy.may_join(content):
+    if not strategy.may_join.search(content):
         return ""
     for use in strategy.uses:
         line = rf"^[ \t]*(?:from|import)[ \t]+(?:{use.own_devices})"

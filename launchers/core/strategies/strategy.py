@@ -133,10 +133,6 @@ class Strategy:
         """Whether a variable says a rank's place."""
         return name in self.reserved or (bool(self.names) and name in runtime(self.names).ALL)
 
-    def may_join(self, content: bytes) -> bool:
-        """Whether a file of that content may hold a call or an import that joins."""
-        return bool(self._words.search(content))
-
     def mentioned_in(self, text: bytes) -> bool:
         """Whether its word stands there."""
         return self._mention is not None and bool(self._mention.search(text))
@@ -152,7 +148,8 @@ class Strategy:
         )
 
     @cached_property
-    def _words(self) -> re.Pattern[bytes]:
+    def may_join(self) -> re.Pattern[bytes]:
+        """What a file that holds a call or an import that joins has somewhere."""
         return re.compile(self.words.encode(), re.IGNORECASE)
 
     @cached_property
