@@ -13,7 +13,7 @@ from tests.benchmarks.credential_corpus.texts import Case, cases
 FOUND = {
     "gitleaks": (621, 641),
     "detect-secrets": (154, 390),
-    "shapes": (121, 122),
+    "shapes": (128, 129),
     "contexts": (59, 60),
 }
 
