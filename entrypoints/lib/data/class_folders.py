@@ -50,8 +50,15 @@ def find(folder: str, test_folder: str | None = None) -> Found:
         test_folder: Class folders to test on, where they lie elsewhere.
 
     Raises:
-        TrainingError: There are none, of one class, or none to test on.
+        TrainingError: There are none, of one class, or none to test on; a place is no folder.
     """
+    for place in filter(None, (folder, test_folder)):
+        if storage.is_remote(place):
+            raise TrainingError(
+                f"{place}: pictures are read file by file from folders alone. Convert them with "
+                f"`launch data parquet {place} OUT` and add --data parquet:OUT, or give the folder "
+                "where the bucket is mounted (/gcs/BUCKET/..., /opt/ml/input/data/CHANNEL)."
+            )
     try:
         return _find(folder, test_folder)
     except OSError as error:

@@ -77,13 +77,13 @@ def convert(source: Path | str, place: Path | str, *argv: str, engine: Any = Non
     return said
 
 
-def command(source: Path, place: Path, *argv: str) -> list[str]:
+def command(source: Path | str, place: Path | str, *argv: str) -> list[str]:
     """The program's command line; its events come as JSON."""
     return [sys.executable, str(PROGRAM), str(source), str(place), *argv, "--events", "json"]
 
 
 def program(
-    source: Path, place: Path, *argv: str, **given: Any
+    source: Path | str, place: Path | str, *argv: str, **given: Any
 ) -> subprocess.CompletedProcess[str]:
     """A conversion as a user starts it."""
     return subprocess.run(

@@ -93,6 +93,23 @@ def test_a_bucket_gives_the_same_files_as_a_folder_also_after_a_kill(
         places.convert(source, place, *places.SPLIT)
 
 
+@pytest.mark.parametrize(
+    ("engine", "workers"), [("dask", "--workers=2"), ("spark", "--master=local[2]")]
+)
+def test_the_workers_of_another_engine_read_and_write_the_bucket(
+    bucket: Bucket, engine: str, workers: str, tmp_path: Path
+) -> None:
+    images = places.make_pictures(tmp_path / "images", 8)
+    bucket.put(images, f"for-{engine}")
+    source, out = f"gs://pictures/for-{engine}", f"gs://pictures/by-{engine}"
+    done = places.program(source, out, *places.FULL, "--engine", engine, workers)
+    assert places.events_of(done).result["made"]
+
+    places.convert(source, tmp_path / "here", *places.FULL)
+    by_workers = places.files(bucket.get(f"by-{engine}", tmp_path / "workers"))
+    assert by_workers == places.files(tmp_path / "here")
+
+
 def batches(place: str) -> list[tuple[list[bytes], list[int]]]:
     """What one rank reads in an epoch."""
     reader = PictureReader(open_place(place), Division(ranks=1, batch_size=3), rank=0, seed=13)

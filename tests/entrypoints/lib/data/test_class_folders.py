@@ -117,6 +117,16 @@ def test_a_folder_that_cannot_be_trained_on_is_refused_with_the_fix(
     assert str(place) in str(refused.value)
 
 
+@pytest.mark.parametrize("places", [("gs://b/food",), ("here", "s3://b/food")])
+def test_a_bucket_is_no_folder_to_read_pictures_from_one_by_one(
+    class_folders: Any, places: Any
+) -> None:
+    with pytest.raises(
+        TrainingError, match=r"^(gs|s3)://b/food: .*`launch data parquet \1://b/food"
+    ):
+        class_folders.find(*places)
+
+
 def test_a_class_that_is_tested_and_not_trained_is_refused(
     class_folders: Any, tmp_path: Path
 ) -> None:
