@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from launchers.core.records.ledger import Ledger
-from launchers.sagemaker.service.session import (
-    AWS_ERRORS,
-    Session,
-    message_of,
-)
+from launchers.sagemaker.service.errors import AWS_ERRORS, message_of
+from launchers.sagemaker.service.session import Session
 from launchers.sagemaker.service.states import reason_of
 from tests.cli.command import Launch
 from tests.fakes.faults import HALF_BODY, HALF_BODY_RESET, HANDLED, Drop, Refuse

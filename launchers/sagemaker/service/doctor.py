@@ -22,9 +22,10 @@ from launchers.core.model.problems import LaunchError, Problem
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.planning.account import Account
 from launchers.sagemaker.service import role_checks
+from launchers.sagemaker.service.errors import AWS_ERRORS
 from launchers.sagemaker.service.preflight import preflight
 from launchers.sagemaker.service.resolve import caller_of, resolve
-from launchers.sagemaker.service.session import AWS_ERRORS, Session
+from launchers.sagemaker.service.session import Session
 from launchers.sagemaker.tables.machines import default_for, load
 
 _ROLE_LINE = "export LAUNCH_SAGEMAKER_ROLE=arn:aws:iam::ACCOUNT:role/ROLE"

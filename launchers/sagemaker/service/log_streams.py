@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from launchers.core.cloud.errors import RetryingCaller
-from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of
+from launchers.sagemaker.service.errors import AWS_ERRORS, code_of
+from launchers.sagemaker.service.session import Session
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 _MOST_EMPTY = 4  # pages, where the newest ones come empty

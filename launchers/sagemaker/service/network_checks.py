@@ -18,7 +18,8 @@ from launchers.core.cloud.preflight import answer, good, wrong
 from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
-from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of, message_of
+from launchers.sagemaker.service.errors import AWS_ERRORS, code_of, message_of
+from launchers.sagemaker.service.session import Session
 
 _NFS, _LUSTRE = 2049, 988  # TCP ports
 _NAME = "file systems"

@@ -17,7 +17,8 @@ from launchers.core.model.document import at, entries, mapping, whole_number
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.sagemaker.document import instance_types
 from launchers.sagemaker.service import network_checks, role_checks
-from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of, message_of
+from launchers.sagemaker.service.errors import AWS_ERRORS, code_of, message_of
+from launchers.sagemaker.service.session import Session
 from launchers.sagemaker.tables.images import load
 
 _ECR_IMAGE = re.compile(

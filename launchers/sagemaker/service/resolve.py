@@ -11,7 +11,8 @@ from launchers.core.cloud.errors import with_retries
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.planning.account import Account
-from launchers.sagemaker.service.session import AWS_ERRORS, Session, session_for
+from launchers.sagemaker.service.errors import AWS_ERRORS
+from launchers.sagemaker.service.session import Session, session_for
 
 _ASSUMED_ROLE = re.compile(r"arn:(aws[a-z-]*):sts::(\d{12}):assumed-role/([^/]+)/.+")
 

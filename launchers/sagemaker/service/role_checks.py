@@ -10,7 +10,8 @@ from launchers.core.cloud.preflight import answer, good, wrong
 from launchers.core.model.document import at, entries
 from launchers.core.model.problems import Problem, Severity
 from launchers.sagemaker.catalogue import RULES
-from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of
+from launchers.sagemaker.service.errors import AWS_ERRORS, code_of
+from launchers.sagemaker.service.session import Session
 
 _SERVICE = "sagemaker.amazonaws.com"
 

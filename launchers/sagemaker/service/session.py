@@ -6,7 +6,6 @@ business: nothing here knows of another service than AWS's.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from email.utils import parsedate_to_datetime
@@ -16,86 +15,16 @@ from typing import Any
 import botocore.session
 from botocore import UNSIGNED, exceptions
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
 from launchers.core.cloud.errors import Cloud
+from launchers.sagemaker.service import errors
 
-# Everything that an AWS call may raise: an answer that is an error, none, or one that is no answer.
-AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
 # How often a client sends one request at the most, where nothing else is asked for.
 ATTEMPTS = 5
 
 
-def _named(*names: str) -> tuple[type[Exception], ...]:
-    """Those of botocore's exceptions that the installed version has."""
-    return tuple(getattr(exceptions, name) for name in names if hasattr(exceptions, name))
-
-
 _CONNECT_SECONDS = 10
 _READ_SECONDS = 60
-# What the services answer to credentials that were good once, or are none.
-_EXPIRED = frozenset(
-    {
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "RequestExpired",
-        "TokenRefreshRequired",
-        "InvalidClientTokenId",
-        "UnrecognizedClientException",
-        "InvalidAccessKeyId",
-        # A wrong secret key, or a clock that is wrong.
-        "SignatureDoesNotMatch",
-        "InvalidSignatureException",
-        "RequestTimeTooSkewed",
-        "AuthFailure",
-        "MissingAuthenticationToken",
-        "MissingAuthenticationTokenException",
-    }
-)
-_DENIED = frozenset(
-    {
-        "AccessDenied",
-        "AccessDeniedException",
-        "UnauthorizedOperation",
-        "AuthorizationError",
-        "NotAuthorized",
-        "403",
-    }
-)
-_THROTTLED = frozenset(
-    {
-        "Throttling",
-        "ThrottlingException",
-        "ThrottledException",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "TooManyRequestsException",
-        "RequestLimitExceeded",
-        "LimitExceededException",
-        "SlowDown",
-    }
-)
-# By their names: older versions of botocore lack some.
-_NO_CREDENTIALS = _named(
-    "NoCredentialsError",
-    "PartialCredentialsError",
-    "CredentialRetrievalError",
-    "TokenRetrievalError",
-    "NoAuthTokenError",
-    "SSOError",
-    "LoginError",
-    "ProfileNotFound",
-    "ConfigParseError",
-    "ConfigNotFound",
-    "InvalidConfigError",
-)
-# No answer, or none that can be read. Any other error of botocore's own (a parameter, a setting)
-# stays what it is, however often it is tried.
-_NO_ANSWER = (
-    *_named("HTTPClientError", "ConnectionError", "IncompleteReadError", "ChecksumError"),
-    ResponseParserError,
-)
 # A member that each answer has. botocore takes a body that was cut, or that is no JSON, for an
 # answer without members (botocore.parsers, _parse_body_as_json).
 _MEMBERS = {
@@ -119,11 +48,6 @@ _MEMBERS = {
 }
 
 
-# As the services word it: Value '{A=1, B=2}' at 'environment' failed to satisfy constraint: ...
-_PAGE = re.compile(r"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
-_MAP = re.compile(r"Value '\{.*\}' at '", re.DOTALL)
-
-
 class Session(Cloud):
     """Clients of one region, each made once. Safe to use from several threads.
 
@@ -134,7 +58,7 @@ class Session(Cloud):
 
     title = "AWS"
     sign_in = "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or run `aws sso login`"
-    errors = AWS_ERRORS
+    errors = errors.AWS_ERRORS
 
     def __init__(self, region: str, seconds: float = _READ_SECONDS, attempts: int = ATTEMPTS):
         self.region, self.attempts = region, attempts
@@ -170,7 +94,7 @@ class Session(Cloud):
             client = self._made("sts", 1, signature_version=UNSIGNED)
         try:
             answer: Any = client.get_caller_identity()
-        except ClientError as error:  # as is to be expected, and it has a date
+        except exceptions.ClientError as error:  # as is to be expected, and it has a date
             answer = error.response
         told = answer["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
         return time.time() - parsedate_to_datetime(told).timestamp() if told else None
@@ -193,27 +117,24 @@ class Session(Cloud):
         return str(found.method or "") if found else ""
 
     def message_of(self, error: Exception) -> str:
-        """See :func:`message_of`."""
-        return message_of(error)
+        """See :func:`launchers.sagemaker.service.errors.message_of`."""
+        return errors.message_of(error)
 
     def is_expired(self, error: Exception) -> bool:
         """See :class:`Cloud`."""
-        return isinstance(error, _NO_CREDENTIALS) or code_of(error) in _EXPIRED
+        return errors.is_expired(error)
 
     def is_denied(self, error: Exception) -> bool:
         """See :class:`Cloud`."""
-        return code_of(error) in _DENIED
+        return errors.is_denied(error)
 
     def is_throttled(self, error: Exception) -> bool:
         """See :class:`Cloud`."""
-        return code_of(error) in _THROTTLED
+        return errors.is_throttled(error)
 
     def is_passing(self, error: Exception) -> bool:
         """See :class:`Cloud`."""
-        if isinstance(error, ClientError):
-            status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-            return status >= 500 or self.is_throttled(error)
-        return isinstance(error, _NO_ANSWER)
+        return errors.is_passing(error)
 
     def renew(self) -> None:
         """Forget credentials and clients, so that the next call reads the credentials again."""
@@ -240,7 +161,7 @@ class Session(Cloud):
         named = f" --profile {profile}" if profile else ""
         try:
             found = self._session.get_credentials()
-        except AWS_ERRORS:
+        except errors.AWS_ERRORS:
             found = None
         method = found.method if found else ""
         if method == "env":
@@ -259,37 +180,6 @@ class Session(Cloud):
 def session_for(region: str) -> Session:
     """The session of a region, one a process."""
     return Session(region)
-
-
-def code_of(error: Exception) -> str:
-    """The service's own code of an error; empty where there was no answer."""
-    if not isinstance(error, ClientError):
-        return ""
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def message_of(error: Exception) -> str:
-    """One line for a person. SageMaker quotes the whole Environment where one of its values is
-    wrong; none of that is shown, since it goes into the ledger and the screen's history."""
-    if isinstance(error, ClientError):
-        told = error.response.get("Error", {})
-        text = str(told.get("Message", ""))
-        if _PAGE.match(text):  # a proxy's, or a gateway's
-            return f"an answer that cannot be read: a page of HTML ({told.get('Code', '')})"
-        text = _MAP.sub("A map (not shown) at '", text)
-        return f"{told.get('Code', '')}: {text}".replace("\n", " ")
-    if isinstance(error, ResponseParserError):
-        return "an answer that cannot be read: it was cut, or something else than AWS gave it"
-    return str(error).replace("\n", " ")
-
-
-def is_missing(error: Exception) -> bool:
-    """Whether a training job does not exist. The service says ValidationException although its
-    model has ResourceNotFound (github.com/boto/boto3, issue 2808)."""
-    code = code_of(error)
-    text = message_of(error).lower()
-    missing = code == "ValidationException" and ("not found" in text or "could not find" in text)
-    return missing or code in ("ResourceNotFound", "ResourceNotFoundException")
 
 
 def _whole(http_response: Any, parsed: dict[str, Any], model: Any, **_: Any) -> None:

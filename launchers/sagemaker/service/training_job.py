@@ -22,19 +22,14 @@ from launchers.core.provider import SILENT
 from launchers.core.records.ledger import Ledger
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.service.console import job_link
+from launchers.sagemaker.service.errors import AWS_ERRORS, code_of, is_missing
 from launchers.sagemaker.service.log_streams import (
     GROUP,
     LogStreams,
     RawLine,
     newest_of_first_host,
 )
-from launchers.sagemaker.service.session import (
-    ATTEMPTS,
-    AWS_ERRORS,
-    Session,
-    code_of,
-    is_missing,
-)
+from launchers.sagemaker.service.session import ATTEMPTS, Session
 from launchers.sagemaker.service.states import has_ended, in_words, reason_of, state_of
 
 # What DescribeTrainingJob gives back of the request, and what makes two requests the same job.

@@ -12,7 +12,8 @@ from typing import Any
 
 from launchers.core.cloud.upload import Progress, store_once
 from launchers.core.source.bundle import SourceBundle
-from launchers.sagemaker.service.session import AWS_ERRORS, Session, code_of
+from launchers.sagemaker.service.errors import AWS_ERRORS, code_of
+from launchers.sagemaker.service.session import Session
 
 # Above this it goes in parts, side by side. S3 takes parts from 5 MB on (but for the last).
 PART_BYTES = 16 * 1024**2

@@ -18,7 +18,7 @@ from launchers.cli.main import run as launch
 from launchers.core.cloud import errors
 from launchers.core.model.problems import LaunchError
 from launchers.core.records.ledger import Ledger
-from launchers.sagemaker.service.session import is_missing, message_of
+from launchers.sagemaker.service.errors import is_missing, message_of
 
 ROLE = "arn:aws:iam::123456789012:role/training"
 
