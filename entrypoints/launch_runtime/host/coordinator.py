@@ -224,7 +224,7 @@ class Coordinator:
         if ranks != expected and not (self._settings.strategy.replicated and expected % ranks == 0):
             return "LAUNCH_WORLD_SIZE: expected {}, found {} ({} x {})".format(
                 expected,
-                hosts * processes,
+                ranks,
                 lines.count(hosts, "host"),
                 lines.count(processes, "rank"),
             )

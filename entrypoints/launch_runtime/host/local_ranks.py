@@ -98,7 +98,7 @@ class LocalRanks:
     @property
     def running(self) -> bool:
         """Whether a rank has not ended yet, as far as :meth:`look` has seen."""
-        return any(rank.started and rank.number not in self._exited for rank in self._ranks)
+        return bool(self.alive)
 
     @property
     def alive(self) -> list[Rank]:

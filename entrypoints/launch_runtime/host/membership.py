@@ -145,7 +145,6 @@ class Membership:
                 self._decide_alone(failure)
             else:
                 self._report["failures"] = [*self._report["failures"], failure.fields()]
-            self._delivered = False
         self._news.set()
 
     def verdict(self) -> Failure | None:

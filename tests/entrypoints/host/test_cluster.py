@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from launch_runtime.environment import SettingError
-from launch_runtime.host.cluster import read
+from launch_runtime.host.cluster import Cluster, LoneReplicaError, read
 
 NAME = "cmle-training-workerpool{}-0123456789-{}"
 POOL_0 = [NAME.format(0, 0) + ":2222"]
@@ -85,6 +86,21 @@ SEEN_FORMS = {
         spec({"workerpool0": POOL_0, "workerpool1": POOL_1}, "workerpool1", "1"),  # type: ignore[arg-type]
         ["workerpool0-0", "workerpool1-0", "workerpool1-1"], 2, 2222,
     ),
+    "a task without an index is its pool's first": (
+        {"CLUSTER_SPEC": json.dumps({
+            "cluster": {"workerpool0": POOL_0, "workerpool1": POOL_1},
+            "task": {"type": "workerpool1"},
+        })},
+        ["workerpool0-0", "workerpool1-0", "workerpool1-1"], 1, 2222,
+    ),
+    "pools by their newer names, the task by its older one": (
+        spec({"workerpool0": POOL_0, "workerpool1": POOL_1}, "worker"),
+        ["workerpool0-0", "workerpool1-0", "workerpool1-1"], 1, 2222,
+    ),
+    "the port of the first host where they differ": (
+        spec({"workerpool0": ["a:4444"], "workerpool1": ["b:5555"]}, "workerpool1"),
+        ["workerpool0-0", "workerpool1-0"], 1, 4444,
+    ),
     "nothing at all is a single replica": ({}, ["workerpool0-0"], 0, 0),
 }  # fmt: skip
 
@@ -118,6 +134,73 @@ def test_launch_cluster_goes_before_cluster_spec() -> None:
     assert (cluster.port, cluster.managed) == (40123, False)
 
 
+def test_a_launch_cluster_of_one_host_needs_neither_place_nor_port() -> None:
+    cluster = read({"LAUNCH_CLUSTER": json.dumps({"hosts": TWO[:1]})})
+    assert (cluster.own, cluster.position, cluster.port) == (("a", "h"), 0, 0)
+
+
+@pytest.mark.parametrize("port", [1, 65535])
+def test_the_lowest_and_the_highest_port_are_ports(port: int) -> None:
+    ours = {"hosts": TWO, "index": 0, "port": port}
+    assert read({"LAUNCH_CLUSTER": json.dumps(ours)}).port == port
+
+
+TF_POOLS = {"chief": ["a:2222"], "worker": ["b:2222", "c:2222"]}
+
+
+def hearsay(
+    pools: object = TF_POOLS, kind: str = "worker", index: int = 1, **more: str
+) -> Cluster | None:
+    """What a replica without CLUSTER_SPEC in a job of three knows of the others."""
+    told = {"cluster": pools, "task": {"type": kind, "index": index}}
+    environment = {"LAUNCH_INSTANCES": "3", "TF_CONFIG": json.dumps(told), **more}
+    with pytest.raises(LoneReplicaError) as caught:
+        read(environment)
+    return caught.value.cluster
+
+
+def test_a_lone_replica_has_from_tf_config_the_others_by_the_names_of_cluster_spec() -> None:
+    cluster = hearsay()
+    assert cluster is not None
+    assert cluster.position == 2
+    assert [tuple(host) for host in cluster.hosts] == [
+        ("workerpool0-0", "a"), ("workerpool1-0", "b"), ("workerpool1-1", "c"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "pools_port", "ports"),
+    [
+        ("3333", 4444, [3333, 4444, 2222]), ("", 4444, [4444, 2222]), ("0", 2222, [2222]),
+        ("1", 2222, [1, 2222]), ("65535", 2222, [65535, 2222]), ("65536", 2222, [2222]),
+        ("-1", 2222, [2222]),
+    ],
+)  # fmt: skip
+def test_a_lone_replica_tries_each_port_that_the_first_host_may_have(
+    given: str, pools_port: int, ports: list[int]
+) -> None:
+    pools = {"chief": [f"a:{pools_port}"], "worker": ["b:1", "c:1"]}
+    cluster = hearsay(pools, MASTER_PORT=given)
+    assert cluster is not None
+    assert [cluster.port, *cluster.other_ports] == ports
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"kind": "chief", "index": 0},
+        {"pools": {**TF_POOLS, "worker": ["b:2222"]}, "index": 0},
+        {"pools": {**TF_POOLS, "worker": ["b:2222", "c:2222", "d:2222"]}},
+        {"pools": {**TF_POOLS, "worker": 3}},
+        {"TF_CONFIG": ""},
+        {"TF_CONFIG": "{}"},
+    ],
+    ids=["the first host", "too few hosts", "too many hosts", "nonsense", "nothing", "no keys"],
+)
+def test_a_lone_replica_that_is_first_or_told_something_else_knows_of_nobody(told: Any) -> None:
+    assert hearsay(**told) is None
+
+
 TWO = [{"name": "a", "address": "h"}, {"name": "b", "address": "i"}]
 MISTAKES = {
     "no JSON": ({"LAUNCH_CLUSTER": "{"}, "LAUNCH_CLUSTER is not JSON"),
@@ -126,6 +209,28 @@ MISTAKES = {
     "no address": ({"LAUNCH_CLUSTER": '{"hosts": [{"name": "a"}]}'}, "'address'"),
     "an index too far": (
         {"LAUNCH_CLUSTER": json.dumps({"hosts": TWO, "index": 2, "port": 1})}, "expected 0 to 1",
+    ),
+    "an index below zero": (
+        {"LAUNCH_CLUSTER": json.dumps({"hosts": TWO, "index": -1, "port": 1})},
+        "index -1; expected 0 to 1",
+    ),
+    "a port below zero": (
+        {"LAUNCH_CLUSTER": json.dumps({"hosts": TWO[:1], "port": -1})}, "port -1",
+    ),
+    "a host without a name": (
+        {"LAUNCH_CLUSTER": json.dumps({"hosts": [{"name": "", "address": "h"}]})},
+        "without a name or an address",
+    ),
+    "a host without an address": (
+        {"LAUNCH_CLUSTER": json.dumps({"hosts": [{"name": "a", "address": ""}]})},
+        "without a name or an address",
+    ),
+    "a task whose index is below zero": (
+        spec({"workerpool0": POOL_0, "workerpool1": POOL_1}, "worker", -1),
+        "this replica is worker -1, which holds no ranks",
+    ),
+    "missing in a job of two hosts": (
+        {"LAUNCH_INSTANCES": "2"}, "LAUNCH_INSTANCES promises 2 hosts",
     ),
     "several hosts without a port": (
         {"LAUNCH_CLUSTER": json.dumps({"hosts": TWO, "index": 0})}, "port 0",

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from launch_runtime import strategies
 from launch_runtime.failures import ENDING, JOINING, STARTING, TRAINING, Failure
 from launch_runtime.host.claims import CONSEQUENCE_SECONDS
 from launch_runtime.host.cluster import Cluster, Host
@@ -21,12 +22,14 @@ CONSEQUENCE = Failure("host-1", "HorovodInternalError", TRAINING, rank=0, conseq
 class Table:
     """A coordinator of three hosts, and what they say to it."""
 
-    def __init__(self, hosts: int = 3, managed: bool = False, **settings: Any):
+    def __init__(
+        self, hosts: int = 3, managed: bool = False, started: float = 0.0, **settings: Any
+    ):
         self.said: list[str] = []
         self.news = 0
         names = [Host(f"host-{number + 1}", f"10.0.0.{number}") for number in range(hosts)]
         self.coordinator = Coordinator(
-            Cluster(names, 0, 2222, managed), SETTINGS._replace(**settings), "first", 0.0,
+            Cluster(names, 0, 2222, managed), SETTINGS._replace(**settings), "first", started,
             self.said.append, self._on_news,
         )  # fmt: skip
 
@@ -96,6 +99,40 @@ def test_the_hosts_that_never_came_are_named_after_the_timeout() -> None:
     assert (verdict["phase"], verdict["rank"], verdict["code"]) == (JOINING, None, 1)
 
 
+def test_a_host_that_comes_at_the_last_moment_is_in_time() -> None:
+    table = Table(started=50.0)
+    table.report(0, 149.0)
+    table.report(1, 149.0)
+    assert not table.reason(1, 150.0)
+    assert table.report(2, 150.0)["began"]
+
+
+def test_the_failure_of_hosts_that_never_came_names_the_first_of_them() -> None:
+    table = Table(started=50.0)
+    table.report(0, 100.0)
+    verdict = table.report(0, 150.1)["verdict"]
+    assert verdict["host"] == "host-2"
+    assert verdict["reason"] == "host-2 and host-3 did not join within 100 s"
+
+
+def test_a_host_is_said_to_be_here_once_and_a_single_one_not_at_all() -> None:
+    table = Table(2, world_size=4, instances=2)
+    for now in (0.0, 1.0):
+        for host in (0, 1):
+            table.report(host, now, hosts=2, world_size=4)
+    assert table.said == ["host-1 is here, 1 of 2 hosts", "host-2 is here, 2 of 2 hosts"]
+    alone = Table(1, world_size=2, instances=1)
+    assert alone.report(0, 0.0, hosts=1, world_size=2)["began"]
+    assert alone.said == []
+
+
+def test_a_host_that_was_silent_for_no_longer_than_it_may_is_not_missing() -> None:
+    table = Table()
+    table.report(2, 20.0)
+    assert table.report(0, 50.0)["missing"] == ["host-2"]
+    assert table.report(0, 50.1)["missing"] == ["host-2", "host-3"]
+
+
 def test_a_host_that_came_and_went_before_the_beginning_is_missing_again() -> None:
     table = Table()
     table.report(2, 0.0)
@@ -113,10 +150,11 @@ def test_a_host_that_starts_again_before_the_beginning_is_welcome() -> None:
     assert not table.reason(1, 3.0, incarnation="second")
 
 
-def test_a_host_that_starts_again_after_the_beginning_ends_the_job() -> None:
+@pytest.mark.parametrize("word", ["another", "zero"])
+def test_a_host_that_starts_again_after_the_beginning_ends_the_job(word: str) -> None:
     table = Table()
     table.begin()
-    assert table.reason(2, 5.0, incarnation="second") == (
+    assert table.reason(2, 5.0, incarnation=word) == (
         "host-3 was started again while the job ran; its ranks are lost"
     )
     assert table.reason(1, 5.1) == table.reason(0, 5.2)
@@ -143,6 +181,52 @@ def test_a_silent_host_ends_the_job() -> None:
     assert table.reason(0, 32.0).startswith("host-3 was silent for 31 s")
 
 
+def test_a_host_is_lost_only_after_all_of_the_time_that_it_may_be_silent() -> None:
+    table = Table()
+    table.begin()
+    table.report(1, 20.0)
+    assert not table.reason(0, 31.0)
+    assert table.reason(0, 31.1).startswith("host-3 was silent for 30 s")
+
+
+def test_a_host_that_has_left_is_not_silent() -> None:
+    table = Table()
+    table.begin()
+    table.report(2, 2.0, ended=True, left=True)
+    table.report(1, 30.0)
+    assert not table.reason(0, 40.0)
+
+
+def test_hosts_are_told_where_to_meet_once_all_have_a_free_port() -> None:
+    table = Table()
+    table.report(2, 0.0, port=3333)
+    table.report(0, 0.0, port=1111)
+    contacts = [["10.0.0.0", 1111], ["10.0.0.1", 2222], ["10.0.0.2", 3333]]
+    assert table.report(1, 0.1, port=2222)["contacts"] == contacts
+    assert table.report(1, 0.2, port=4444)["contacts"] == contacts, "decided once"
+
+
+def test_hosts_whose_ports_are_not_asked_for_meet_nowhere() -> None:
+    table = Table()
+    table.begin()
+    assert table.report(0, 2.0)["contacts"] == []
+
+
+def test_a_job_that_promises_no_number_of_hosts_begins_with_those_of_its_cluster() -> None:
+    table = Table(instances=0)
+    table.begin()
+    assert table.report(0, 2.0)["began"]
+
+
+@pytest.mark.parametrize(("size", "fits"), [(6, True), (12, True), (3, False), (9, False)])
+def test_replicas_are_shared_evenly_by_the_ranks(size: int, fits: bool) -> None:
+    table = Table(world_size=size, strategy=strategies.named("tensorflow"))
+    for host in range(3):
+        state = table.report(host, 1.0, world_size=size)
+    assert state["began"] == fits
+    assert fits or f"expected {size}, found 6" in state["verdict"]["reason"]
+
+
 DISAGREEMENTS = {
     "processes": (
         {"processes": 4}, {}, "LAUNCH_PROCESSES differs between hosts: 2 on host-1, 4 on host-2",
@@ -152,6 +236,13 @@ DISAGREEMENTS = {
         "LAUNCH_WORLD_SIZE differs between hosts: 6 on host-1, 8 on host-2",
     ),
     "the sum": ({}, {"world_size": 6, "processes": 4}, "expected 6, found 12"),
+    "too few": (
+        {}, {"world_size": 8}, "expected 8, found 6 (3 hosts x 2 ranks)",
+    ),
+    "number of hosts": (
+        {"hosts": 2}, {},
+        "number of hosts differs between hosts: 3 on host-1, 2 on host-2, 3 on host-3",
+    ),
     "the hosts": ({}, {"instances": 4}, "LAUNCH_INSTANCES promises 4 hosts, found 3"),
 }  # fmt: skip
 
@@ -160,7 +251,7 @@ DISAGREEMENTS = {
 def test_hosts_that_do_not_make_the_promised_job_never_begin(case: str) -> None:
     told, settings, words = DISAGREEMENTS[case]
     table = Table(**settings)
-    own = {key: settings[key] for key in ("processes",) if key in settings}
+    own = {key: settings[key] for key in ("processes", "world_size") if key in settings}
     table.report(0, 0.0, **own)
     table.report(1, 0.1, **{**own, **told})
     state = table.report(2, 0.2, **own)
@@ -206,6 +297,29 @@ def test_a_consequence_without_a_cause_is_the_verdict_in_the_end() -> None:
     assert verdict["reason"].endswith("HorovodInternalError")
 
 
+def test_a_host_that_was_heard_when_a_rank_met_the_consequence_is_not_its_cause() -> None:
+    table = Table()
+    table.begin()
+    table.report(0, 2.0, failures=[CONSEQUENCE])
+    for host in (1, 2):
+        table.report(host, 2.0)
+    verdict = table.report(0, 2.1 + CONSEQUENCE_SECONDS)["verdict"]
+    assert (verdict["host"], verdict["rank"]) == ("host-1", 0)
+
+
+@pytest.mark.parametrize(("hosts", "several"), [(1, False), (2, True)])
+def test_other_hosts_are_blamed_for_a_consequence_only_where_there_are_some(
+    hosts: int, several: bool
+) -> None:
+    own = {"hosts": hosts, "world_size": 2 * hosts}
+    table = Table(hosts, instances=hosts, world_size=2 * hosts)
+    for now in (1.0, 2.0):
+        for host in range(hosts):
+            table.report(host, now, **own, failures=[CONSEQUENCE] if now == 2.0 else [])
+    reason = table.reason(0, 2.1 + CONSEQUENCE_SECONDS, **own)
+    assert reason.startswith("a rank ended before the others") == several
+
+
 def test_a_host_that_went_silent_is_the_cause_of_what_only_follows() -> None:
     table = Table(managed=True)
     table.begin()
@@ -245,11 +359,13 @@ def test_the_first_host_waits_for_all_that_were_heard_of_lately() -> None:
     table.report(1, 9.0, left=True)
     table.report(2, 9.0)
     assert table.coordinator.waiting_for(9.5, "left", 2.0) == ["host-3"]
-    assert table.coordinator.waiting_for(12.0, "left", 2.0) == []
+    assert table.coordinator.waiting_for(10.9, "left", 2.0) == ["host-3"]
+    assert table.coordinator.waiting_for(11.0, "left", 2.0) == []
 
 
-def test_a_first_host_that_was_started_again_waits_for_all_to_hear_of_it() -> None:
-    table = Table(managed=True)
+@pytest.mark.parametrize("managed", [True, False])
+def test_a_first_host_that_was_started_again_waits_for_all_to_hear_of_it(managed: bool) -> None:
+    table = Table(managed=managed)
     assert table.coordinator.waiting_for(0.5, "left", 2.0) == []
     assert "host-1 was started again" in table.reason(1, 1.0, began=True)
     assert table.coordinator.waiting_for(1.5, "left", 2.0) == ["host-2", "host-3"]
@@ -336,6 +452,16 @@ def test_evidence_that_is_none_is_missing(mode: str, finished: bool) -> None:
     assert state["words"] == "evidence missing"
 
 
+def test_what_a_host_says_of_another_ones_ranks_is_no_evidence() -> None:
+    table = Table()
+    table.begin()
+    everything = {str(rank): [record()] for rank in range(6)}
+    for host in range(3):
+        own = {"evidence": everything} if host == 1 else {}
+        state = table.report(host, 2.0, ended=True, **own)
+    assert state["words"].endswith("evidence missing from ranks 0, 1, 4 and 5")
+
+
 def test_nobody_is_asked_for_evidence_where_the_world_is_proof_enough() -> None:
     table = Table(proof="init")
     state = end_all(table, exchanged=False)
@@ -354,12 +480,13 @@ def test_a_failure_that_was_told_before_counts_more_than_the_evidence() -> None:
 def test_a_job_that_fails_before_all_have_come_has_a_word_for_those_who_come_late() -> None:
     cause = Failure("host-2", "no such script", JOINING)
     for managed, awaited in ((True, ["host-3"]), (False, [])):
-        table = Table(managed=managed)
-        table.report(0, 0.0)
-        assert table.reason(1, 1.0, failures=[cause]) == "no such script"
-        table.report(1, 1.5, failures=[cause], ended=True, left=True)
-        assert table.coordinator.waiting_for(2.0, "left", 2.0) == awaited
-        assert table.coordinator.waiting_for(101.0, "left", 2.0) == []
+        table = Table(managed=managed, started=10.0)
+        table.report(0, 10.0)
+        assert table.reason(1, 11.0, failures=[cause]) == "no such script"
+        table.report(1, 11.5, failures=[cause], ended=True, left=True)
+        assert table.coordinator.waiting_for(12.0, "left", 2.0) == awaited
+        assert table.coordinator.waiting_for(110.0, "left", 2.0) == awaited
+        assert table.coordinator.waiting_for(110.1, "left", 2.0) == []
 
 
 def test_a_job_that_is_stopped_before_all_have_come_waits_for_nobody() -> None:

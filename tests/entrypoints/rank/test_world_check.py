@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 import pytest
-from launch_runtime.rank import exit_hook
-from launch_runtime.rank.identity import MPIRUN, Place, Promise
+from launch_runtime.rank import exit_hook, world_check
+from launch_runtime.rank.identity import AGENT, MPIRUN, Place, Promise
 from launch_runtime.rank.refusal import RefusalError
-from launch_runtime.rank.world_check import Given, WorldCheck
+from launch_runtime.rank.world_check import Given, World, WorldCheck
 from launch_runtime.strategies.horovod import STRATEGY, Moment, carried_by
 
 PLACE = Place(size=8, rank=5, local_size=4, local_rank=1, host="algo-2", by=MPIRUN)
@@ -38,6 +38,7 @@ class Reporter:
         self.initialised = False
         self.refusals: list[RefusalError] = []
         self.proofs: list[str] = []
+        self.lines: list[str] = []
 
     def note_initialised(self) -> None:
         self.initialised = True
@@ -47,6 +48,13 @@ class Reporter:
 
     def refuse(self, refusal: RefusalError) -> None:
         self.refusals.append(refusal)
+
+    def refuse_in_child(self, refusal: RefusalError, agent_looks: bool) -> None:
+        self.refusals.append(refusal)
+        self.agent_looks = agent_looks
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
 
 
 class Ended(BaseException):
@@ -120,3 +128,107 @@ def test_what_carries_gradients_is_nccl_only_with_gpus_and_a_horovod_that_has_it
     nccl: bool, gpus: bool, mpi: bool, carrier: str
 ) -> None:
     assert carried_by(Horovod(nccl_built=nccl, mpi_enabled=mpi), gpus) == carrier
+
+
+VARIABLES = {"HOROVOD_SIZE": "8", "HOROVOD_RANK": "5"}
+
+
+class Training:
+    """Keeps what the watch on the training is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def joined(self) -> None:
+        self.told.append("joined")
+
+    def leaving(self) -> None:
+        self.told.append("leaving")
+
+
+def _in(reporter: Reporter, guard: int, place: Place = PLACE, training: Any = None) -> WorldCheck:
+    given = Given(Promise(8, 2, 4), place, VARIABLES, guard)
+    return WorldCheck(given, reporter, STRATEGY, training)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """The rank's own, as they were given."""
+    for name in STRATEGY.place_names:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+def test_whoever_watches_the_training_is_told_when_the_world_is_joined_and_left(
+    reporter: Reporter,
+) -> None:
+    training = Training()
+    check = _in(reporter, os.getpid(), training=training)
+    check.joined(World(8, 5, 4, 1), lambda: "Gloo", lambda: ("", ""))
+    check.leaving()
+    assert training.told == ["joined", "leaving"]
+    assert check.is_watched
+    unwatched = _in(reporter, os.getpid())
+    unwatched.leaving()
+    assert not unwatched.is_watched
+
+
+def test_numbers_that_a_strategy_cannot_tell_are_not_compared(reporter: Reporter) -> None:
+    check = _in(reporter, os.getpid(), PLACE._replace(rank=0))
+    check.joined(World(size=8), lambda: "Gloo", lambda: ("", ""))
+    assert reporter.refusals == []
+    assert reporter.proofs == ["world size 8: 2 hosts x 4 ranks, Gloo"]
+
+
+def test_variables_that_the_script_has_changed_are_warned_of(
+    reporter: Reporter, variables: pytest.MonkeyPatch
+) -> None:
+    check = _in(reporter, os.getpid())
+    check.before()
+    assert reporter.lines == []
+    variables.setenv("HOROVOD_SIZE", "4")
+    variables.delenv("HOROVOD_RANK")
+    check.before()
+    (line,) = reporter.lines
+    assert line.startswith(f"launch: warning: before {STRATEGY.words.join}, the script has removed")
+    assert line.endswith("HOROVOD_RANK; the script has changed HOROVOD_SIZE from 8 to 4")
+
+
+def test_changed_variables_are_the_cause_of_another_world(
+    reporter: Reporter, variables: pytest.MonkeyPatch
+) -> None:
+    variables.setenv("HOROVOD_SIZE", "4")
+    with pytest.raises(Ended):
+        _in(reporter, os.getpid()).joined(World(size=4), str, lambda: ("another cause", ""))
+    (refusal,) = reporter.refusals
+    assert refusal.cause == "the script has changed HOROVOD_SIZE from 8 to 4"
+    assert refusal.found == f"world size 4 when {STRATEGY.words.join} returned"
+
+
+def test_a_child_that_is_made_a_rank_of_something_else_ends_the_guard_too(
+    reporter: Reporter, variables: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    variables.setattr(world_check, "end_guard", ended.append)
+    guard = os.getppid()
+    _in(reporter, guard).before()
+    variables.setenv("HOROVOD_SIZE", "2")
+    _in(reporter, os.getpid()).refuse_inner()
+    assert (ended, reporter.refusals) == ([], [])
+    for by, agent_looks in ((MPIRUN, False), (AGENT, True)):
+        with pytest.raises(Ended) as caught:
+            _in(reporter, guard, PLACE._replace(by=by)).before()
+        assert caught.value.args == (1,)
+        assert reporter.agent_looks == agent_looks
+    assert ended == [guard, guard]
+
+
+def test_only_a_guard_above_the_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda *what: killed.append(what))
+    world_check.end_guard(os.getpid())
+    assert killed == []
+    world_check.end_guard(os.getppid())
+    assert killed == [(os.getppid(), 9)]

@@ -7,6 +7,8 @@ is, is let in. No clock and no sockets.
 
 from __future__ import annotations
 
+from collections import Counter
+
 MOST = 128
 PATIENCE_SECONDS = 5.0
 
@@ -28,9 +30,7 @@ class WaitingRoom:
         self._waiting[number] = (address, now)
         if len(self._waiting) <= self._most:
             return None
-        counts: dict[str, int] = {}
-        for each, _ in self._waiting.values():
-            counts[each] = counts.get(each, 0) + 1
+        counts = Counter(each for each, _ in self._waiting.values())
         crowd = max(counts, key=lambda each: counts[each])
         return next(one for one, (each, _) in self._waiting.items() if each == crowd)
 

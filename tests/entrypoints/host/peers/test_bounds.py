@@ -55,7 +55,7 @@ def test_counting_begins_with_one_and_starts_are_bounded() -> None:
 
 def test_a_flood_from_one_address_displaces_its_own_oldest_connection() -> None:
     room = WaitingRoom(most=3)
-    assert room.enter(1, "host", 0.0) is None
+    assert room.enter(1, "the host", 0.0) is None
     assert room.enter(2, "stranger", 0.0) is None
     assert room.enter(3, "stranger", 0.0) is None
     assert room.enter(4, "stranger", 0.0) == 2
@@ -84,12 +84,13 @@ def test_a_key_that_was_put_is_got_and_one_that_was_deleted_is_absent() -> None:
     assert keys.delete("/a/0") == OK
     assert keys.delete("/a/0") == OK
     assert keys.get("/a/0") is None
-    assert ABSENT == 404, "what Horovod's client takes for a key that is not there yet"
+    # 404 is what Horovod's client takes for a key that is not there yet.
+    assert (OK, ABSENT, TOO_MUCH) == (200, 404, 413)
 
 
 def test_a_value_that_is_larger_than_any_of_horovods_is_refused() -> None:
     keys = Keys(world_size=1000, processes=1)
-    assert keys.longest_value > 1000 * 140
+    assert keys.longest_value == (64 + 1000) * 1024, "64 KiB, and 1 KiB for each rank"
     assert keys.put("/a/0", bytes(keys.longest_value), 0) == OK
     assert keys.put("/a/1", bytes(keys.longest_value + 1), 0) == TOO_MUCH
     assert keys.get("/a/1") is None
@@ -101,11 +102,15 @@ def test_a_host_that_fills_its_share_is_in_nobodys_way() -> None:
     statuses = [keys.put(f"/a/{number}", value, 0) for number in range(40)]
     assert statuses.count(OK) == 16
     assert keys.put("/b/0", value, 1) == OK
+    assert keys.put("/c/0", b"1", 0) == TOO_MUCH
     keys.delete("/a/0")
     assert keys.put("/c/0", value, 0) == OK
+    assert keys.put("/c/1", b"1", 0) == TOO_MUCH
 
 
 def test_the_number_of_keys_is_bounded_too() -> None:
     keys = Keys(world_size=1, processes=1)
     statuses = [keys.put(f"/a/{number}", b"", 0) for number in range(2000)]
     assert statuses.count(OK) == 1024
+    keys.delete("/a/0")
+    assert [keys.put(f"/b/{number}", b"", 0) for number in range(2)] == [OK, TOO_MUCH]
