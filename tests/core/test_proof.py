@@ -8,7 +8,7 @@ import pytest
 
 from launchers.core.model.jobs import FAILED, LOST, NOT_PROVEN, STOPPED, SUCCEEDED, LogLine
 from launchers.core.output.lines import JobWatch
-from launchers.core.proof import NO_NONCE, Expected, Said, expected_of, verdict
+from launchers.core.proof import NO_NONCE, Expected, Said, expected_of, first_failure, verdict
 from launchers.core.records.nonce import PLACEHOLDER
 from tests.core.output.evidences import NONCE, lines_of, record
 from tests.fakes.stamps import stamp_of
@@ -168,6 +168,37 @@ def test_a_fix_of_the_agents_is_handed_on():
     assert found.fix == "wrap the optimizer"
 
 
+def test_a_fix_that_is_no_text_is_none():
+    failure = {**FAILURE, "fix": 3}
+    assert verdict(BROKE, watched(failure=failure), Expected(2, 2, nonce=NONCE)).fix == ""
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        ({"reason": "no space"}, "no space"),
+        ({"host": "algo-2", "reason": "no space"}, "algo-2 failed first: no space"),
+        ({"host": "algo-2", "phase": "ending", "reason": "apart"}, "apart"),
+        ({"rank": 0, "host": "algo-1", "reason": "x"}, "rank 0 on algo-1 failed first: x"),
+        ({"rank": 0, "host": "", "reason": "x"}, "rank 0 on  failed first: x"),
+    ],
+)
+def test_who_failed_first_is_named_where_it_is_known(failure: dict[str, Any], words: str):
+    assert first_failure(failure) == words
+
+
+def test_a_reason_that_the_service_quotes_is_told_once():
+    said = Said(FAILED, "algo-2: KeyError")
+    found = verdict(said, watched(failure=FAILURE), Expected(2, 2, nonce=NONCE))
+    assert found.reason == "rank 1 on algo-2 failed first: KeyError"
+
+
+def test_a_failure_that_the_service_has_explained_is_not_told_again():
+    said = Said(FAILED, "out of memory", explained=True)
+    found = verdict(said, watched(failure=FAILURE), Expected(2, 2, nonce=NONCE))
+    assert found.reason == "out of memory"
+
+
 def test_evidence_that_is_not_whole_may_still_come():
     expected = Expected(2, 2, nonce=NONCE)
     assert verdict(DONE, watched(evidence={0: [record()]}), expected).missing == (1,)
@@ -199,6 +230,11 @@ def test_a_proof_that_was_seen_before_counts_where_no_line_can_be_read():
     said = Said(SUCCEEDED, unreadable="AccessDenied")
     found = verdict(said, watched(""), Expected(2, 2, nonce=NONCE), proof=PROOF)
     assert (found.state, found.proof) == (SUCCEEDED, f"{PROOF}; evidence missing")
+
+
+def test_one_job_is_one_job():
+    found = verdict(DONE, watched(), Expected(2, 2, nonce=NONCE), jobs={"algo-1": PROOF})
+    assert found.state == SUCCEEDED
 
 
 def test_several_jobs_instead_of_one_are_told():

@@ -55,7 +55,7 @@ def judge(
             "end the script normally in every rank, or use --proof exchange (or --proof init)",
             missing,
         )
-    if len(missing) == world_size:
+    if not any(rank.final for rank in ranks):
         return Finding("evidence missing", missing=missing)
     return found._replace(
         words=f"{found.words}, evidence missing from {lines.ranks(missing)}", missing=missing
@@ -68,7 +68,8 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
         return Finding("no training seen")
     exchanging = [rank for rank in training if ranks[rank].exchanging]
     if len(training) == 1:
-        return _by_one(ranks, training[0], bool(exchanging), words)
+        (only,) = training
+        return _by_one(ranks, only, bool(exchanging), words)
     if not exchanging:
         return _apart(ranks, training, words)
     parts = _parts(ranks, training, size)

@@ -25,6 +25,7 @@ that held what was trained, by names that the ranks of a machine share.
 from __future__ import annotations
 
 import base64
+import math
 import struct
 from typing import Any, Iterable, MutableMapping, NamedTuple, Sequence
 
@@ -106,15 +107,13 @@ def may_be(one: Record, entry: tuple[Any, int]) -> bool:
 def table(weights: Record) -> dict[int, tuple[float, ...]]:
     """Variable's index -> its floats; those that could not be read are left out."""
     data = base64.b64decode(weights["prints"])
-    width = 4 * PRINT_FLOATS
-    table = {}
-    for place, index in enumerate(weights["kept"]):
-        piece = data[place * width : (place + 1) * width]
-        if len(piece) == width:
-            floats = struct.unpack(f"<{PRINT_FLOATS}f", piece)
-            if all(number == number and abs(number) != float("inf") for number in floats):
-                table[index] = floats
-    return table
+    one = struct.Struct(f"<{PRINT_FLOATS}f")
+    whole = len(data) // one.size * one.size
+    return {
+        index: floats
+        for index, floats in zip(weights["kept"], one.iter_unpack(data[:whole]))
+        if all(map(math.isfinite, floats))
+    }
 
 
 def _checked(one: Record) -> Record:

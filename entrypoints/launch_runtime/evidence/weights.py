@@ -66,18 +66,18 @@ def _keys(ranks: Sequence[Rank], training: Sequence[int], how: str) -> list[tupl
 def _placed(rank: Rank, how: str) -> list[tuple[str, int, Record]]:
     """The sets whose gradients (or weights) were averaged: form, number among those of this form,
     set."""
-    seen: dict[str, int] = {}
+    forms: list[str] = []
     placed = []
     for one in rank.trained:
         if one["how"] == how and groups(one):
-            place = seen[one["form"]] = seen.get(one["form"], -1) + 1
-            placed.append((one["form"], place, one))
+            placed.append((one["form"], forms.count(one["form"]), one))
+            forms.append(one["form"])
     return placed
 
 
 class _Compared(NamedTuple):
-    compared: int
-    differing: int
+    compared: bool
+    differing: bool
     worst: str
     sampled: bool
     reason: str
@@ -93,29 +93,31 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Com
                 held.append((rank, one["weights"]))
     reason = next((weights["why"] for _, weights in held if weights["why"]), "")
     if len(held) < 2 or reason:
-        return _Compared(0, 0, "", False, reason)
+        return _Compared(False, False, "", False, reason)
     changed = {index for _, weights in held for index in weights["changed"]}
     if how == "weights":  # that is how a script puts averages in
         changed = set()
-    tables = [(rank, table(weights)) for rank, weights in held]
     blind = any(weights["blind"] for _, weights in held)
-    found = _Compared(0, 0, "", any(len(w["kept"]) < len(w["shapes"]) for _, w in held), "")
-    first, own = tables[0]
-    for rank, theirs in tables[1:]:
+    sampled = any(len(weights["kept"]) < len(weights["shapes"]) for _, weights in held)
+    found = _Compared(False, False, "", sampled, "")
+    (first, known), *others = held
+    own = table(known)
+    for rank, theirs in [(rank, table(weights)) for rank, weights in others]:
         shared = [index for index in own if index in theirs and index not in changed]
         pairs = [(own[index], theirs[index]) for index in shared]
-        found = found._replace(compared=found.compared + len(pairs))
+        found = found._replace(compared=found.compared or bool(pairs))
         where = f"between ranks {first} and {rank}"
         if blind and _far(pairs) > (ANOTHER_MODEL if how == "gradients" else FAR_APART):
             return found._replace(
-                differing=1, worst=f"the model by {_percent(_far(pairs))} of its size {where}"
+                differing=True, worst=f"the model by {_percent(_far(pairs))} of its size {where}"
             )
-        apart = [] if blind else [(_far([pair]), index) for pair, index in zip(pairs, shared)]
-        distance, index = max(apart, default=(0.0, 0))
-        if distance > FAR_APART:
-            shape = held[0][1]["shapes"][index] or "()"
+        each = [] if blind else [(_far([pair]), index) for pair, index in zip(pairs, shared)]
+        apart = [(distance, index) for distance, index in each if distance > FAR_APART]
+        if apart:
+            distance, index = max(apart)
+            shape = known["shapes"][index] or "()"
             worst = f"a variable of shape {shape} by {_percent(distance)} of its size {where}"
-            return found._replace(differing=1, worst=worst)
+            return found._replace(differing=True, worst=worst)
     if not found.compared:
         found = found._replace(reason="reassigned after the last step" if changed else "")
     return found

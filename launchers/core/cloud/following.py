@@ -32,7 +32,7 @@ _QUIET_ROUNDS = 2
 
 
 def follow(
-    job: CloudJob, listener: Listener, to_the_end: bool = True, watch: JobWatch | None = None
+    job: CloudJob, listener: Listener, to_the_end: bool, watch: JobWatch | None = None
 ) -> Iterator[LogLine]:
     """The job's lines; with ``to_the_end`` until it has ended and its last lines have come.
 
@@ -58,9 +58,9 @@ def follow(
             listener.say(f"{job.service}: {said}")
         if not ended_at and observed.ended:
             ended_at = time.monotonic()
-        count = 0
+        came = False
         for line in _read(job, observed):
-            count += 1
+            came = True
             public = without_secret(line, expected.nonce)
             if sees_all or line.text.startswith("launch: "):
                 watch.see(public)
@@ -69,7 +69,7 @@ def follow(
             _keep_proof(job, watch.proof)
         if not to_the_end:
             return
-        quiet = 0 if count or not ended_at else quiet + 1
+        quiet = 0 if came or not ended_at else quiet + 1
         if ended_at and quiet >= _QUIET_ROUNDS:
             decided = expected.is_met_by(watch.proof) or watch.failure is not None
             settled = time.monotonic() - ended_at > log_settle_seconds()

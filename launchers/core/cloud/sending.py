@@ -61,7 +61,7 @@ def send_once(
     """
     cloud, what = job.cloud, f"{job.service}, {job.handle.name}"
     wait, deadline = budget.first, time.monotonic() + budget.total
-    in_doubt, sends, asks = may_be_sent, False, may_be_sent or job.asks_first
+    in_doubt, asks = may_be_sent, may_be_sent or job.asks_first
     while True:
         try:
             sends = False
@@ -187,7 +187,7 @@ def is_subset(found: Any, wanted: Any) -> bool:
         return (
             isinstance(found, list)
             and len(found) == len(wanted)
-            and all(is_subset(*pair) for pair in zip(found, wanted, strict=True))
+            and all(map(is_subset, found, wanted))
         )
     return bool(found == wanted)
 

@@ -179,7 +179,7 @@ class Ledger:
     def get(self, provider: str, name: str) -> Entry | None:
         """The job of exactly that name."""
         found = self._select("WHERE provider = ? AND name = ?", (provider, name))
-        return found[0] if found else None
+        return next(iter(found), None)
 
     def jobs(self, wanted: Wanted | None = None, newest: int | None = None) -> list[Entry]:
         """Jobs, the newest first: all, or those that have not ended and the ``newest`` besides."""
@@ -197,7 +197,8 @@ class Ledger:
     def count(self, wanted: Wanted | None = None) -> int:
         """How many jobs there are."""
         where, values = (wanted or Wanted()).condition
-        return int(self._rows(f"SELECT count(*) FROM jobs WHERE {where}", values, ((0,),))[0][0])
+        found = self._rows(f"SELECT count(*) FROM jobs WHERE {where}", values)
+        return sum(number for (number,) in found)
 
     def runs(self, provider: str, base: str) -> list[Entry]:
         """The runs of one job, by run number."""
@@ -212,17 +213,18 @@ class Ledger:
             LaunchError: None matches, or several do.
         """
         where, _, name = word.rpartition(":")
-        exact = self._select("WHERE name = ? ORDER BY created DESC, run DESC LIMIT 1", (word,))
-        if not exact and where:
-            exact = self._select("WHERE provider = ? AND name = ?", (where, name))
-        if exact:
-            return exact[0]
+        exact = self._select(
+            "WHERE name = ? ORDER BY created DESC, run DESC LIMIT 1", (word,)
+        ) or self._select("WHERE provider = ? AND name = ?", (where, name))
+        for entry in exact:
+            return entry
         near = "WHERE name >= ? AND name < ?"
         ends = (word, f"{word}\U0010ffff")
         query = f"SELECT DISTINCT provider, base FROM jobs {near}"
         bases = self._rows(query, ends) if word else []
         if len(bases) == 1:
-            return self._select(f"{near} ORDER BY run DESC LIMIT 1", ends)[0]
+            (newest,) = self._select(f"{near} ORDER BY run DESC LIMIT 1", ends)
+            return newest
         if bases:
             raise LaunchError(
                 RULES["job-ambiguous"].at(
@@ -246,12 +248,10 @@ class Ledger:
         rows = self._rows(f"SELECT {', '.join(_COLUMNS)} FROM jobs {rest}", values)
         return [_entry(row) for row in rows]
 
-    def _rows(
-        self, query: str, values: tuple[Any, ...], without: Sequence[Any] = ()
-    ) -> Sequence[Any]:
-        """The rows of ``query``; ``without`` where there is no ledger yet."""
+    def _rows(self, query: str, values: tuple[Any, ...]) -> Sequence[Any]:
+        """The rows of ``query``; none where there is no ledger yet."""
         if not self.path.exists():
-            return without
+            return ()
         with connected(self.path) as connection:
             return connection.execute(query, values).fetchall()
 

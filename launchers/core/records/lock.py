@@ -65,15 +65,15 @@ if sys.platform == "win32":
         """Locks the file's first byte; LK_LOCK gives up after ten seconds."""
         import msvcrt
 
-        attempt = msvcrt.LK_NBLCK
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            return
+        except OSError:
+            waits()
         while True:
-            try:
-                msvcrt.locking(file, attempt, 1)
+            with contextlib.suppress(OSError):
+                msvcrt.locking(file, msvcrt.LK_LOCK, 1)
                 return
-            except OSError:
-                if attempt == msvcrt.LK_NBLCK:
-                    waits()
-                attempt = msvcrt.LK_LOCK
 
 else:
 

@@ -78,8 +78,6 @@ def without_secret(line: LogLine, nonce: str) -> LogLine:
 
 def without_nonce(error: LaunchError, nonce: str) -> LaunchError:
     """``error`` for a person: a service may quote the request that it refuses."""
-    if not nonce or nonce not in str(error):
-        return error
     error.problems = tuple(
         replace(
             problem,

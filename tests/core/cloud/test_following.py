@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from launchers.core.cloud.job import CLOCK_SECONDS
 from launchers.core.model.jobs import FAILED, LOST, SUCCEEDED, LogLine
 from launchers.core.model.problems import (
     CredentialsError,
@@ -14,7 +17,7 @@ from launchers.core.model.problems import (
 from launchers.core.output.lines import JobWatch
 from launchers.core.records.ledger import INTENT
 from tests.core.cloud.conftest import Here
-from tests.core.cloud.memory import DENIED, EXPIRED, PASSING, PROOF
+from tests.core.cloud.memory import DENIED, EXPIRED, PASSING, PROOF, StoredJob
 
 
 def texts(here: Here, follow: bool = True, watch: JobWatch | None = None) -> list[str]:
@@ -66,6 +69,41 @@ def test_a_job_that_failed_is_left_after_two_quiet_rounds(here: Here):
     here.running().end(FAILED, here.clock.now, "one")
     assert texts(here) == ["one"]
     assert len(here.clock.slept) == 2
+
+
+def test_a_job_that_ended_without_a_line_is_left_after_two_quiet_rounds(here: Here):
+    here.running().end(FAILED, here.clock.now)
+    assert texts(here) == []
+    assert len(here.clock.slept) == 1
+
+
+@pytest.mark.parametrize(
+    "line", [PROOF, f"launch: failure: {json.dumps({'rank': 1, 'host': 'b', 'reason': 'x'})}"]
+)
+def test_a_success_of_which_all_is_known_is_left_after_two_quiet_rounds(here: Here, line: str):
+    here.running().end(SUCCEEDED, here.clock.now, line)
+    assert texts(here) == [line]
+    assert len(here.clock.slept) == 2
+
+
+def test_a_job_that_is_quiet_for_long_is_followed_as_long_as_it_runs(here: Here):
+    job = here.running("one")
+    original = here.clock.sleep
+
+    def sleep(seconds: float) -> None:
+        original(seconds)
+        if len(here.clock.slept) == 9:
+            job.end(FAILED, here.clock.now, "two")
+
+    here.clock.sleep = sleep  # type: ignore[method-assign]
+    assert texts(here) == ["one", "two"]
+    assert here.told == ["Memory Jobs: it is running", "Memory Jobs: it is failed"]
+
+
+def test_a_job_that_this_ledger_does_not_know_is_followed_all_the_same(here: Here):
+    here.cloud.jobs[here.handle.name] = StoredJob("{}", here.clock.now)
+    here.cloud.jobs[here.handle.name].end(SUCCEEDED, here.clock.now, PROOF)
+    assert texts(here) == [PROOF]
 
 
 def test_one_watch_sees_each_line_once(here: Here, monkeypatch: pytest.MonkeyPatch):
@@ -151,6 +189,15 @@ def test_an_intent_does_not_take_an_older_job_for_its_own(here: Here):
     here.running().created -= 3600
     here.ledger.update(here.entry, state=INTENT, details={"region": "r", "sent": here.clock.now})
     assert here.describe().state == INTENT
+
+
+@pytest.mark.parametrize(("older", "state"), [(0, SUCCEEDED), (1, INTENT)])
+def test_clocks_may_be_so_far_apart(here: Here, older: float, state: str):
+    job = here.running()
+    job.end(SUCCEEDED, here.clock.now - 60, PROOF)
+    job.created = here.entry.created - CLOCK_SECONDS - older
+    here.ledger.update(here.entry, state=INTENT, details={"region": "r", "sent": here.clock.now})
+    assert here.describe().state == state
 
 
 def test_a_job_that_the_service_no_longer_knows_is_lost_and_may_come_back(here: Here):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from launchers.core.cloud.job import Request
-from launchers.core.cloud.sending import RetryBudget, intended, is_subset, send_once
+from launchers.core.cloud.sending import BUDGET, RetryBudget, intended, is_subset, send_once
 from launchers.core.model.problems import (
     CredentialsError,
     InDoubtError,
@@ -120,6 +120,59 @@ def test_a_service_that_never_answers_leaves_a_doubt_within_the_budget(here: Her
     assert "Memory Jobs does not answer properly" in here.told[0]
 
 
+def test_a_service_that_never_answers_is_given_five_minutes(here: Here):
+    here.cloud.fail("create", *[PASSING] * 100)
+    here.cloud.fail("find", *[PASSING] * 100)
+    with pytest.raises(InDoubtError):
+        send(here)
+    assert here.clock.slept[:6] == [0.5, 1, 2, 4, 8, 10]
+    assert 290 < sum(here.clock.slept) <= 300
+    assert RetryBudget(first=0.5, longest=10, total=300) == BUDGET
+
+
+def test_a_wait_that_ends_with_the_budget_is_waited(here: Here):
+    here.cloud.fail("create", *[PASSING] * 9)
+    here.cloud.fail("find", *[PASSING] * 9)
+    with pytest.raises(InDoubtError):
+        send(here, budget=RetryBudget(first=1, longest=10, total=3))
+    assert here.clock.slept == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("budget", "failures", "told"),
+    [
+        (RetryBudget(first=0.5), 3, 0),
+        (RetryBudget(first=0.5), 4, 1),
+        (RetryBudget(first=1, longest=4.5), 3, 0),
+        (RetryBudget(first=1, longest=4.5), 4, 1),
+    ],
+)
+def test_only_a_wait_of_more_than_four_times_the_first_is_told(
+    here: Here, budget: RetryBudget, failures: int, told: int
+):
+    here.cloud.fail("create", *[THROTTLED] * failures)
+    send(here, budget=budget)
+    assert len(here.told) == told
+
+
+def test_a_job_that_is_always_asked_for_first_is_asked_for_once(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(type(here.job), "asks_first", True)
+    here.cloud.fail("create", THROTTLED)
+    assert send(here) == ["find", "create", "create"]
+
+
+def test_a_question_without_an_answer_before_anything_was_sent_is_no_doubt(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(type(here.job), "asks_first", True)
+    here.cloud.fail("find", PASSING)
+    here.cloud.fail("create", EXPIRED)
+    with pytest.raises(CredentialsError):
+        send(here)
+
+
 def test_an_intent_that_was_given_up_meanwhile_is_not_sent(here: Here):
     with refused("intent-ended", "it was given up"), intended("memory", "x", here.say):
         pass
@@ -131,6 +184,10 @@ def test_an_intent_that_was_given_up_meanwhile_is_not_sent(here: Here):
 def test_a_description_may_have_more_than_was_sent():
     assert is_subset({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]})
     assert not is_subset({"b": [1, 2]}, {"b": [1]})
+    assert not is_subset({"b": [1]}, {"b": [1, 2]})
     assert not is_subset({"a": 1}, {"b": 1})
+    assert not is_subset({"a": 1}, {"a": 2})
+    assert not is_subset({"a": 2}, {"a": 1})
+    assert not is_subset("ab", ["a", "b"])
     assert not is_subset("a", {"a": 1})
     assert not is_subset({}, [1])

@@ -11,7 +11,9 @@ import pytest
 
 from launchers.core.model.jobs import FAILED, PENDING, RUNNING, STOPPED, SUCCEEDED
 from launchers.core.model.problems import LaunchError
+from launchers.core.records import ledger as module
 from launchers.core.records.ledger import Entry, Ledger, data_folder, inherited_checkpoint, next_run
+from launchers.core.records.ledger_file import connected
 from tests.refusals import refused
 
 
@@ -56,6 +58,25 @@ def test_a_final_state_stays_whoever_comes_second(ledger: Ledger):
     assert found.ended is not None
 
 
+def test_a_job_without_a_time_is_of_the_moment_it_is_written(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module.time, "time", lambda: 1234.5)
+    ledger.add(Entry("a-1", "local", "a", 1, 2, "{}"))
+    found = ledger.get("local", "a-1")
+    assert found is not None
+    assert found.created == 1234.5
+
+
+def test_what_would_move_the_cursor_is_never_kept(ledger: Ledger):
+    ledger.add(entry(reason="\x1b[2J", proof="\x1b[2J"))
+    for state in (RUNNING, FAILED):
+        found = ledger.get("local", entry().name)
+        assert found is not None
+        assert "\x1b" not in found.reason + found.proof
+        ledger.update(entry(), state=state, reason="\x1b[2J", proof="\x1b[2J")
+
+
 def test_a_detail_is_noted_of_a_job_that_has_ended_too(ledger: Ledger):
     ended = entry(details={"folder": "/x"}, state=SUCCEEDED)
     ledger.add(ended)
@@ -91,6 +112,10 @@ def test_a_job_is_found_by_name_by_unique_prefix_and_without_its_run(
     [
         ("tr", "2 jobs begin so", "job-ambiguous"),
         ("nosuch", "a job of `launch list`", "job-unknown"),
+        ("nosuch", "see `launch list`", "job-unknown"),
+        ("trian-aaaaaaaa-1", "did you mean train-aaaaaaaa-1?", "job-unknown"),
+        ("", "a job of `launch list`", "job-unknown"),
+        ("nosuch:train-aaaaaaaa-1", "a job of `launch list`", "job-unknown"),
     ],
 )
 def test_an_unclear_or_unknown_job_is_an_error(ledger: Ledger, word: str, part: str, rule: str):
@@ -99,6 +124,22 @@ def test_an_unclear_or_unknown_job_is_an_error(ledger: Ledger, word: str, part: 
     with refused(rule, part) as caught:
         ledger.find(word)
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(("older", "told"), [(499, True), (500, False)])
+def test_a_misspelt_name_is_held_against_the_newest_five_hundred(
+    ledger: Ledger, older: int, told: bool
+):
+    ledger.add(entry("meant-00000000", created=1.0))
+    with connected(ledger.path) as connection:
+        connection.executemany(
+            "INSERT INTO jobs (name, provider, base, run, state, world_size, created, definition,"
+            " details) VALUES (?, 'local', ?, 1, 'failed', 2, ?, '{}', '{}')",
+            [(f"{'x' * 20}{n}", "x", 2.0 + n) for n in range(older)],
+        )
+    with pytest.raises(LaunchError) as caught:
+        ledger.find("maent-00000000-1")
+    assert ("did you mean meant-00000000-1?" in str(caught.value)) == told
 
 
 def test_a_ledger_that_is_no_database_is_told_so_and_left_as_it_is(tmp_path: Path):
@@ -111,6 +152,14 @@ def test_a_ledger_that_is_no_database_is_told_so_and_left_as_it_is(tmp_path: Pat
 def test_a_ledger_is_for_its_owner_alone(ledger: Ledger):
     ledger.add(entry())
     assert ledger.path.stat().st_mode & 0o077 == 0
+
+
+def test_the_data_folder_is_made_with_those_above_for_its_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "above" / "home"))
+    for _ in range(2):
+        assert data_folder().stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_that_cannot_be_made_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -149,3 +198,7 @@ def test_the_next_run_is_the_first_number_that_no_job_has():
 def test_a_run_after_one_that_did_not_succeed_keeps_its_checkpoints(state: str, kept: bool):
     runs = [entry(run=1, state=SUCCEEDED), entry(run=2, state=state)]
     assert (inherited_checkpoint(runs) is not None) == kept
+
+
+def test_a_first_run_has_no_checkpoints_to_keep():
+    assert inherited_checkpoint([]) is None

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from launchers.core.records.naming import job_base, job_name
+from launchers.core.records.naming import Run, job_base, job_name
 from launchers.core.spec.job import NAME_PATTERN, JobSpec
 
 
@@ -34,3 +34,13 @@ def test_the_digest_depends_on_document_and_source_and_on_nothing_else():
     assert same == {job_base(JobSpec(), {"b": 2, "a": 1}, "s")[-8:]}
     assert same != {job_base(JobSpec(), {"a": 1, "b": 3}, "s")[-8:]}
     assert same != {job_base(JobSpec(), {"a": 1, "b": 2}, "t")[-8:]}
+
+
+def test_the_same_request_has_the_same_digest_in_every_release_of_the_launcher():
+    assert job_base(JobSpec(name="x"), {"b": 1, "a": "Köln"}, "s") == "x-583016b6"
+
+
+def test_a_run_has_its_name_and_digest_and_a_plan_without_one_a_stand_in():
+    assert (Run("x-0badcafe", 3).name, Run("x-0badcafe").name) == ("x-0badcafe-3", "x-0badcafe-1")
+    assert Run("my-x-0badcafe", 3).digest == "0badcafe"
+    assert (Run().name, Run().digest) == ("NAME", "")

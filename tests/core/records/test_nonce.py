@@ -107,6 +107,21 @@ def test_a_service_that_quotes_the_request_does_not_show_the_nonce():
     assert "'***' is too long" in str(error)
 
 
+@pytest.mark.parametrize("text", ['{"a":1}', "not even JSON"])
+def test_a_document_without_a_placeholder_is_sent_byte_by_byte(text: str):
+    assert nonce.filled_text(text, DRAWN) == text
+
+
+def test_without_a_nonce_the_placeholder_stays_and_nothing_is_masked():
+    text = definition({"LAUNCH_NONCE": nonce.PLACEHOLDER}).text
+    assert nonce.filled_text(text, "") == text
+    assert nonce.masked(text, "") == nonce.masked(text, nonce.PLACEHOLDER) == text
+
+
+def test_a_dry_run_lists_the_nonce_as_drawn_at_the_sending():
+    assert nonce.placeholder("$.a").at_sending
+
+
 def test_a_line_that_prints_it_is_masked():
     line = LogLine(1.0, "algo-1", 0, f"environ LAUNCH_NONCE={DRAWN} A=b")
     assert nonce.without_secret(line, DRAWN).text == "environ LAUNCH_NONCE=*** A=b"

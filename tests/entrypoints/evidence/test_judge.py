@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 from typing import Any
@@ -27,6 +28,14 @@ def weights(*values: float, **changes: Any) -> dict[str, Any]:
         "shapes": ["300"] * len(values), "prints": fingerprints.joined(prints),
         "kept": list(range(len(values))), "changed": [], "blind": False, "why": "", **changes,
     }  # fmt: skip
+
+
+def exact(*variables: tuple[float, ...], **changes: Any) -> dict[str, Any]:
+    """Variables whose norm and three projections are those."""
+    data = b"".join(struct.pack("<4f", *one) for one in variables)
+    return weights(
+        *[0.0] * len(variables), **{"prints": base64.b64encode(data).decode(), **changes}
+    )
 
 
 def one_set(**changes: Any) -> dict[str, Any]:
@@ -140,13 +149,65 @@ GOOD = {
         ],
         EQUAL.words,
     ),
+    "a group that its first rank alone names": (
+        [[record(over([0, 1]))], [record(ALONE)]],
+        "gradients exchanged, weights not compared",
+    ),
+    "a group that its last rank alone names, whose weights are new": (
+        [[record(ALONE)], [record(over([0, 1], weights=weights(0.0, 1.0, changed=[0, 1])))]],
+        "gradients exchanged, weights not compared",
+    ),
+    "a group with ranks that are none": ([[record(over([-1, 0, 1, 2]))]] * 2, EQUAL.words),
+    "two GPUs for each": ([[record(one_set(), devices=["a", "b"])]] * 2, EQUAL.words),
+    "a hundredth of the gradients that nobody can attribute": (
+        [[record({**ALONE, "elements": 10_000}, other=[[ALL, 100]])]] * 2,
+        "exchange of unknown values seen, weights not compared",
+    ),
+    "weights of one of two optimizers are not to be had": (
+        [[record(one_set(), one_set(form="f1", weights=weights(1.0, why="too late")))]] * 2,
+        EQUAL.words,
+    ),
+    "no weights to be had, for two reasons": (
+        [
+            [record(one_set(weights=weights(1.0, why="too late")),
+                    one_set(form="f1", weights=weights(1.0, why="too large")))]
+        ] * 2,
+        "gradients exchanged, weights not compared (too late)",
+    ),
+    "each rank kept another variable": (
+        [[record(one_set(weights=exact((1, 0, 0, 0), shapes=["3", "3"], kept=[kept])))]
+         for kept in (0, 1)],
+        "gradients exchanged, weights not compared",
+    ),
+    "a variable that is no number": (
+        [[record(one_set(weights=exact((float(bad), 0, 0, 0), (1, 0, 0, 0))))]
+         for bad in ("nan", "inf")],
+        EQUAL.words,
+    ),
+    "no variable that is a number": (
+        [[record(one_set(weights=exact((1, float("nan"), 0, 0))))]] * 2,
+        "gradients exchanged, weights not compared",
+    ),
+    "prints that were cut off": (
+        [[record(one_set(weights={**exact((1, 0, 0, 0)), "shapes": ["3", "3"], "kept": [0, 1]}))]]
+        * 2,
+        EQUAL.words,
+    ),
+    "a variable without a shape": (
+        [[record(one_set(weights=exact((1, 0, 0, 0), kept=[kept])))] for kept in (-1, 1)],
+        "evidence missing",
+    ),
+    "what is no record before one that is": (
+        [[{"pid": 1}, record(one_set())]] * 2,
+        EQUAL.words,
+    ),
     "no record at all": ([[], []], "evidence missing"),
     "a rank's record is missing": (
         [[record(one_set())], []],
         "rank 0 trained, and exchanged with the others, evidence missing from rank 1",
     ),
     "what is no record": ([[{"pid": 1}, {"sets": 3}], [["x"]]], "evidence missing"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -176,6 +237,30 @@ BAD = {
     "after shutdown": (
         [[record({**ALONE, "phases": ["after"]})]] * 2,
         "2 ranks trained apart: they trained while Horovod was not running",
+    ),
+    "before init and behind it": (
+        [[record({**ALONE, "phases": ["before", "during"]})]] * 2,
+        "2 ranks trained apart: no gradient and no weight went through Horovod",
+    ),
+    "a wrapped model of which Horovod knows nothing": (
+        [[record({**ALONE, "past": True})]] * 2,
+        "2 ranks trained apart: no gradient and no weight went through Horovod",
+    ),
+    "less than a hundredth of the gradients that nobody can attribute": (
+        [[record({**ALONE, "elements": 9_999}, other=[[ALL, 99]])]] * 2,
+        "2 ranks trained apart: no gradient",
+    ),
+    "exchanges of one rank alone that nobody can attribute": (
+        [[record(ALONE, other=[[[rank], 600]])] for rank in (0, 1)],
+        "2 ranks trained apart: no gradient",
+    ),
+    "groups whose other rank is none": (
+        [[record(over([-1, 0]))], [record(over([1, 2]))]],
+        "2 groups of ranks trained apart (rank 0; rank 1)",
+    ),
+    "weights differ in a group with a rank that is none": (
+        [[record(over([-1, 0, 1], weights=weights(value)))] for value in (0.0, 9.0)],
+        "between ranks 0 and 1",
     ),
     "sets of one": (
         [[record(over([0], weights=None))], [record(over([1], weights=None))]],
@@ -254,6 +339,7 @@ def test_init_asks_for_nothing_and_strict_for_every_rank() -> None:
     partial = {0: [record(one_set())], 1: [record(one_set(), final=False)]}
 
     assert judge(apart, 2, INIT) == Finding("")
+    assert judge(apart, 1, STRICT) == Finding(""), "one rank has nobody to exchange with"
     assert judge(partial, 2).words.endswith("evidence missing from rank 1")
     strict = judge(partial, 2, STRICT)
     assert strict.failure.startswith("no evidence of the training from rank 1")
@@ -275,6 +361,54 @@ def test_rounding_is_no_difference_and_other_start_weights_are() -> None:
     assert judge({0: held(values), 1: held(near)}, 2) == EQUAL
     assert "the weights differ" in judge({0: held(values), 1: held(other)}, 2).failure
     assert "the weights differ" in judge({0: held(values), 1: held(values * 1.2)}, 2).failure
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "percent"),
+    [
+        ((10, 1, 2, 3), (10, 7, 2, 3), 35),
+        ((2, 0, 0, 0), (2, 1, 0, 0), 29),
+        ((0.5, 0, 0, 0), (0.5, 0.25, 0, 0), 29),
+        ((20, 1, 2, 3), (10, 7, 2, 3), 50),
+        ((20, 0, 0, 0), (19, 0, 0, 0), 0),
+        ((0, 0, 0, 0), (0, 0, 0, 0), 0),
+        ((1, 0, 0, 0), (1, 100, 0, 0), 999),
+    ],
+)
+def test_a_distance_is_told_in_parts_of_the_size_and_five_percent_is_none(
+    own: tuple[float, ...], others: tuple[float, ...], percent: int
+) -> None:
+    for pair in ((own, others), (others, own)):
+        found = judge(
+            {rank: [record(one_set(weights=exact(one)))] for rank, one in enumerate(pair)}, 2
+        )
+
+        if percent:
+            assert f"a variable of shape 300 by {percent}% of its size" in found.failure
+        else:
+            assert found == EQUAL
+
+
+@pytest.mark.parametrize(
+    ("how", "norm", "found"),
+    [
+        ("gradients", 10, "gradients exchanged, weights equal"),
+        ("gradients", 8, "the model by 60% of its size"),
+        ("weights", 19, "parameters exchanged, weights equal"),
+        ("weights", 18, "parameters exchanged, weights differ at the end"),
+    ],
+)
+def test_of_weights_that_may_change_unseen_only_another_model_counts(
+    how: str, norm: float, found: str
+) -> None:
+    records = {
+        rank: [record(one_set(how=how, weights=exact((size, 0, 0, 0), blind=True)))]
+        for rank, size in enumerate((20, norm))
+    }
+
+    judged = judge(records, 2)
+
+    assert found in (judged.failure or judged.words)
 
 
 def test_floats_of_a_variable_do_not_depend_on_its_shape_or_layout() -> None:

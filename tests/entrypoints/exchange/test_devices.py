@@ -42,6 +42,8 @@ def test_a_process_without_a_framework_uses_none() -> None:
         ({0: 0, 1: 0}, []),
         ({0: 10**9, 1: 0}, ["GPU-a-0"]),
         ({0: 10**6, 1: 10**9}, ["GPU-a-1"]),
+        ({0: 100, 1: 1000}, ["GPU-a-1"]),
+        ({0: 101, 1: 1000}, ["GPU-a-0", "GPU-a-1"]),
         ({0: 10**9, 1: 10**9}, ["GPU-a-0", "GPU-a-1"]),
     ],
 )
@@ -59,6 +61,14 @@ def test_torch_that_never_used_a_gpu_is_not_started(monkeypatch: pytest.MonkeyPa
     assert devices.in_use({}) == []
 
 
+def test_torch_without_a_gpu_uses_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = torch_with({0: 10**9})
+    torch.cuda.is_available = lambda: False
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+    assert devices.in_use({}) == []
+
+
 def test_ranks_that_are_to_share_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch_with({0: 10**9}))
 
@@ -69,6 +79,7 @@ def test_ranks_that_are_to_share_are_not_asked(monkeypatch: pytest.MonkeyPatch) 
     ("environment", "name"),
     [
         ({}, "1"),
+        ({"CUDA_VISIBLE_DEVICES": "6"}, "1"),
         ({"CUDA_VISIBLE_DEVICES": "6,7"}, "7"),
         ({"CUDA_VISIBLE_DEVICES": "GPU-x,GPU-y"}, "GPU-y"),
     ],
@@ -106,6 +117,17 @@ def test_tensorflow_names_a_gpu_by_its_place_before_it_was_chosen(
     monkeypatch.setitem(sys.modules, "tensorflow", tensorflow_with({3: 10**8}))
 
     assert devices.in_use({"CUDA_VISIBLE_DEVICES": "4,5,6,7"}) == [f"{HOST}:7"]
+
+
+@pytest.mark.parametrize("context", [{"_initialized": False}, {}])
+def test_tensorflow_that_was_only_imported_is_not_started(
+    context: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eager = SimpleNamespace(_context=SimpleNamespace(**context))
+    monkeypatch.setitem(sys.modules, "tensorflow.python.eager.context", eager)
+    monkeypatch.setitem(sys.modules, "tensorflow", tensorflow_with({0: 10**8}))
+
+    assert devices.in_use({}) == []
 
 
 def test_tensorflow_that_has_not_begun_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from launch_runtime.host.coordinator import Coordinator
 from launch_runtime.host.held_port import HeldPort
 from launch_runtime.host.peers.ranks_door import Meeting
 from launch_runtime.host.settings import Settings, read
-from launch_runtime.strategies.strategy import Contact
+from launch_runtime.strategies import torch
+from launch_runtime.strategies.strategy import Contact, Seat
 from launch_runtime.strategies.torch import carried_by
 
 from tests.entrypoints.simulated import SimulatedJob
@@ -65,6 +67,8 @@ def test_torchs_ranks_meet_at_the_first_hosts_port_and_inherit_no_other_place() 
     assert "TF_CONFIG" not in found
     assert "TORCHELASTIC_USE_AGENT_STORE" not in found
     assert not [name for name in found if name.startswith("HOROVOD")]
+    restarts = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_MAX_RESTARTS")
+    assert [found[name] for name in restarts] == ["launch", "0", "0"]
     # As torchrun does, and unless the job says something else.
     assert found["OMP_NUM_THREADS"] == "1"
     assert built("torch", OMP_NUM_THREADS="8")["OMP_NUM_THREADS"] == "8"
@@ -143,6 +147,7 @@ def test_a_held_port_is_nobodys_but_a_servers_that_asks_for_it() -> None:
         ("cpu:gloo,cuda:nccl", True, "NCCL"),
         ("cpu:gloo,cuda:nccl", False, "Gloo"),
         ("hccl", False, "hccl"),
+        ("cpu:gloo", True, "Gloo"),
     ],
 )
 def test_the_carrier_is_the_backend_of_the_device_that_ranks_have(
@@ -171,3 +176,77 @@ ERRORS = [
 @pytest.mark.parametrize(("error", "expected"), ERRORS, ids=[repr(e)[:40] for e, _ in ERRORS])
 def test_what_only_follows_another_ranks_end_is_known(error: Exception, expected: bool) -> None:
     assert strategies.named("torch").is_consequence(error) is expected
+
+
+@pytest.mark.parametrize(
+    ("backend", "config", "gpus", "carrier"),
+    [
+        ("nccl", "cpu:gloo", False, "NCCL"),
+        ("undefined", "cpu:gloo,cuda:nccl", True, "NCCL"),
+        ("custom", "cpu:gloo,cuda:nccl", False, "Gloo"),
+        ("custom", "", False, "custom"),
+    ],
+)
+def test_a_group_with_a_backend_for_each_device_is_asked_for_them(
+    backend: str, config: str, gpus: bool, carrier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = SimpleNamespace(get_backend=lambda: backend)
+    if config:
+        module.get_backend_config = lambda: config
+    monkeypatch.setattr(torch.gpu_pinning, "rank_sees_devices", lambda: gpus)
+    assert torch._carrier(module) == carrier
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "why", "fixed"),
+    [
+        ({}, "torch.distributed did not take the place", False),
+        ({"backend": "gloo"}, "torch.distributed did not take the place", False),
+        ({"rank": 0}, "init_process_group was called with rank=0", True),
+        ({"rank": 1, "world_size": 2}, "was called with world_size=2 and rank=1", True),
+    ],
+)
+def test_a_place_that_the_script_gives_itself_is_named(
+    kwargs: dict[str, Any], why: str, fixed: bool
+) -> None:
+    cause, fix = torch._why(kwargs)
+    assert why in cause
+    assert bool(fix) == fixed
+
+
+@pytest.mark.parametrize(
+    ("environment", "has_agent", "place"),
+    [
+        ({}, False, (4, 3, 2, 1)),
+        ({"WORLD_SIZE": "four", "LOCAL_RANK": ""}, False, (1, 3, 2, 0)),
+        ({"RANK": ""}, False, (1, 0, 1, 0)),
+        ({"LAUNCH_SEAT": "8 5 4 1"}, True, (8, 5, 4, 1)),
+    ],
+)
+def test_a_ranks_place_is_the_agents_word_or_else_that_of_torchruns_variables(
+    environment: dict[str, str], has_agent: bool, place: tuple[int, ...]
+) -> None:
+    own = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+    found = strategies.named("torch").place({**own, **environment}, has_agent)
+    assert (found.size, found.rank, found.local_size, found.local_rank) == place
+
+
+@pytest.mark.parametrize(
+    ("processes", "interface", "several", "names"),
+    [
+        (1, "", False, []),
+        (2, "", True, ["OMP_NUM_THREADS"]),
+        (1, "eth0", False, ["GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"]),
+        (1, "eth0", True, ["GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"]),
+    ],
+)
+def test_torch_is_told_its_threads_and_its_interface_where_there_is_a_choice(
+    processes: int, interface: str, several: bool, names: list[str]
+) -> None:
+    seat = Seat("host-1", 0, 2, processes, 0, interface=interface, several=several)
+    assert list(strategies.named("torch").defaults(seat, {})) == names
+
+
+def test_torch_knows_its_run_by_the_jobs_name() -> None:
+    seat = Seat("host-1", 0, 2, 1, 0, job="train-1", contacts=CONTACTS)
+    assert strategies.named("torch").variables(seat)["TORCHELASTIC_RUN_ID"] == "train-1"

@@ -56,6 +56,24 @@ STARTS: list[tuple[str, dict[str, Any]]] = [
     ("CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=gpu t.py", {"each": 2}),
     ("env PET_NPROC_PER_NODE=2 torchrun t.py", {"each": 2}),
     ("/usr/sbin/sshd -D", {"idle": True}),
+    (
+        "horovodrun -np 4 $OPTIONS python t.py",
+        {"waits": "$OPTIONS: no shell puts the variable's value"},
+    ),
+    ("mpirun -np 1 a.out : -np 2 b.out", {"text": "mpirun -np 1", "each": None}),
+    ("torchrun --nproc_per_node=2 t.py $HOME", {"each": 2, "waits": ""}),
+    ("torchrun --nproc_per_node=0 t.py", {"each": None, "closed": True}),
+    ("torchrun --nnodes=1:1 --nproc_per_node=2 t.py", {"each": 2, "closed": True}),
+    (f"torchrun {SPAN} --rdzv_endpoint=h:1 --node_rank=1 t.py", {"finds": True, "node": 1}),
+    ("torchrun --nnodes=2:3 --master_addr=h t.py", {"hosts": (3, 3), "finds": True}),
+    ("env PET_NPROC_PER_NODE=3 torchrun --nproc_per_node=2 t.py", {"each": 2}),
+    ("python -m accelerate.commands.launch --num_processes 3 t.py", {"each": 3, "closed": True}),
+    ("python -m deepspeed.launcher.runner --num_gpus 3 t.py", {"each": 3, "closed": True}),
+    ("python t.py -m x --config c.py", {"each": 1, "text": "python t.py"}),
+    ("python -m trainer.task a.py", {"text": "python -m trainer.task"}),
+    ("python -u t.py", {"each": 1, "text": "python"}),
+    ("python -m", {"each": 1, "text": "python"}),
+    (f"python {'a' * 70}.py", {"text": f"python {'a' * 53}"}),
 ]
 
 
@@ -79,6 +97,15 @@ SCRIPTS: list[tuple[str, dict[str, Any]]] = [
     ("bash -c 'exec horovodrun -np 4 python t.py'", {"each": 4}),
     ("torchrun $ARGUMENTS t.py", {"hosts": None, "closed": False}),
     ("service ssh start; sleep infinity", {"idle": True}),
+    ("/usr/sbin/sshd; sleep infinity", {"idle": True, "text": "sleep"}),
+    ("python t.py & wait", {"each": 1, "unknown": ""}),
+    ("python a.py; python b.py", {"text": "python b.py"}),
+    ("python t.py; sleep 5", {"text": "python t.py", "idle": False}),
+    ("python prepare.py && torchrun --nproc_per_node=4 t.py", {"launcher": "torchrun", "each": 4}),
+    ("torchrun --nproc_per_node=2 a.py && torchrun --nproc_per_node=2 b.py", {"each": 2}),
+    ("accelerate config default; torchrun --nproc_per_node=2 t.py", {"each": 2}),
+    ("horovodrun $OPTIONS python t.py", {"closed": False, "hosts": None}),
+    ("horovodrun -np 4 $OPTIONS python t.py", {"closed": True, "each": 4}),
 ]
 
 
@@ -100,7 +127,11 @@ UNKNOWN = [
     ["accelerate", "launch", "t.py"],
     ["accelerate", "launch", "--config_file", "c.yaml", "t.py"],
     ["deepspeed", "--hostfile", "h", "t.py"],
+    ["bash", "-c", "torchrun --nproc_per_node=4 a.py && torchrun --nproc_per_node=2 b.py"],
     ["torchrun", "--nnodes=two", "t.py"],
+    ["torchrun", "--nnodes=0", "t.py"],
+    ["torchrun", "--nnodes=0:2", "t.py"],
+    ["torchrun", "--nnodes=2:1", "t.py"],
     [],
 ]
 
@@ -110,6 +141,65 @@ def test_what_cannot_be_read_says_why(words: list[str]):
     start = read_start(words, 4)
     assert start.unknown
     assert not start.closed
+
+
+NOTHING_KNOWN = "a script that starts no Python and no launcher that is known"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["./" + "x" * 50], f"{'x' * 40} may start anything"),
+        (["bash", "-c", "./a.sh; ./b.sh; python t.py"], "b.sh may start anything"),
+        (["echo", "x"], NOTHING_KNOWN),
+        (["python", "-m", "pip", "install", "x"], "python may start anything"),
+        (["bash", "-c", "python -m venv v; python -m pip install x"], NOTHING_KNOWN),
+        (["mpirun", "python", "t.py"], "mpirun: how many ranks is known only when it runs"),
+        (["mpirun", "-n", "1", "a", ":", "-n", "2", "b"], "mpirun with several programs"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
+)
+def test_why_it_cannot_be_read_is_said_in_words(words: list[str], why: str):
+    assert read_start(words, 4).unknown == why
+
+
+def test_a_rank_for_each_gpu_of_a_host_without_any_is_not_counted():
+    start = read_start(["torchrun", "--nproc_per_node=gpu", "t.py"])
+    assert (start.each, start.closed) == (None, True)
+    assert start.unknown.endswith("how many ranks a host is known only when it runs")
+
+
+RUN = "horovodrun -np 4 python t.py"
+FOLLOWED = "another command follows it, whose exit code is the container's, without set -e"
+PIPED = "the exit code of a pipe is that of its last command, without set -o pipefail"
+ALONE = "it runs in the background, and its exit code is not asked for"
+
+
+@pytest.mark.parametrize(
+    ("script", "dropped"),
+    [
+        (RUN, ""),
+        (f"{RUN};", ""),
+        (f"cd /app; {RUN}", ""),
+        (f"{RUN} && echo done", ""),
+        (f"cd /app; {RUN}; echo done", FOLLOWED),
+        (f"{RUN}\necho done", FOLLOWED),
+        (f"{RUN}; {RUN}", FOLLOWED),
+        (f"set -e; {RUN}; echo done", ""),
+        (f"set -o errexit; {RUN}; echo done", ""),
+        (f"{RUN}; exit $?", ""),
+        (f"{RUN} || echo failed; date", "|| echo failed takes the place of its exit code"),
+        (f"{RUN} || echo {'x' * 30}", f"|| echo {'x' * 15} takes the place of its exit code"),
+        (f"{RUN} | tee log", PIPED),
+        (f"{RUN} |& tee log", PIPED),
+        (f"set -o pipefail; {RUN} | tee log", ""),
+        (f"{RUN} &", ALONE),
+        (f"{RUN} & sleep 3", ALONE),
+        (f"{RUN} & wait", ""),
+    ],
+)
+def test_a_script_that_keeps_a_launchers_exit_code_to_itself_says_how(script: str, dropped: str):
+    assert read_start(["bash", "-c", script], 4).dropped == dropped
 
 
 WAITING = [
@@ -131,6 +221,22 @@ def test_the_words_of_the_program_are_found_behind_launchers_and_shells():
     words = ["bash", "-c", "cd /app && horovodrun -np 4 python t.py --epochs 3"]
     assert launched_words(words) == ["python", "t.py", "--epochs", "3"]
     assert launched_words(["torchrun", "t.py"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ("/usr/bin/mpirun -n 2 python t.py", ["python", "t.py"]),
+        ("python -m horovod.runner.launch -np 2 python t.py", ["python", "t.py"]),
+        ("python -m horovod.run python t.py", ["python", "t.py"]),
+        ("python -m horovod.run", []),
+        ("python -m", ["python", "-m"]),
+        ("torchrun t.py python", []),
+        ("bash -c 'python a.py; python b.py'", ["python", "b.py"]),
+    ],
+)
+def test_the_last_python_program_is_the_one_that_is_launched(text: str, program: list[str]):
+    assert launched_words(shlex.split(text)) == program
 
 
 def test_words_behind_a_shells_script_stand_for_its_arguments():

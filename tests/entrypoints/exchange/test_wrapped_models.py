@@ -1,0 +1,153 @@
+"""Models that are wrapped, by stand-ins for DistributedDataParallel and what shards."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from launch_runtime.evidence.records import ALL
+from launch_runtime.rank.exchange.wrapped_models import Trained, WrappedModels
+
+
+class Parameter:
+    """A part of a model."""
+
+
+class Group:
+    """A process group; ``total`` collectives went over it."""
+
+    def __init__(self, ranks: Any, total: int = 1):
+        self.ranks, self.total = ranks, total
+
+
+class Model:
+    """As much of a wrapped model as is asked for."""
+
+    require_backward_grad_sync = True
+
+    def __init__(self, group: Any, *parameters: Parameter):
+        self.process_group, self._parameters = group, parameters
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self._parameters
+
+    def forward(self, value: int) -> int:
+        return 2 * value
+
+
+WHOLE = Group(ALL)
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
+    module = SimpleNamespace(grad=True, __path__=[])
+    module.is_grad_enabled = lambda: module.grad
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+@pytest.fixture
+def models() -> WrappedModels:
+    return WrappedModels(lambda group: group.ranks, lambda group: group.total if group else 0)
+
+
+def data_parallel(models: WrappedModels) -> Any:
+    """A class of its own, which the models watch."""
+    kind = type("DistributedDataParallel", (Model,), {"forward": Model.forward})
+    models.data_parallel(SimpleNamespace(DistributedDataParallel=kind))
+    return kind
+
+
+def sharded(models: WrappedModels) -> Any:
+    kind = type("FullyShardedDataParallel", (Model,), {})
+    models.sharded(SimpleNamespace(FullyShardedDataParallel=kind))
+    return kind
+
+
+@pytest.mark.usefixtures("torch")
+def test_a_model_trains_together_once_it_was_called(models: WrappedModels) -> None:
+    inner, other = Parameter(), Parameter()
+    model = data_parallel(models)(WHOLE, inner)
+    assert list(models.trained([inner, other])) == []
+    assert not models.count_for(WHOLE)
+
+    assert [model.forward(3) for _ in range(2)] == [6, 6]
+
+    assert list(models.trained([inner, other])) == [Trained(inner, [ALL], True)]
+    assert list(models.trained([other])) == []
+    assert models.count_for(WHOLE)
+
+
+@pytest.mark.parametrize(("grad", "sync"), [(False, True), (True, False)])
+def test_a_pass_whose_gradients_stay_here_counts_for_nothing(
+    models: WrappedModels, torch: Any, grad: bool, sync: bool
+) -> None:
+    inner = Parameter()
+    model = data_parallel(models)(WHOLE, inner)
+    torch.grad, model.require_backward_grad_sync = grad, sync
+
+    assert model.forward(3) == 6
+
+    assert list(models.trained([inner])) == []
+    assert not models.count_for(WHOLE)
+
+
+@pytest.mark.usefixtures("torch")
+def test_groups_over_which_nothing_went_or_of_others_are_left_out(models: WrappedModels) -> None:
+    inner = Parameter()
+    kind = data_parallel(models)
+    quiet, theirs = kind(Group([0, 1], total=0), inner), kind(Group(None), inner)
+    for model in (quiet, theirs):
+        model.forward(1)
+
+    assert list(models.trained([inner])) == [Trained(inner, [], True)] * 2
+
+
+@pytest.mark.usefixtures("torch")
+def test_what_a_model_was_made_for_is_known_by_its_group(models: WrappedModels) -> None:
+    heard: list[str] = []
+    models.on_wrapped = lambda: heard.append("wrapped")
+    inner, other = Parameter(), Parameter()
+    _ = data_parallel(models)(WHOLE, inner)
+
+    assert heard == ["wrapped"]
+    assert list(models.wrapped([inner, other])) == [inner]
+    assert list(models.wrapped([inner, other], WHOLE)) == [inner]
+    assert list(models.wrapped([inner, other], Group(ALL))) == []
+
+
+@pytest.mark.parametrize(("sharding", "whole"), [("FULL_SHARD", False), ("NO_SHARD", True)])
+def test_what_is_sharded_trains_over_both_of_its_groups(
+    models: WrappedModels, sharding: str, whole: bool
+) -> None:
+    inner, other = Parameter(), Parameter()
+    model = sharded(models)(Group([0, 1]), inner)
+    model.sharding_strategy = SimpleNamespace(name=sharding)
+    assert list(models.trained([inner, other])) == [Trained(inner, [[0, 1]], whole)]
+
+    model._inter_node_pg = Group([0, 2])
+    assert list(models.trained([inner, other])) == [Trained(inner, [[0, 1], [0, 2]], whole)]
+
+
+class Mesh:
+    """The groups of a device mesh, since 2.4 or before."""
+
+    def __init__(self, name: str, *groups: Group):
+        setattr(self, name, lambda: groups)
+
+
+@pytest.mark.parametrize("name", ["get_all_groups", "get_dim_groups"])
+@pytest.mark.parametrize(
+    ("shards", "whole"), [((False,), True), ((True,), False), ((False, True), False)]
+)
+def test_a_parameter_with_a_mesh_trains_over_the_groups_of_it(
+    models: WrappedModels, name: str, shards: tuple[bool, ...], whole: bool
+) -> None:
+    one: Any = Parameter()
+    one.device_mesh = Mesh(name, Group([0, 1]), Group([0, 2], total=0))
+    assert list(models.trained([one])) == []
+
+    one.placements = [SimpleNamespace(is_shard=lambda shard=shard: shard) for shard in shards]
+    assert list(models.trained([one])) == [Trained(one, [[0, 1]], whole)]
