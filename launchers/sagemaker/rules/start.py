@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from launchers.core.model.document import at, entries, mapping
+from launchers.core.model.document import entries, mapping
 from launchers.core.model.problems import Problem
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
@@ -32,14 +32,16 @@ def check_start(document: object, ours: bool) -> list[Problem]:
     """Rules about the start. Those about our own way hold where the document is ours; another is
     told of the values that its ranks would get changed."""
     if ours:
-        own_way = _program(document) + _carried(document) + _model_dir(document)
+        carried = [_carried(name) for name in _left_behind(document)]
+        own_way = _program(document) + carried + _model_dir(document)
         if is_agents(document):
             return own_way + check_agent_start(document)
         return own_way + _options(document, ours)
+    variables = mapping(document, "Environment")
     changed = [
-        replace(problem, severity="warning")
-        for problem in _carried(document)
-        if _is_changed(at(document, *problem.path.removeprefix("$.").split(".", 1)))
+        replace(_carried(name), severity="warning")
+        for name in _left_behind(document)
+        if _is_changed(variables[name])
     ]
     return changed + _options(document, ours)
 
@@ -113,20 +115,21 @@ def _script(document: object) -> list[Problem]:
     return problems
 
 
-def _carried(document: object) -> list[Problem]:
+def _left_behind(document: object) -> list[str]:
+    """The variables that mpirun does not carry to its ranks."""
     if not uses_mpi(document):
         return []
     text = hyperparameter(document, MPI_OPTIONS)
     named = mpi_options.exported(text) if isinstance(text, str) else []
-    missing = [name for name in mapping(document, "Environment") if name not in named]
-    return [
-        RULES["start-environment"].at(
-            f"$.Environment.{name}",
-            "reaches the ranks of other hosts through /etc/environment, cut at # and at quotes",
-            f"-x {name} in {MPI_OPTIONS}",
-        )
-        for name in missing
-    ]
+    return [name for name in mapping(document, "Environment") if name not in named]
+
+
+def _carried(name: str) -> Problem:
+    return RULES["start-environment"].at(
+        f"$.Environment.{name}",
+        "reaches the ranks of other hosts through /etc/environment, cut at # and at quotes",
+        f"-x {name} in {MPI_OPTIONS}",
+    )
 
 
 def _model_dir(document: object) -> list[Problem]:

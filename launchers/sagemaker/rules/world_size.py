@@ -19,10 +19,11 @@ from launchers.sagemaker.document import (
 from launchers.sagemaker.starts.agent import WAY as AGENT
 from launchers.sagemaker.starts.alone import advice
 from launchers.sagemaker.starts.command import starts_toolkit
-from launchers.sagemaker.starts.start import Start
+from launchers.sagemaker.starts.start import Start, ranks_on
 from launchers.sagemaker.starts.ways import ways
 
 _HYPER = "$.HyperParameters"
+_ENTRYPOINT = "$.AlgorithmSpecification.ContainerEntrypoint"
 _LAUNCH = "$.Environment.LAUNCH_WORLD_SIZE"
 # Texts that a person who wrote them meant as no, and that Python takes as true.
 _MEANT_AS_NO = ("false", "no", "off", "0", "none", "null", "disabled")
@@ -62,7 +63,7 @@ def _mismatch(document: object, start: Start, meant: int) -> list[Problem]:
         if start.way == AGENT:
             path = f"$.Environment.{PROCESSES}"
         elif not starts_toolkit(document):
-            path = "$.AlgorithmSpecification.ContainerEntrypoint"
+            path = _ENTRYPOINT
         cause = f"cannot tell what it starts: {start.because}"
         return [RULES["world-size"].at(path, cause, f"world size {meant}", severity="unknown")]
     if start.ranks is None:
@@ -73,10 +74,10 @@ def _mismatch(document: object, start: Start, meant: int) -> list[Problem]:
     if start.way == "plain":
         return [_without_distribution(document, start.because, meant)]
     if start.way == "mpi":
-        hosts, ranks = instances(document) or 0, processes_per_host(document)
-        found = f"{counted(hosts, 'host')} x {counted(ranks or 0, 'rank')}"
-        if hosts * (ranks or 0) != start.ranks:
-            found = start.because
+        hosts, ranks = instances(document), processes_per_host(document)
+        found = start.because
+        if hosts and ranks and hosts * ranks == start.ranks:
+            found = f"{counted(hosts, 'host')} x {counted(ranks, 'rank')}"
         path, fix = MPI_PROCESSES_PER_HOST, f"InstanceCount x {MPI_PROCESSES_PER_HOST} must give it"
         found = f"{found} = world size {start.ranks}"
         return [RULES["world-size"].at(f"{_HYPER}.{path}", found, f"world size {meant}", fix)]
@@ -85,6 +86,8 @@ def _mismatch(document: object, start: Start, meant: int) -> list[Problem]:
         found = f"{start.because} = world size {start.ranks}"
         return [RULES["world-size"].at(f"$.Environment.{PROCESSES}", found, f"world size {meant}")]
     path = f"{_HYPER}.{way.flag}" if way is not None else _HYPER
+    if not starts_toolkit(document):
+        path = _ENTRYPOINT
     found = f"{start.because} = world size {start.ranks}"
     return [RULES["world-size"].at(path, found, f"world size {meant}")]
 
@@ -116,7 +119,7 @@ def _switches(document: object, ours: bool) -> list[Problem]:
 def _mpi_counts(document: object, start: Start, ours: bool) -> list[Problem]:
     problems = []
     said = hyperparameter(document, MPI_PROCESSES)
-    placed = sum((group.hosts or 0) * processes for group, processes in start.placed)
+    placed = ranks_on(start.placed)
     if MPI_PROCESSES in mapping(document, "HyperParameters") and (ours or said != placed):
         problems.append(
             RULES["mpi-processes"].at(
@@ -134,7 +137,8 @@ def _mpi_counts(document: object, start: Start, ours: bool) -> list[Problem]:
     repeated = isinstance(ranks, str) and start.ranks is None
     if (absent and not ours) or start.way == "unknown":
         return problems  # the toolkit starts one a GPU; the value is not known yet
-    if repeated or (whole_number(ranks) or 0) < 1:
+    count = whole_number(ranks)
+    if repeated or count is None or count < 1:
         problems.append(
             RULES["mpi-processes"].at(
                 f"{_HYPER}.{MPI_PROCESSES_PER_HOST}",

@@ -31,8 +31,8 @@ def start(document: object, groups: Sequence[Group]) -> Start:
         # The toolkit runs anything else by a shell, and such scripts call torchrun and mpirun.
         return Start("plain", None, f"{name} runs on {counted(hosts, 'host')} and may start more")
     if hosts == 1:
-        gpus = groups[0].gpus
-        if gpus is not None and gpus < 2:
+        gpus = next(group.gpus for group in groups if group.hosts)
+        if gpus in (0, 1):
             return Start("plain", 1, f"the toolkit runs {name} once", once=name)
         many = f"with {gpus} GPUs" if gpus else "on a machine whose GPUs are not known"
         why = f"the toolkit runs {name} once, {many}: only the script says the rest"

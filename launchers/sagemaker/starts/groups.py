@@ -63,8 +63,12 @@ def clusters(document: object, groups: Sequence[Group]) -> tuple[list[list[Group
 
 def hosts_of(groups: Sequence[Group]) -> int | None:
     """Hosts of all groups; None where one of them does not say."""
-    counts = [group.hosts for group in groups]
-    return sum(count or 0 for count in counts) if None not in counts else None
+    hosts = 0
+    for group in groups:
+        if group.hosts is None:
+            return None
+        hosts += group.hosts
+    return hosts
 
 
 def named(groups: Sequence[Group]) -> str:

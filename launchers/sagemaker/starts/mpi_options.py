@@ -29,7 +29,7 @@ ALLOWED = (
 _FILE = Path(__file__).with_name("mpi_options.json")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What the toolkit's own parser takes for itself; argparse accepts any unique beginning of it.
-_EATEN = ("-h", "-H", "--help", "-host", "--host", "-hostfile", "--hostfile", "-n", "-np", "--np")
+_EATEN = ("--help", "--host", "--hostfile")
 _TOOLKITS_OWN = "--NCCL_DEBUG"
 _SET_BY_TOOLKIT = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONPATH")
 _MCA_VARIABLE = "OMPI_MCA_"
@@ -65,21 +65,23 @@ def problems_in(
         problems.append(RULES["mpi-option"].at(path, "a line break", "one line"))
     options = list(_options(text.split(), path, problems, own))
     for option in options:
-        if option.flag == "-x":
-            problems += _exported(option, path, carried, own)
-        elif option.flag in ("--mca", "-mca"):
-            problems += _mca(option.words[0], option.words[1], str(option), path)
-        elif option.flag.lstrip("-") == "map-by" and option.words[0].startswith("ppr"):
-            problems.append(_limits(option, path, own))
+        match option:
+            case ("-x", (assigned,)):
+                problems += _exported(assigned, path, carried, own)
+            case ("--mca" | "-mca", (key, value)):
+                problems += _mca(key, value, str(option), path)
+            case ("--map-by" | "-map-by", (how,)) if how.startswith("ppr"):
+                problems.append(_limits(option, path, own))
     return problems
 
 
 def exported(text: str) -> list[str]:
     """The names that ``-x`` gives to every rank, in order."""
     return [
-        option.words[0].partition("=")[0]
+        assigned.partition("=")[0]
         for option in _options(text.split(), "", [], own=True)
         if option.flag == "-x"
+        for assigned in option.words
     ]
 
 
@@ -139,7 +141,7 @@ def _refused(word: str, path: str, own: bool) -> Problem:
     if not word.startswith("-"):
         fix = "a value with a blank is split by the toolkit: put it into the environment (--env)"
         return RULES["mpi-option"].at(path, word[:60], ALLOWED, fix)
-    if eaten or changes or name in _EATEN:
+    if eaten or changes:
         fix = (
             "the container's toolkit takes it for itself, and some such words end the job with "
             "exit code 0 and no training; hosts and ranks come from --instances and --processes"
@@ -174,10 +176,10 @@ def _mca(key: str, value: str, shown: str, path: str) -> list[Problem]:
     return [RULES["mpi-option"].at(path, shown, "a parameter that the toolkit leaves", why)]
 
 
-def _exported(option: Option, path: str, carried: Collection[str], own: bool) -> list[Problem]:
-    name, equals, _ = option.words[0].partition("=")
+def _exported(assigned: str, path: str, carried: Collection[str], own: bool) -> list[Problem]:
+    name, equals, _ = assigned.partition("=")
     if not _NAME.fullmatch(name):
-        return [RULES["mpi-option"].at(path, str(option), "-x with a variable's name")]
+        return [RULES["mpi-option"].at(path, f"-x {assigned}", "-x with a variable's name")]
     if name.startswith(_MCA_VARIABLE):
         return _mca_variable(name.removeprefix(_MCA_VARIABLE), path, own)
     if equals and name in _SET_BY_TOOLKIT and (own or name == "LD_PRELOAD"):

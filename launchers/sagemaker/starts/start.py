@@ -36,8 +36,12 @@ class Start(NamedTuple):
     def meant(self) -> int:
         """The ranks that the request asks for, hosts by processes, whatever else in it makes them
         fewer; 0 where it does not say."""
-        placed = sum((group.hosts or 0) * each for group, each in self.placed)
-        return placed or self.ranks or 0
+        return ranks_on(self.placed) or self.ranks or 0
+
+
+def ranks_on(placed: Sequence[tuple[Group, int]]) -> int:
+    """Hosts by processes of all groups; a group whose hosts are not said has none."""
+    return sum((group.hosts or 0) * processes for group, processes in placed)
 
 
 def spread_text(placed: Sequence[tuple[Group, int]]) -> str:

@@ -32,7 +32,7 @@ from launchers.sagemaker.starts.groups import (
     hosts_text,
     named,
 )
-from launchers.sagemaker.starts.start import Start, spread_text
+from launchers.sagemaker.starts.start import Start, ranks_on, spread_text
 from launchers.sagemaker.starts.ways import Way, known_to, module_of, switched_on, ways
 
 _HYPER = "$.HyperParameters"
@@ -80,7 +80,8 @@ def _is_open(value: object) -> bool:
 
 def _applies(way: Way, groups: Sequence[Group]) -> bool:
     # One host has no parameter servers: the module then starts it as if the flag were not there.
-    return way.name != "parameter_server" or (hosts_of(groups) or 0) > 1
+    hosts = hosts_of(groups)
+    return way.name != "parameter_server" or (hosts is not None and hosts > 1)
 
 
 def _too_old(document: object, way: Way) -> bool:
@@ -90,7 +91,7 @@ def _too_old(document: object, way: Way) -> bool:
     image = images.parse(uri) if way.since and isinstance(uri, str) else None
     if image is None or not image.version:
         return False
-    return _numbers(image.version)[:2] < _numbers(way.since)
+    return _numbers(image.version) < _numbers(way.since)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -138,11 +139,11 @@ def _by(way: Way, document: object, groups: Sequence[Group]) -> Start:
     starts = [_of_cluster(way, document, cluster) for cluster in together]
     if len(starts) > 1:
         return _several(way, groups, starts)
+    (start,), (cluster,) = starts, together
     if not apart:
-        return starts[0]
+        return start
     rest = f"{named(apart)} ({hosts_text(apart)}) runs the program outside of it"
-    because = f"{starts[0].because} of {named(together[0])}; {rest}"
-    return starts[0]._replace(because=because)
+    return start._replace(because=f"{start.because} of {named(cluster)}; {rest}")
 
 
 def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
@@ -170,7 +171,7 @@ def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
     if deciding:
         because = f"{deciding} among the MPI options decides what mpirun starts"
         return Start(way.name, None, because, tuple(known))
-    ranks = sum((group.hosts or 0) * count for group, count in known)
+    ranks = ranks_on(known)
     because = f"{way.title} over {spread_text(known)}"
     said = whole_number(hyperparameter(document, MPI_PROCESSES)) if way.name == "mpi" else None
     if said and said != ranks:
@@ -196,7 +197,8 @@ def _is_count(sent: Any, hosts: int | None, way: Way) -> bool:
     # A JSON text of a number is repeated, not multiplied: "4" x 2 hosts is "44" for mpirun.
     if isinstance(sent, str) and way.name != "torch_distributed" and hosts != 1:
         return False
-    return (whole_number(sent) or 0) > 0
+    count = whole_number(sent)
+    return count is not None and count > 0
 
 
 def _several(way: Way, groups: Sequence[Group], starts: Sequence[Start]) -> Start:

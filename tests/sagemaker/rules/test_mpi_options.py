@@ -20,6 +20,9 @@ ALLOWED = [
     "--tag-output --report-bindings --oversubscribe",
     "-bind-to none -map-by slot",
     "--verbose --output-filename /opt/ml/output/ranks",
+    "--output-filename ppr-logs",
+    "-xml -xml-file ranks.xml",
+    "-x PATH -x LD_PRELOAD",
 ]
 REFUSED = [
     "--mca a -h",
@@ -55,6 +58,8 @@ REFUSED = [
     "--version",
     "-map-by ppr:2:node",
     "--mca btl tcp,self",
+    "--mca pml cm",
+    "--NCCL_DEBUG=INFO -np 1",
     "-x OMPI_MCA_mca_base_env_list=A=1",
     "stray",
     "; rm -rf /",
@@ -106,6 +111,15 @@ ELSEWHERE = [
     ("-h", ["error"]),
     ("--version", ["error"]),
     ("--mca btl tcp,self", ["error"]),
+    ("-x A\n-x B", []),
+    ("-x CUDA_VISIBLE_DEVICES=0 -x LD_LIBRARY_PATH=/x", []),
+    ("-x LD_PRELOAD=x", ["error"]),
+    ("-x OMPI_MCA_mca_base_env_list=A=1", ["warning"]),
+    # The values of an unknown option are its own; a word that none takes would be the program.
+    ("--no-such-option", ["warning"]),
+    ("--no-such-option 3 4 --other", ["warning", "warning"]),
+    ("--version 3", ["error", "error"]),
+    ("stray 3", ["error", "error"]),
 ]
 
 
@@ -116,9 +130,41 @@ def test_in_a_document_from_elsewhere_only_what_does_harm_is_an_error(
     assert [problem.severity for problem in problems_in(text, "p", own=False)] == severities
 
 
-@pytest.mark.parametrize("text", ["-h", "-host a", "--hostfile x", "-n 1"])
+@pytest.mark.parametrize(
+    "text", ["-h", "-hx", "-host a", "--hostfile x", "--hostfile=x", "--hos a", "--h", "-n 1"]
+)
 def test_what_the_toolkit_eats_is_told_with_what_it_does(text: str):
     assert "exit code 0 and no training" in problems_in(text, "p")[0].fix
+    assert "--instances and --processes" in problems_in(text, "p")[0].fix
+    assert problems_in(text, "p", own=False)[0].fix.startswith("it changes which ranks start")
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "fix"),
+    [
+        ("--no-such-option=3", "--no-such-option=3", "leave it out"),
+        ("--", "--", "leave it out"),
+        ("--hx", "--hx", "leave it out"),
+        ("-x A=b c", "c", "a value with a blank is split"),
+        ("-x", "-x without its value", ""),
+        ("--mca a", "--mca without its key and value", ""),
+        ("--mca a -h", "-h", "the container's toolkit takes it for itself"),
+        ("-map-by ppr:2:node", "-map-by ppr:2:node", "it limits the ranks of a host"),
+        ("-x A\n-x B", "a line break", ""),
+        ("--" + "x" * 100, "--" + "x" * 58, "leave it out"),
+        ("--host=" + "x" * 100, "--host=" + "x" * 53, "the container's toolkit takes it"),
+        ("x" * 100, "x" * 60, "a value with a blank is split"),
+    ],
+)
+def test_a_refused_word_is_told_with_what_to_do_instead(text: str, found: str, fix: str):
+    (problem,) = problems_in(text, "p")
+    assert problem.found == found
+    assert problem.fix.startswith(fix) if fix else problem.fix == ""
+
+
+def test_in_our_own_options_each_word_that_is_not_allowed_is_told():
+    told = [problem.found for problem in problems_in("--no-such-option 3 4 -np 2", "p")]
+    assert told == ["--no-such-option", "3", "4", "-np", "2"]
 
 
 @pytest.mark.parametrize("name", RESERVED)
@@ -132,3 +178,4 @@ def test_a_reserved_name_is_exported_only_without_a_value_and_only_if_the_docume
 
 def test_the_names_that_reach_every_rank_are_read_in_order():
     assert exported("-verbose -x B=1 --mca a b -x A") == ["B", "A"]
+    assert exported("-xml -x A --no-such-option 3 -x B=c=d -bind-to none") == ["A", "B"]

@@ -201,6 +201,106 @@ STARTS: dict[str, tuple[dict[str, Any], int | None, str, list[str]]] = {
         "-np among the MPI options decides",
         ["mpi-option"],
     ),
+    "MPI in an image of one's own beside torchrun": (
+        request(OWN, MPI, FOUR, TORCHRUN), 8, "MPI over 2 hosts x 4", [],
+    ),
+    "MPI with a shell script": (
+        request(TENSORFLOW, MPI, FOUR, program="run.sh"), 8, "MPI over", [],
+    ),
+    "MPI with one rank on each host": (
+        request(TENSORFLOW, MPI, {EACH: "1"}), 2, "2 hosts x 1 process", [],
+    ),
+    "MPI with no rank": (
+        request(TENSORFLOW, MPI, {EACH: "0"}), None, "no count of processes", ["mpi-processes"],
+    ),
+    "MPI with a part of a rank": (
+        request(TENSORFLOW, MPI, {EACH: "1.5"}), None, "no count of processes", ["mpi-processes"],
+    ),
+    "a text as the count of one host": (
+        request(TENSORFLOW, MPI, {EACH: '"4"'}, hosts=1), 4, "1 host x 4", [],
+    ),
+    "a text as torchrun's count": (request(PYTORCH, TORCHRUN, {EACH: '"2"'}), 4, "2 hosts x 2", []),
+    "a whole number of processes that is theirs": (
+        request(TENSORFLOW, MPI, FOUR, {"sagemaker_mpi_num_processes": "8"}),
+        8,
+        "MPI over 2 hosts x 4",
+        [],
+    ),
+    "an option of mpirun that is not known": (
+        request(TENSORFLOW, MPI, FOUR, {"sagemaker_mpi_custom_mpi_options": '"--not-known"'}),
+        8,
+        "MPI over 2 hosts x 4",
+        [],
+    ),
+    "a count among MPI options that torchrun does not read": (
+        request(PYTORCH, TORCHRUN, {"sagemaker_mpi_custom_mpi_options": '"-np 2"'}),
+        8,
+        "torchrun over 2 hosts x 4",
+        ["mpi-option"],
+    ),
+    "a whole number of processes that torchrun does not read": (
+        request(PYTORCH, TORCHRUN, {"sagemaker_mpi_num_processes": "1"}),
+        8,
+        "torchrun over 2 hosts x 4",
+        ["mpi-processes"],
+    ),
+    "other ways in an image of one's own": (
+        request(OWN, TORCHRUN, DATA_PARALLEL),
+        None,
+        "sagemaker_torch_distributed_enabled does nothing in an image without",
+        [],
+    ),
+    "torchrun and pytorchddp in an image of TensorFlow": (
+        request(TENSORFLOW, TORCHRUN, DDP),
+        1,
+        "sagemaker_torch_distributed_enabled does nothing in a TensorFlow image",
+        ["distribution-ignored"],
+    ),
+    "torchrun where the request says that there is no module": (
+        request(OWN, TORCHRUN, SAGEMAKER_TRAINING_MODULE=""),
+        1,
+        "does nothing in an image without a framework module",
+        ["distribution-ignored"],
+    ),
+    "MultiWorkerMirrored in the first image with it": (
+        request(f"{REGISTRY}/tensorflow-training:2.9-gpu-py39", MIRRORED),
+        2,
+        "TF_CONFIG for MultiWorkerMirrored",
+        [],
+    ),
+    "MultiWorkerMirrored in an image older than it": (
+        request(f"{REGISTRY}/tensorflow-training:2.8.0-gpu-py39", MIRRORED), None, "2.9", [],
+    ),
+    "groups of which one is not counted": (
+        request(PYTORCH, TORCHRUN, groups=((G5, 1), (TRN, 1))),
+        None,
+        "4 in g1, ? in g2",
+        ["distribution-groups"],
+    ),
+    "a group of accelerators that only the container counts": (
+        request(PYTORCH, TORCHRUN, BOTH, groups=((G5, 1), (TRN, 1))),
+        None,
+        f"for each accelerator of {TRN}, and their number is not known",
+        [],
+    ),
+    "two groups outside": (
+        request(TENSORFLOW, MPI, FOUR, ONE, groups=((G5, 2), (G5, 1), (CPU, 1))),
+        8,
+        "of group g1; groups g2 and g3 (2 hosts) runs the program outside",
+        [],
+    ),
+    "two groups together": (
+        request(TENSORFLOW, MPI, FOUR, BOTH, groups=((G5, 2), (G5, 1), (CPU, 1))), 12, "3 host", [],
+    ),
+    "nothing in an image of one's own": (
+        request(OWN, hosts=1, machine=CPU), 1, "runs train.py once", [],
+    ),
+    "accelerators that only the container counts": (
+        request(hosts=1, machine=TRN), None, "on a machine whose GPUs are not known", [],
+    ),
+    "the program of a variable": (
+        request(hosts=1, SAGEMAKER_PROGRAM="main.py"), None, "runs main.py once, with 4 GPUs", [],
+    ),
     "a value of another tool": (
         {**request(), "HyperParameters": {"sagemaker_mpi_enabled": {"Get": "Parameters.Mpi"}}},
         None,
@@ -232,8 +332,9 @@ def test_what_was_meant_is_held_against_it(name: str):
 
 
 FORMS = {
-    "True": "warning", "1": "warning", '"true"': "warning", '"yes"': "warning", "true": "",
-    "False": "error", '"false"': "error", '"no"': "error", "false": "", "0": "", "null": "",
+    "True": "warning", "1": "warning", '"true"': "warning", '"yes"': "warning", "yes": "warning",
+    "False": "error", '"false"': "error", '"no"': "error", "true": "",
+    "false": "", "0": "", "null": "", "[]": "",
 }  # fmt: skip
 
 
@@ -244,5 +345,90 @@ def test_a_flag_is_read_as_the_toolkit_reads_it(flag: str, text: str):
     rule = "mpi-enabled" if flag == next(iter(MPI)) else "distribution-flag"
     told = [one.severity for one in check(document) if one.rule == rule]
     assert told == ([FORMS[text]] if FORMS[text] else [])
-    is_on = text not in ("false", "0", "null")
+    is_on = text not in ("false", "0", "null", "[]")
     assert (start_of(document).ranks == 4) == is_on
+
+
+UNSAID: list[tuple[str, dict[str, str], str]] = [
+    (TENSORFLOW, MPI, "MPI over hosts whose number is not said"),
+    (TENSORFLOW, MPI | {EACH: '"4"'}, "is no count of processes"),
+    (TENSORFLOW, SERVERS, "the number of hosts is not said"),
+    (PYTORCH, TORCHRUN, "torchrun over hosts whose number is not said"),
+    (PYTORCH, {}, "the number of hosts is not said"),
+]
+
+
+@pytest.mark.parametrize(("image", "flags", "part"), UNSAID)
+def test_hosts_that_are_not_said_are_not_counted(image: str, flags: dict[str, str], part: str):
+    document = request(image, flags)
+    del document["ResourceConfig"]["InstanceCount"]
+    start = start_of(document)
+    assert (start.ranks, start.placed) == (None, ())
+    assert part in start.because
+
+
+def test_groups_outside_that_are_not_counted_are_named_all_the_same():
+    document = request(TENSORFLOW, MPI, FOUR, ONE, groups=G5_GROUPS)
+    del document["ResourceConfig"]["InstanceGroups"][1]["InstanceCount"]
+    start = start_of(document)
+    assert start.ranks == 8
+    assert "group g2 (its hosts) runs the program outside" in start.because
+
+
+def test_a_host_alone_is_judged_by_its_own_machine_and_not_by_an_empty_group():
+    start = start_of(request(groups=((G5, 0), ("ml.g5.xlarge", 1))))
+    assert start.ranks == 1
+    assert start_of(request(groups=(("ml.g5.xlarge", 1), (G5, 0)))).ranks == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "ranks", "part"),
+    [
+        (TORCHRUN, 8, "torchrun over 2 hosts"),
+        (DDP, 8, "smdistributed's mpirun (pytorchddp) over 2 hosts"),
+        ({}, 1, "each of 2 hosts runs the program by itself"),
+    ],
+)
+def test_where_no_program_is_said_the_hosts_are_counted_all_the_same(
+    flags: dict[str, str], ranks: int, part: str
+):
+    document = request(PYTORCH, flags)
+    del document["HyperParameters"]["sagemaker_program"]
+    start = start_of(document)
+    assert start.ranks == ranks
+    assert part in start.because
+
+
+def test_a_machine_that_is_not_said_is_told_as_such():
+    document = request(PYTORCH, TORCHRUN)
+    del document["ResourceConfig"]["InstanceType"]
+    assert "each accelerator of its machine" in start_of(document).because
+
+
+@pytest.mark.parametrize(
+    ("value", "is_open"),
+    [({"Get": "Parameters.X"}, True), (["Get"], True), ({}, False), ([], False), (4, False)],
+)
+@pytest.mark.parametrize("name", [EACH, "sagemaker_mpi_num_processes", next(iter(TORCHRUN))])
+def test_only_an_expression_has_its_value_later(name: str, value: Any, is_open: bool):
+    document = request(PYTORCH, MPI)
+    document["HyperParameters"][name] = value
+    start = start_of(document)
+    assert (start.way == "unknown") == is_open
+    assert (f"{name} has its value only when" in start.because) == is_open
+
+
+@pytest.mark.parametrize(
+    ("flags", "program", "rule"),
+    [
+        (TORCHRUN, "x" * 100, "program-python"),
+        (MPI | {next(iter(ONE)): f'["{"x" * 100}"]'}, "train.py", "distribution-groups"),
+        (MPI | {next(iter(ONE)): "1" * 100}, "train.py", "distribution-groups"),
+    ],
+)
+def test_a_long_value_is_shown_by_its_first_sixty_characters(
+    flags: dict[str, str], program: str, rule: str
+):
+    (problem,) = start_of(request(PYTORCH, flags, program=program)).problems
+    assert problem.rule == rule
+    assert len(problem.found.partition(",")[0]) == 60
