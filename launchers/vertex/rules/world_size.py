@@ -142,26 +142,31 @@ def _copies(found: Sequence[tuple[Pool, Start]], one: World, expected: int | Non
 
 
 def horovod_line(meant: int, replicas: int, gpus: int) -> str:
-    """The command that starts ``meant`` ranks, on as many replicas as there are if that can be.
+    """The command that starts ``meant`` ranks, on as many replicas as there are where machines have
+    the GPUs for it.
 
     Example:
         >>> horovod_line(4, 2, 4)
         'launch vertex --instances 2 --gpus 2'
         >>> horovod_line(6, 4, 4)
         'launch vertex --instances 2 --gpus 4 --processes 3'
+        >>> horovod_line(64, 2, 4)
+        'launch vertex --instances 4 --gpus 16'
     """
-    fewest = [count for count in range(1, meant + 1) if meant % count == 0]
-    able = [count for count in fewest if meant // count <= max(gpus, meant // replicas, 1)]
-    hosts = replicas if meant % replicas == 0 else able[0]
+    counts = machines.gpu_counts()
+    most = max(meant // replicas, gpus, 1)
+    if gpus:
+        most = min(most, max(counts))
+    divides = [count for count in range(1, meant + 1) if meant % count == 0]
+    able = [count for count in divides if meant // count <= most]
+    hosts = replicas if replicas in able else able[0]
     ranks = meant // hosts
     words = f"launch vertex --instances {hosts} --gpus "
     if not gpus:
         return f"{words}0 --processes {ranks}"
-    counts = machines.gpu_counts()
     if ranks in counts:
         return f"{words}{ranks}"
-    enough = [count for count in counts if count > ranks]
-    return f"{words}{min(enough)} --processes {ranks}" if enough else f"{words}{gpus}"
+    return f"{words}{min(count for count in counts if count > ranks)} --processes {ranks}"
 
 
 def _torchrun_line(found: Sequence[tuple[Pool, Start]], meant: int | None = None) -> str:

@@ -22,6 +22,7 @@ from launchers.vertex.rules.document import (
     recognises,
     world,
 )
+from launchers.vertex.rules.starts import plain_program_of, program_of
 from launchers.vertex.rules.world_size import horovod_line
 from tests.vertex.documents import CAPTURED, through_the_client
 from tests.vertex.rules.changed_documents import documents
@@ -32,10 +33,14 @@ from tests.vertex.rules.rule_rows import (
     POOL,
     RESERVATION,
     RULES,
+    SERVERS,
+    WORKERS,
     Change,
     Document,
+    alone,
     both,
     captured,
+    cut,
     env,
     foreign,
     ours,
@@ -142,6 +147,10 @@ def test_four_replicas_that_each_start_four_ranks_are_four_jobs():
         (3, 2, 4, "--instances 1 --gpus 4 --processes 3"),
         (5, 4, 1, "--instances 5 --gpus 1"),
         (8, 2, 0, "--instances 2 --gpus 0 --processes 4"),
+        (3, 2, 0, "--instances 3 --gpus 0 --processes 1"),
+        (7, 2, 8, "--instances 1 --gpus 8 --processes 7"),
+        (1, 2, 4, "--instances 1 --gpus 1"),
+        (64, 2, 4, "--instances 4 --gpus 16"),
     ],
 )
 def test_the_advice_starts_as_many_ranks_as_were_meant(
@@ -184,6 +193,142 @@ def test_what_the_replicas_start_is_said_with_its_reason(
     broken = [problem for problem in check(document) if problem.rule == "world-size"]
     assert bool(errors(broken)) == ("jobs of" in why or "waits" in why)
     assert len(broken) == bool(broken)
+
+
+def running(base: Document, *command: str) -> Document:
+    """``base`` with a command of its own in each pool with ranks."""
+    for pool in base["jobSpec"]["workerPoolSpecs"]:
+        pool["containerSpec"] = {"imageUri": IMAGE, "command": [*command]}
+    return base
+
+
+def told(document: Document, rule: str, meant: int | None = None) -> list[tuple[str, str, str]]:
+    """What was found, what is expected and how it is mended, of each problem of a rule."""
+    return [
+        (one.found, one.expected, one.fix) for one in check(document, meant) if one.rule == rule
+    ]
+
+
+MEETING_LINE = (
+    "behind `bash -c`: torchrun --nnodes=4 --nproc_per_node={} "
+    "--node_rank=$RANK --master_addr=$MASTER_ADDR --master_port=$MASTER_PORT"
+)
+
+
+@pytest.mark.parametrize(
+    ("meant", "size", "each"), [(None, 16, 4), (16, 16, 4), (8, 8, 2), (6, 6, 4)]
+)
+def test_copies_of_torchrun_are_shown_the_line_that_makes_one_job_of_them(
+    meant: int | None, size: int, each: int
+):
+    document = running(foreign(), "torchrun", "t.py")
+    (found,) = told(document, "world-size", meant)
+    assert found[0].endswith("and the job succeeds when the primary replica's does")
+    assert found[1:] == (f"one job of world size {size}", MEETING_LINE.format(each))
+
+
+@pytest.mark.parametrize(
+    ("meant", "expected"), [(None, "one job of all replicas"), (8, "a world size of 8")]
+)
+def test_torchrun_that_waits_for_others_on_one_replica_is_told_so(meant: int | None, expected: str):
+    line = ("torchrun", "--nnodes=2", "--master_addr=h", "t.py")
+    (found,) = told(running(captured("n1_4xT4"), *line), "world-size", meant)
+    assert "2 hosts are waited for, and 1" in found[0]
+    assert found[1:] == (expected, "on one replica torchrun needs no --nnodes")
+
+
+def test_two_replicas_know_their_number_and_one_replica_is_told_none():
+    script = ("bash", "-c", f"torchrun --nnodes=$WORLD_SIZE --nproc_per_node=4 {MEET}")
+    document = running(foreign(), *script)
+    put(f"{WORKERS}.replicaCount", "1")(document)
+    assert world(document).started == 8
+    assert world(running(captured("n1_4xT4"), *script)).started is None
+
+
+def test_another_world_size_than_the_one_that_starts_is_told_with_both():
+    document = running(captured("n1_4xT4"), "horovodrun", "-np", "4", "python", "t.py")
+    assert told(document, "world-size", 4) == []
+    (found,) = told(document, "world-size", 8)
+    assert found[:2] == (
+        "it starts a world size of 4: horovodrun -np 4 on one replica",
+        "world size 8",
+    )
+
+
+def test_one_rank_may_be_meant_where_nothing_can_be_read():
+    document = running(captured("n1_4xT4"), "./start.sh")
+    assert told(document, "world-size", 1) == []
+    assert len(told(document, "world-size", 2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "ranks", "rule", "severity", "found"),
+    [
+        ("horovodrun -np", 5, "ranks-above-gpus", "error", "5 on a replica with 4 GPUs"),
+        ("torchrun --nproc_per_node", 5, "ranks-above-gpus", "warning", "5 on a replica"),
+        ("horovodrun -np", 3, "ranks-below-gpus", "warning", "3 on a replica with 4 GPUs"),
+    ],
+)
+def test_a_pools_start_is_told_once_for_all_pools_that_start_the_same(
+    command: str, ranks: int, rule: str, severity: str, found: str
+):
+    document = running(foreign(), *command.split(), str(ranks), "python", "t.py")
+    (one,) = [problem for problem in check(document) if problem.rule == rule]
+    assert (one.severity, found in one.found) == (severity, True)
+    idle = "1 GPU of each replica stay idle, and are paid for"
+    assert (one.fix == idle) == (rule == "ranks-below-gpus")
+
+
+def test_a_launcher_in_a_pool_beside_the_ranks_is_told_too():
+    document = foreign()
+    pools = document["jobSpec"]["workerPoolSpecs"]
+    pools.append(copy.deepcopy(pools[1]))
+    pools[2]["containerSpec"] = {
+        "imageUri": IMAGE,
+        "command": ["horovodrun", "-np", "8", "python", "t.py"],
+    }
+    found = [(one.path, one.rule) for one in check(document)]
+    assert (_at(f"{SERVERS}.containerSpec"), "ranks-above-gpus") in found
+
+
+@pytest.mark.parametrize(
+    ("ranks", "started", "why"),
+    [(1, 1, "each process sees one MIG instance"), (2, None, "NCCL refuses two ranks")],
+)
+def test_one_process_a_replica_is_all_that_mig_instances_take(
+    ranks: int, started: int | None, why: str
+):
+    document = running(foreign(), "torchrun", f"--nproc_per_node={ranks}", "t.py")
+    alone(document)
+    cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb")(document)
+    assert (world(document).started, why in world(document).because) == (started, True)
+
+
+def test_our_agents_world_spans_hosts_where_there_are_several():
+    document = ours()
+    assert (world(document).started, world(document).spans) == (8, True)
+    assert world(document).because == "our agent on 2 replicas x 4 processes"
+    alone(document)
+    assert (world(document).started, world(document).spans) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "launched", "plain"),
+    [
+        ("python -u train.py --x", (), ("train.py", "--x")),
+        ("python -m trainer", (), ("-m", "trainer")),
+        ("python -u", (), ()),
+        ("horovodrun -np 4 python train.py -v", ("train.py", "-v"), ("train.py", "-v")),
+        ("torchrun train.py", (), ()),
+    ],
+)
+def test_the_program_of_the_ranks_is_found_behind_interpreter_and_launcher(
+    command: str, launched: tuple[str, ...], plain: tuple[str, ...]
+):
+    document = running(foreign(), *command.split())
+    assert (program_of(document), plain_program_of(document)) == (launched, plain)
+    document["jobSpec"]["workerPoolSpecs"][1]["containerSpec"]["command"] = ["python", "b.py"]
+    assert plain_program_of(document) == ()
 
 
 def test_a_start_that_cannot_be_read_is_unknown_where_a_world_size_is_meant():
