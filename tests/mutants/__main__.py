@@ -91,8 +91,9 @@ def _tried(drawn: list[Drawn], workers: int, quick: bool) -> list[str]:
             copy = copies.get()
             try:
                 return reached(copy, subject.modules, subject.tests)
-            except UnhealthyError:
-                raise SystemExit(f"the tests of {subject.name} fail without any mutant") from None
+            except UnhealthyError as error:
+                said = f"the tests of {subject.name} fail without any mutant:\n{error}"
+                raise SystemExit(said) from None
             finally:
                 copies.put(copy)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.mutants.generate import Mutant, mutant_at, places_of
 from tests.mutants.subjects import SUBJECTS
-from tests.mutants.trial import KILLED, SURVIVED, outcome
+from tests.mutants.trial import KILLED, SURVIVED, UnhealthyError, outcome, reached
 from tests.places import ROOT
 
 _CODE = """
@@ -51,6 +51,42 @@ def test_a_mutant_is_killed_by_a_test_that_fails_with_it_and_leaves_the_file_as_
 
     assert outcome(tree, fault, ["test_it.py"]) == expected
     assert (tree / "subject.py").read_text() == _CODE
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        ("    print(shown[:40])", "    print(shown[:41])", {3}),
+        ("found > 3", "found >= 3", {4}),
+        ("def above(", "def below(", {2}),
+    ],
+    ids=["a statement", "a part of one", "the head of a function"],
+)
+def test_a_mutants_lines_are_those_of_the_statement_that_it_changes(tree, before, after, lines):
+    mutant = Mutant("subject.py", "", 0, _CODE.replace(before, after))
+    assert mutant.lines(tree) == lines
+
+
+@pytest.mark.processes
+def test_the_tests_that_reach_a_line_are_named_and_run_first(tree):
+    (tree / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n" + "".join(f"  {m}\n" for m in ("docker", "horovod", "storm"))
+    )
+    (tree / "test_it.py").write_text(
+        "import subject\n\n"
+        "def test_one():\n    assert not subject.above(3, '')\n\n"
+        "def test_other():\n    pass\n"
+    )
+    fault = Mutant("subject.py", "", 0, _CODE.replace("> 3", ">= 3"))
+
+    lines = reached(tree, ["subject.py"], ["test_it.py"])["subject.py"]
+    assert lines[3] == lines[4] == ["test_it.py::test_one"]
+    assert outcome(tree, fault, [], lines[4]) == KILLED
+    # With the mutant a test may have another name; then all of them are asked.
+    assert outcome(tree, fault, ["test_it.py"], ["test_it.py::test_gone"]) == KILLED
+    (tree / "test_it.py").write_text("def test_one():\n    assert False, 'as it says'\n")
+    with pytest.raises(UnhealthyError, match="as it says"):
+        reached(tree, ["subject.py"], ["test_it.py"])
 
 
 def test_there_are_at_least_300_places_and_every_named_file_exists():

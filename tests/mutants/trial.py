@@ -14,6 +14,9 @@ from tests.mutants.generate import Mutant
 
 KILLED, SURVIVED, HUNG, NOT_RUN = "killed", "survived", "hung", "not run"
 _SECONDS = 300
+# All tests of a subject, with their lines noted, beside another's.
+_REACHING_SECONDS = 1200
+_OUTPUT = ".output"
 
 
 def copy_of(root: Path, folder: Path) -> Path:
@@ -46,8 +49,9 @@ def reached(copy: Path, modules: Sequence[str], tests: Sequence[str]) -> Reached
     from coverage import CoverageData
 
     words = [*(f"--cov={folder}" for folder in {str(Path(path).parent) for path in modules})]
-    if _run(copy, [*words, "--cov-context=test", "--cov-report=", *tests]) != SURVIVED:
-        raise UnhealthyError
+    words += ["--cov-context=test", "--cov-report=", *tests]
+    if _run(copy, words, _REACHING_SECONDS) != SURVIVED:
+        raise UnhealthyError((copy / _OUTPUT).read_text("utf-8")[-3000:])
     data = CoverageData(str(copy / ".coverage"))
     data.read()
     return {
@@ -85,7 +89,7 @@ def outcome(copy: Path, mutant: Mutant, tests: Sequence[str], first: Sequence[st
         module.write_text(original, "utf-8")
 
 
-def _run(copy: Path, words: Sequence[str]) -> str:
+def _run(copy: Path, words: Sequence[str], seconds: float = _SECONDS) -> str:
     arguments = copy / ".arguments"
     arguments.write_text("".join(f"{word}\n" for word in words), "utf-8")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
@@ -107,11 +111,13 @@ def _run(copy: Path, words: Sequence[str]) -> str:
         start_new_session=True,
     )
     try:
-        text, _ = process.communicate(timeout=_SECONDS)
+        text, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
+        (copy / _OUTPUT).write_text(f"no end after {seconds} s", "utf-8")
         return HUNG
     finally:
         _end(process)
+    (copy / _OUTPUT).write_text(text, "utf-8")
     # 2: a module that cannot even be collected; 4: a conftest, or no test of such a name.
     ends = {0: SURVIVED, 1: KILLED, 2: KILLED, 4: NOT_RUN}
     if process.returncode in ends:
