@@ -44,6 +44,7 @@ def _variables(form: str, *values: int) -> dict[str, str]:
         (_variables("HOROVOD_", 2, 1, 1, 0), False, (2, 1, 1, 0, None, HOROVODRUN)),
         ({"HOROVOD_SIZE": "2", "HOROVOD_HOSTNAME": "x"}, False, (2, 0, 1, 0, "x", HOROVODRUN)),
         ({"HOROVOD_RANK": "3"}, False, (1, 0, 1, 0, None, NOBODY)),
+        ({"HOROVOD_RANK": "3", "LAUNCH_HOST": "h"}, True, (1, 3, 1, 0, "h", AGENT)),
         ({}, False, (1, 0, 1, 0, None, NOBODY)),
     ],
 )

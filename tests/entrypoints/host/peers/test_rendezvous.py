@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -163,8 +164,17 @@ def test_a_host_asks_over_one_connection_while_it_is_good(meeting: Meeting) -> N
         host._to = "99" * 16
         with pytest.raises(ConnectionError, match="was started again"):
             host.report({"question": 1})
+        assert host._kept == [], "a connection with a refusal is no good one"
         assert host.report({"question": 1}) == {"answer": 2}
         assert len(made) == 3, "the first host ends a connection that was meant for another start"
+
+
+def test_no_more_than_64_connections_are_kept_and_the_others_closed(meeting: Meeting) -> None:
+    host, closed = meeting.host(), []
+    for number in range(66):
+        host._keep(SimpleNamespace(close=lambda number=number: closed.append(number)), True)
+    assert len(host._kept) == 64
+    assert closed == [64, 65]
 
 
 def test_a_connection_that_was_closed_meanwhile_is_replaced(
