@@ -102,7 +102,8 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Com
     found = _Compared(False, False, "", sampled, "")
     (first, known), *others = held
     own = table(known)
-    for rank, theirs in [(rank, table(weights)) for rank, weights in others]:
+    for rank, weights in others:
+        theirs = table(weights)
         shared = [index for index in own if index in theirs and index not in changed]
         pairs = [(own[index], theirs[index]) for index in shared]
         found = found._replace(compared=found.compared or bool(pairs))
