@@ -26,9 +26,9 @@ def hear_interrupts() -> None:
         signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 
-def descendants() -> dict[int, str]:
-    """The processes below this one: number and command line, "" for a zombie."""
-    if not _has_children():
+def descendants(of: int | None = None) -> dict[int, str]:
+    """The processes below this one, or another: number and command line, "" for a zombie."""
+    if of is None and not _has_children():
         return {}
     children: dict[int, list[int]] = {}
     # Before and after each of thousands of tests: without Path's and a stream's own work.
@@ -36,7 +36,7 @@ def descendants() -> dict[int, str]:
         if name.isdecimal() and (parent := _parent(name)) is not None:
             children.setdefault(parent, []).append(int(name))
     found: dict[int, str] = {}
-    below = list(children.get(os.getpid(), ()))
+    below = list(children.get(os.getpid() if of is None else of, ()))
     while below:
         pid = below.pop()
         found[pid] = _command(pid)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import argparse
 import difflib
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from types import FrameType
 
 from tests.benchmarks.measure import print_table
 from tests.mutants.generate import Mutant, mutant_at, places_of
@@ -22,10 +24,10 @@ from tests.mutants.trial import (
     HUNG,
     SURVIVED,
     Reached,
+    Stopped,
+    Trial,
     UnhealthyError,
     copy_of,
-    outcome,
-    reached,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -52,9 +54,12 @@ def main() -> int:
     once = list(
         {mutant: (subject, mutant) for all_ in drawn.values() for subject, mutant in all_}.values()
     )
-    ends = dict(
-        zip((one for _, one in once), _tried(once, given.workers, given.quick), strict=True)
-    )
+    try:
+        found = _tried(once, given.workers, given.quick)
+    except Stopped:
+        print("stopped", file=sys.stderr)
+        return 130
+    ends = dict(zip((one for _, one in once), found, strict=True))
     for mutant, end in ends.items():
         if end == SURVIVED:
             print(f"\nsurvived: {mutant}\n{_difference(mutant)}")
@@ -83,29 +88,37 @@ def _drawn(seed: int, count: int, subjects: list[Subject], named: str) -> list[D
 
 def _tried(drawn: list[Drawn], workers: int, quick: bool) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="launch-mutants-") as scratch:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for index in range(workers):
-            copies.put(copy_of(ROOT, Path(scratch, str(index))))
+        all_ = [Trial(copy_of(ROOT, Path(scratch, str(index)))) for index in range(workers)]
+        trials: SimpleQueue[Trial] = SimpleQueue()
+        for trial in all_:
+            trials.put(trial)
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            for trial in all_:
+                trial.end()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, stop)
 
         def lines_of(subject: Subject) -> Reached:
-            copy = copies.get()
+            trial = trials.get()
             try:
-                return reached(copy, subject.modules, subject.tests)
+                return trial.reached(subject.modules, subject.tests)
             except UnhealthyError as error:
                 said = f"the tests of {subject.name} fail without any mutant:\n{error}"
                 raise SystemExit(said) from None
             finally:
-                copies.put(copy)
+                trials.put(trial)
 
         def one(item: Drawn) -> str:
             subject, mutant = item
             lines = tests_of[subject.name][mutant.path]
             first = {test: None for line in mutant.lines(ROOT) for test in lines.get(line, ())}
-            copy = copies.get()
+            trial = trials.get()
             try:
-                end = outcome(copy, mutant, () if quick else subject.tests, list(first))
+                end = trial.outcome(mutant, () if quick else subject.tests, list(first))
             finally:
-                copies.put(copy)
+                trials.put(trial)
             print(f"{end:9} {mutant}", file=sys.stderr, flush=True)
             return end
 

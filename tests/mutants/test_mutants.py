@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from tests.mutants.generate import Mutant, mutant_at, places_of
 from tests.mutants.subjects import SUBJECTS
-from tests.mutants.trial import KILLED, SURVIVED, UnhealthyError, outcome, reached
+from tests.mutants.trial import KILLED, SURVIVED, Stopped, Trial, UnhealthyError
 from tests.places import ROOT
+from tests.waiting import processes_with, until
 
 _CODE = """
 def above(found: int | None, shown: str) -> bool:
@@ -49,7 +52,7 @@ def test_a_mutant_is_killed_by_a_test_that_fails_with_it_and_leaves_the_file_as_
     )
     fault = Mutant("subject.py", "", 0, _CODE.replace("> 3", ">= 3"))
 
-    assert outcome(tree, fault, ["test_it.py"]) == expected
+    assert Trial(tree).outcome(fault, ["test_it.py"]) == expected
     assert (tree / "subject.py").read_text() == _CODE
 
 
@@ -79,14 +82,43 @@ def test_the_tests_that_reach_a_line_are_named_and_run_first(tree):
     )
     fault = Mutant("subject.py", "", 0, _CODE.replace("> 3", ">= 3"))
 
-    lines = reached(tree, ["subject.py"], ["test_it.py"])["subject.py"]
+    trial = Trial(tree)
+    lines = trial.reached(["subject.py"], ["test_it.py"])["subject.py"]
     assert lines[3] == lines[4] == ["test_it.py::test_one"]
-    assert outcome(tree, fault, [], lines[4]) == KILLED
+    assert trial.outcome(fault, [], lines[4]) == KILLED
     # With the mutant a test may have another name; then all of them are asked.
-    assert outcome(tree, fault, ["test_it.py"], ["test_it.py::test_gone"]) == KILLED
+    assert trial.outcome(fault, ["test_it.py"], ["test_it.py::test_gone"]) == KILLED
     (tree / "test_it.py").write_text("def test_one():\n    assert False, 'as it says'\n")
     with pytest.raises(UnhealthyError, match="as it says"):
-        reached(tree, ["subject.py"], ["test_it.py"])
+        trial.reached(["subject.py"], ["test_it.py"])
+
+
+@pytest.mark.processes
+def test_what_a_mutant_started_ends_with_the_trial_though_it_left_pytests_group(tree):
+    (tree / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n" + "".join(f"  {m}\n" for m in ("docker", "horovod", "storm"))
+    )
+    (tree / "test_it.py").write_text(
+        "import subprocess\n\n"
+        "def test_it():\n"
+        "    subprocess.run(['sleep', '3471'], start_new_session=True)\n"
+    )
+    trial, ended = Trial(tree), []
+
+    def run():
+        with pytest.raises(Stopped):
+            trial.outcome(Mutant("subject.py", "", 0, _CODE), ["test_it.py"])
+        ended.append(True)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    until(lambda: processes_with("sleep 3471"))
+    trial.end()
+    thread.join(60)
+    assert ended == [True]
+    assert processes_with("sleep 3471") == {}
+    with pytest.raises(Stopped):
+        trial.reached([], [])
 
 
 def test_there_are_at_least_300_places_and_every_named_file_exists():

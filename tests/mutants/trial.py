@@ -8,15 +8,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tests.mutants.generate import Mutant
+from tests.processes import descendants
 
 KILLED, SURVIVED, HUNG, NOT_RUN = "killed", "survived", "hung", "not run"
 _SECONDS = 300
 # All tests of a subject, with their lines noted, beside another's.
 _REACHING_SECONDS = 1200
-_OUTPUT = ".output"
 
 
 def copy_of(root: Path, folder: Path) -> Path:
@@ -39,28 +40,92 @@ Reached = Mapping[str, Mapping[int, list[str]]]
 """Module -> line, from 1 -> the tests that ran it, as pytest names them."""
 
 
-def reached(copy: Path, modules: Sequence[str], tests: Sequence[str]) -> Reached:
-    """Which tests run which lines, in pytest's own process; a test that only a fixture of its file
-    may stand behind is named by its file.
+class Stopped(Exception):  # noqa: N818 - no fault
+    """Somebody ended the trial."""
 
-    Raises:
-        UnhealthyError: The tests fail.
+
+class Trial:
+    """A copy of the repository in which one mutant after the other is tried.
+
+    Args:
+        copy: Its folder.
     """
-    from coverage import CoverageData
 
-    words = [*(f"--cov={folder}" for folder in {str(Path(path).parent) for path in modules})]
-    words += ["--cov-context=test", "--cov-report=", *tests]
-    if _run(copy, words, _REACHING_SECONDS) != SURVIVED:
-        raise UnhealthyError((copy / _OUTPUT).read_text("utf-8")[-3000:])
-    data = CoverageData(str(copy / ".coverage"))
-    data.read()
-    return {
-        path: {
-            line: list(dict.fromkeys(_named(one) for one in contexts if one))
-            for line, contexts in data.contexts_by_lineno(str(copy / path)).items()
+    def __init__(self, copy: Path):
+        self._copy = copy
+        self._process: subprocess.Popen[str] | None = None
+        self._is_over = False
+
+    def reached(self, modules: Sequence[str], tests: Sequence[str]) -> Reached:
+        """Which tests run which lines, in pytest's own process; a test that only a fixture of its
+        file may stand behind is named by its file.
+
+        Raises:
+            UnhealthyError: The tests fail.
+        """
+        from coverage import CoverageData
+
+        words = [*(f"--cov={folder}" for folder in {str(Path(path).parent) for path in modules})]
+        words += ["--cov-context=test", "--cov-report=", *tests]
+        end, output = self._run(words, _REACHING_SECONDS)
+        if end != SURVIVED:
+            raise UnhealthyError(output[-3000:])
+        data = CoverageData(str(self._copy / ".coverage"))
+        data.read()
+        return {
+            path: {
+                line: list(dict.fromkeys(_named(one) for one in contexts if one))
+                for line, contexts in data.contexts_by_lineno(str(self._copy / path)).items()
+            }
+            for path in modules
         }
-        for path in modules
-    }
+
+    def outcome(self, mutant: Mutant, tests: Sequence[str], first: Sequence[str] = ()) -> str:
+        """Whether a test notices the mutant: ``killed``, ``survived``, or ``hung`` (which the
+        suite's own time-outs notice, so that it counts as killed).
+
+        Args:
+            tests: All that may.
+            first: Those of them that are likely to, which are run before; ``tests`` may be none
+                then.
+        """
+        module = self._copy / mutant.path
+        original = module.read_text("utf-8")
+        module.write_text(mutant.source, "utf-8")
+        try:
+            end = self._run(first)[0] if first else SURVIVED
+            if tests and end in (SURVIVED, NOT_RUN):  # not: with the mutant a test has another name
+                end = self._run(tests)[0]
+            return KILLED if end == NOT_RUN else end
+        finally:
+            module.write_text(original, "utf-8")
+
+    def end(self) -> None:
+        """End what runs, from another thread or a signal's handler; nothing is run any more."""
+        self._is_over = True
+        if self._process is not None:
+            _end(self._process)
+
+    def _run(self, words: Sequence[str], seconds: float = _SECONDS) -> tuple[str, str]:
+        """How pytest ended, and what it printed."""
+        if self._is_over:
+            raise Stopped
+        self._process = process = _pytest(self._copy, words)
+        if self._is_over:  # meanwhile
+            _end(process)
+        try:
+            text, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return HUNG, f"no end after {seconds} s"
+        finally:
+            _end(process)
+        if self._is_over:
+            raise Stopped
+        # 2: a module that cannot even be collected; 4: a conftest, or no test of such a name.
+        ends = {0: SURVIVED, 1: KILLED, 2: KILLED, 4: NOT_RUN}
+        if process.returncode in ends:
+            return ends[process.returncode], text
+        raise RuntimeError(f"pytest exit {process.returncode}:\n{text[-2000:]}")
 
 
 def _named(context: str) -> str:
@@ -69,27 +134,7 @@ def _named(context: str) -> str:
     return test if when == "run" else test.partition("::")[0]
 
 
-def outcome(copy: Path, mutant: Mutant, tests: Sequence[str], first: Sequence[str] = ()) -> str:
-    """Whether a test notices the mutant: ``killed``, ``survived``, or ``hung`` (which the suite's
-    own time-outs notice, so that it counts as killed).
-
-    Args:
-        tests: All that may.
-        first: Those of them that are likely to, which are run before; ``tests`` may be none then.
-    """
-    module = copy / mutant.path
-    original = module.read_text("utf-8")
-    module.write_text(mutant.source, "utf-8")
-    try:
-        end = _run(copy, first) if first else SURVIVED
-        if tests and end in (SURVIVED, NOT_RUN):  # not: with the mutant a test has another name
-            end = _run(copy, tests)
-        return KILLED if end == NOT_RUN else end
-    finally:
-        module.write_text(original, "utf-8")
-
-
-def _run(copy: Path, words: Sequence[str], seconds: float = _SECONDS) -> str:
+def _pytest(copy: Path, words: Sequence[str]) -> subprocess.Popen[str]:
     arguments = copy / ".arguments"
     arguments.write_text("".join(f"{word}\n" for word in words), "utf-8")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
@@ -99,8 +144,7 @@ def _run(copy: Path, words: Sequence[str], seconds: float = _SECONDS) -> str:
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    # A group of its own: a mutant in the agent may leave ranks behind.
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [*command, f"@{arguments}"],
         cwd=copy,
         env=environment,
@@ -110,25 +154,18 @@ def _run(copy: Path, words: Sequence[str], seconds: float = _SECONDS) -> str:
         text=True,
         start_new_session=True,
     )
-    try:
-        text, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        (copy / _OUTPUT).write_text(f"no end after {seconds} s", "utf-8")
-        return HUNG
-    finally:
-        _end(process)
-    (copy / _OUTPUT).write_text(text, "utf-8")
-    # 2: a module that cannot even be collected; 4: a conftest, or no test of such a name.
-    ends = {0: SURVIVED, 1: KILLED, 2: KILLED, 4: NOT_RUN}
-    if process.returncode in ends:
-        return ends[process.returncode]
-    raise RuntimeError(f"pytest exit {process.returncode}:\n{text[-2000:]}")
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    try:
+    """End pytest with all it started, sessions of their own too: a mutant in the agent may leave
+    ranks behind, which pytest is the parent of, as tests/processes.py makes it."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGSTOP)  # it starts no more
+        while living := [pid for pid, command in descendants(process.pid).items() if command]:
+            for pid in living:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    finally:
-        process.wait()
+    process.wait()

@@ -41,7 +41,7 @@ class Promise(NamedTuple):
         text = f"world size {self.size}"
         if not self.hosts or not self.processes:
             return text
-        noun = "rank" if self.ranks == self.size else "replica"
+        noun = "replica" if self.size > self.ranks else "rank"
         each = lines.count(self.size // self.hosts, noun)
         return "{} ({} x {})".format(text, lines.count(self.hosts, "host"), each)
 

@@ -48,7 +48,7 @@ def _pools(document: object) -> list[Problem]:
     problems = []
     found = rank_pools(document)
     first = found[0] if found else None
-    if first is None or first.index != 0:
+    if first is None or first.index:
         expected = "the pool of the primary replica"
         problems.append(RULES["pool-primary"].at(f"{_POOLS}[0]", "no such pool", expected))
     elif first.replicas is not None and first.replicas != 1:
@@ -157,10 +157,10 @@ def horovod_line(meant: int, replicas: int, gpus: int) -> str:
     most = max(meant // replicas, gpus, 1)
     if gpus:
         most = min(most, max(counts))
-    divides = [count for count in range(1, meant + 1) if meant % count == 0]
-    able = [count for count in divides if meant // count <= most]
-    hosts = replicas if replicas in able else able[0]
-    ranks = meant // hosts
+    ranks = meant // replicas
+    if meant % replicas or ranks > most:
+        ranks = next(count for count in range(most, 0, -1) if meant % count == 0)
+    hosts = meant // ranks
     words = f"launch vertex --instances {hosts} --gpus "
     if not gpus:
         return f"{words}0 --processes {ranks}"

@@ -315,6 +315,18 @@ def test_an_impostor_is_not_believed_and_told_of_once(answer: bytes) -> None:
     assert f"127.0.0.1:{door.port} does not have this job's key" in said[0]
 
 
+def test_a_fresh_connection_that_ends_without_an_answer_is_no_reason_to_ask_again() -> None:
+    asked: list[bytes] = []
+    door = Door("127.0.0.1", 0, lambda head, address: head, lambda head, line: asked.append(head))
+    host = FirstHost("127.0.0.1", [door.port], KEY, 1, "cd" * 16, lambda _: None)
+    try:
+        with pytest.raises(ConnectionError):
+            host.report({"question": 1})
+    finally:
+        door.close()
+    assert len(asked) == 1
+
+
 def test_an_answer_to_an_earlier_question_is_not_believed(meeting: Meeting) -> None:
     """An impostor that has listened knows genuine answers, to other questions."""
     heard: list[bytes] = []
