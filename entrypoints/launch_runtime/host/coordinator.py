@@ -254,8 +254,8 @@ class Coordinator:
             if not member.report.get("ready", True)
         ]
 
-    def _stage(self) -> tuple[bool, bool, bool]:
-        return self._began, self._verdict is not None, self._finished()
+    def _stage(self) -> tuple[bool, Failure | None, bool]:
+        return self._began, self._verdict, self._finished()
 
     def _finished(self) -> bool:
         """Whether the job is over, and well."""

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,13 +119,13 @@ def _options(words: list[str], path: str, problems: list[Problem], own: bool) ->
             yield Option(word, values)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _table() -> Mapping[str, Any]:
     table: dict[str, Any] = json.loads(_FILE.read_bytes())
     return table
 
 
-@lru_cache(maxsize=1)
+@cache
 def _counts() -> Mapping[str, int]:
     """How many words follow an option that may stand there."""
     known = {flag: int(count) for count, flags in _table()["harmless"].items() for flag in flags}

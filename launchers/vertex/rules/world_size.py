@@ -85,10 +85,10 @@ def _numbers(document: object) -> list[Problem]:
             problems.append(RULES["world-size"].at(f"{path}.{INSTANCES}", str(hosts), expected))
         strategy = named(said_by(dict(pool.environment)))
         each = max(pool.gpus, 1) if strategy.one_a_host else 0
-        known = replicas is not None and ranks and whole is not None
-        if known and whole != strategy.world_size(replicas or 0, ranks or 0, pool.gpus):
-            expected = layout(replicas or 0, ranks or 0, each)
-            problems.append(RULES["world-size"].at(f"{path}.{WORLD_SIZE}", str(whole), expected))
+        if replicas is not None and ranks and whole is not None:
+            if whole != strategy.world_size(replicas, ranks, pool.gpus):
+                where, expected = f"{path}.{WORLD_SIZE}", layout(replicas, ranks, each)
+                problems.append(RULES["world-size"].at(where, str(whole), expected))
         if ranks and not strategy.one_a_host:
             problems += _gpus(pool, ranks, f"{path}.{PROCESSES}")
     return problems
@@ -171,7 +171,7 @@ def horovod_line(meant: int, replicas: int, gpus: int) -> str:
 
 def _torchrun_line(found: Sequence[tuple[Pool, Start]], meant: int | None = None) -> str:
     """torchrun as the replicas find each other by it: behind a shell, for the variables' sake."""
-    replicas = sum(pool.replicas or 1 for pool, start in found if not start.idle)
+    replicas = sum(pool.replicas for pool, start in found if pool.replicas and not start.idle)
     gpus = found[0][0].gpus
     if replicas < 2:
         return "on one replica torchrun needs no --nnodes"

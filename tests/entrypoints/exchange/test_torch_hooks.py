@@ -5,13 +5,14 @@ Its real ranks are in tests/entrypoints/strategies and in test_real_ranks.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from launch_runtime.evidence.records import ACCUMULATED, ADASUM, ALL, FP16
-from launch_runtime.rank.exchange import REDUCING
+from launch_runtime.rank.exchange import REDUCING, torch_hooks
 from launch_runtime.rank.exchange.torch_hooks import Hooks
 
 
@@ -27,6 +28,11 @@ class Collector:
 
     def exchanged(self, tensor: Any, shape: list[int], group: Any, value: Any) -> None:
         self.told.append(("exchanged", tensor, shape, group))
+
+    def applied(
+        self, owner: Any, name: str, pairs: list[tuple[Any, Any]], steps: Callable[[], int]
+    ) -> None:
+        self.told.append(("applied", name, steps()))
 
     def sent(self) -> None:
         self.told.append(("sent",))
@@ -84,7 +90,8 @@ def collector() -> Collector:
 
 
 @pytest.fixture
-def hooks(collector: Collector) -> Hooks:
+def hooks(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> Hooks:
+    monkeypatch.setattr(torch_hooks, "untraced", lambda original, watched: watched)
     found = Hooks(collector)  # type: ignore[arg-type]
     found.tracked = lambda parameter: f"of {parameter}"  # type: ignore[method-assign]
     return found
@@ -185,3 +192,63 @@ def test_what_cannot_be_read_of_an_exchange_stops_the_evidence_and_not_the_scrip
     hooks.operations(module)
     assert module._allreduce_async(object(), object()) == "one"
     assert [kind for kind, *_ in collector.told] == ["gave up"]
+
+
+def optimizers(hooks: Hooks) -> tuple[type[Any], type[Any]]:
+    """One that steps, and one that steps another one within its own step."""
+
+    class Optimizer:
+        def __init__(self, inner: Any = None) -> None:
+            self.inner = inner
+            self.param_groups = [{"params": [SimpleNamespace(grad=Tensor(1, 2))]}]
+
+    class Plain(Optimizer):
+        def step(self) -> None:
+            pass
+
+    class Around(Optimizer):
+        def step(self) -> None:
+            self.inner.step()
+
+    hooks.optimizers(SimpleNamespace(Optimizer=Optimizer))
+    return Plain, Around
+
+
+def test_steps_are_looked_at_ever_more_rarely_also_those_within_anothers_step(
+    hooks: Hooks, collector: Collector
+) -> None:
+    plain, around = optimizers(hooks)
+    optimizer = around(plain())
+    for _ in range(17):
+        optimizer.step()
+    for name in ("Around", "Plain"):
+        assert [one[2] for one in collector.told if one[1] == name] == [1, 2, 3, 4, 8, 16]
+    assert hooks.most_steps() == 17
+
+
+def test_a_step_within_the_same_optimizers_step_is_none_of_its_own(
+    hooks: Hooks, collector: Collector
+) -> None:
+    """Horovod's optimizer is the script's own, with a step that calls it."""
+    plain, _ = optimizers(hooks)
+
+    class Horovods(plain):  # type: ignore[misc, valid-type]
+        def step(self) -> None:
+            super().step()
+
+    optimizer = Horovods()
+    for _ in range(2):
+        optimizer.step()
+    assert [one[2] for one in collector.told] == [1, 1, 2, 2]
+    assert hooks.most_steps() == 2
+
+
+def test_a_step_that_fails_is_not_taken_for_one_that_still_runs(
+    hooks: Hooks, collector: Collector
+) -> None:
+    plain, around = optimizers(hooks)
+    optimizer = around()
+    for _ in range(2):
+        with pytest.raises(AttributeError):
+            optimizer.step()
+    assert hooks.most_steps() == 2

@@ -104,6 +104,16 @@ def test_a_script_at_world_size_1_with_horovod_is_proven_once(tmp_path: Path) ->
     assert ended.ours == ["launch: proof: world size 1: 1 host x 1 rank, Gloo"]
 
 
+@pytest.mark.parametrize(
+    ("job", "kind"), [(ONE_HOST, "builtin"), ({**TWO_HOSTS, **under_mpirun(2)}, "function")]
+)
+def test_os_exit_is_left_alone_where_there_is_one_rank(
+    job: dict[str, str], kind: str, tmp_path: Path
+) -> None:
+    ended = run_guard(tmp_path, HVD + "import os; print(type(os._exit).__name__)", **job)
+    assert ended.printed[0].startswith(kind)
+
+
 def test_a_script_at_world_size_1_that_fails_is_not_proven(tmp_path: Path) -> None:
     assert "proof" not in run_guard(tmp_path, "import sys; sys.exit(3)", **ONE_HOST).stdout
 

@@ -227,6 +227,13 @@ def test_copies_of_torchrun_are_shown_the_line_that_makes_one_job_of_them(
     assert found[1:] == (f"one job of world size {size}", MEETING_LINE.format(each))
 
 
+def test_two_copies_of_torchrun_are_shown_the_line_for_two():
+    document = running(foreign(), "torchrun", "t.py")
+    put(f"{WORKERS}.replicaCount", "1")(document)
+    (found,) = told(document, "world-size")
+    assert found[2] == MEETING_LINE.replace("=4 ", "=2 ", 1).format(4)
+
+
 @pytest.mark.parametrize(
     ("meant", "expected"), [(None, "one job of all replicas"), (8, "a world size of 8")]
 )
@@ -329,6 +336,15 @@ def test_the_program_of_the_ranks_is_found_behind_interpreter_and_launcher(
     assert (program_of(document), plain_program_of(document)) == (launched, plain)
     document["jobSpec"]["workerPoolSpecs"][1]["containerSpec"]["command"] = ["python", "b.py"]
     assert plain_program_of(document) == ()
+
+
+def test_the_program_of_our_own_document_is_what_its_first_pool_gives_to_the_agent():
+    document = ours()
+    program = program_of(document)
+    assert program
+    for pool in document["jobSpec"]["workerPoolSpecs"][1:]:
+        pool["containerSpec"] = {"imageUri": IMAGE, "command": ["python", "b.py"]}
+    assert program_of(document) == program
 
 
 def test_a_start_that_cannot_be_read_is_unknown_where_a_world_size_is_meant():

@@ -59,6 +59,7 @@ class Hooks:
         self._collector = collector
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._made: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._running: set[int] = set()  # numbers of optimizers that are in their step
         self._recent: dict[int, Any] = {}  # place in memory -> group, since the last step
         self._places: dict[int, Variable] = {}  # of parameters' values
         self._held: weakref.WeakKeyDictionary[Variable, list[Any]] = weakref.WeakKeyDictionary()
@@ -102,16 +103,20 @@ class Hooks:
             one.step = self._watched(step)
 
     def _watched(self, original: Any) -> Any:
-        collector, note = self._collector, self._stepping
+        collector, note, running = self._collector, self._stepping, self._running
 
         def watched(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if collector.is_inside(APPLYING):
+            if id(optimizer) in running:
                 # Horovod's own step has reduced what was left; the gradients are final now.
                 note(optimizer, last=True)
                 return original(optimizer, *args, **kwargs)
             note(optimizer, last=False)
-            with collector.within(APPLYING):
-                return original(optimizer, *args, **kwargs)
+            running.add(id(optimizer))
+            try:
+                with collector.within(APPLYING):
+                    return original(optimizer, *args, **kwargs)
+            finally:
+                running.discard(id(optimizer))
 
         step = untraced(original, watched)
         step.launch_watches = True
@@ -126,7 +131,7 @@ class Hooks:
     def _note_step(self, optimizer: Any, last: bool) -> None:
         if not last:
             self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
-        count = self._steps.get(optimizer, 1)
+        count = self._steps[optimizer]
         if count <= _EVERY_STEP_UNTIL or count & (count - 1) == 0:
             self._look_at(optimizer, count)
         self._recent.clear()

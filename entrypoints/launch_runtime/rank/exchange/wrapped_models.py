@@ -89,8 +89,10 @@ class WrappedModels:
     def wrapped(self, parameters: Sequence[Any], group: Any = None) -> Iterator[Any]:
         """Those that a DDP was made for, over ``group`` or any; the script may have dropped it."""
         for parameter in parameters:
-            ref, over = self._wrapped.get(id(parameter), (None, 0))
-            if ref is not None and ref() is parameter and (group is None or over == id(group)):
+            if id(parameter) not in self._wrapped:
+                continue
+            ref, over = self._wrapped[id(parameter)]
+            if ref() is parameter and (group is None or over == id(group)):
                 yield parameter
 
     def _known(self, groups: Sequence[Any]) -> list[Any]:

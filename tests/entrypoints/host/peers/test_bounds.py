@@ -38,6 +38,7 @@ def test_after_a_jump_nothing_is_heard_twice_and_the_newest_of_the_window_still_
 
 def test_what_is_older_than_the_window_is_not_heard() -> None:
     counters = Counters()
+    assert WINDOW == 4096
     assert counters.take(0, "a", WINDOW + 1)
     assert not counters.take(0, "a", 1)
     assert counters.take(0, "a", 2)
