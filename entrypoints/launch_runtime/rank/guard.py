@@ -112,7 +112,7 @@ class Guard:
         except SystemExit as error:
             self._code = _exit_code(error)
             if self._code:
-                self._failing(error, f"the script called sys.exit({error.code!r})")
+                self._failing(error, self._code, f"the script called sys.exit({error.code!r})")
             else:
                 self._ended()
             raise
@@ -124,7 +124,7 @@ class Guard:
             raise
         except BaseException as error:
             self._code = 1
-            self._failing(error, tracebacks.describe(error))
+            self._failing(error, self._code, tracebacks.describe(error))
             tracebacks.show(error)
             sys.exit(1)
         self._code = 0
@@ -134,8 +134,7 @@ class Guard:
         atexit.register(self._reporter.ended)
         self._training.stand_by()
 
-    def _failing(self, error: BaseException, reason: str) -> None:
-        code = self._code or 1
+    def _failing(self, error: BaseException, code: int, reason: str) -> None:
         consequence = tracebacks.is_consequence(error, self._strategy.is_consequence)
         mute = isinstance(error, SystemExit) and isinstance(error.code, int)
         self._reporter.failing(reason, code, consequence, mute)

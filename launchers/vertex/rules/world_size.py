@@ -86,7 +86,8 @@ def _numbers(document: object) -> list[Problem]:
         strategy = named(said_by(dict(pool.environment)))
         each = max(pool.gpus, 1) if strategy.one_a_host else 0
         if replicas is not None and ranks and whole is not None:
-            if whole != strategy.world_size(replicas, ranks, pool.gpus):
+            started = strategy.world_size(replicas, ranks, pool.gpus)
+            if whole != started:
                 where, expected = f"{path}.{WORLD_SIZE}", layout(replicas, ranks, each)
                 problems.append(RULES["world-size"].at(where, str(whole), expected))
         if ranks and not strategy.one_a_host:

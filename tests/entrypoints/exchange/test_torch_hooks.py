@@ -246,7 +246,7 @@ def test_a_step_within_the_same_optimizers_step_is_none_of_its_own(
 def test_a_step_that_fails_is_not_taken_for_one_that_still_runs(
     hooks: Hooks, collector: Collector
 ) -> None:
-    plain, around = optimizers(hooks)
+    _, around = optimizers(hooks)
     optimizer = around()
     for _ in range(2):
         with pytest.raises(AttributeError):

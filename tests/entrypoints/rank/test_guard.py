@@ -143,8 +143,7 @@ def test_a_reason_that_is_a_mere_number_is_said_to_tell_nothing(
     error: BaseException, code: int, mute: bool
 ) -> None:
     rank = Rank()
-    rank.guard._code = code
-    rank.guard._failing(error, "reason")
+    rank.guard._failing(error, code, "reason")
     assert rank.reporter.failures == [("reason", code, False, mute)]
 
 
