@@ -112,11 +112,13 @@ def _tried(drawn: list[Drawn], workers: int, quick: bool) -> list[str]:
 
         def one(item: Drawn) -> str:
             subject, mutant = item
-            lines = tests_of[subject.name][mutant.path]
+            found = tests_of[subject.name]
+            lines = found.lines[mutant.path]
             first = {test: None for line in mutant.lines(ROOT) for test in lines.get(line, ())}
+            tests = () if quick else subject.tests
             trial = trials.get()
             try:
-                end = trial.outcome(mutant, () if quick else subject.tests, list(first))
+                end = trial.outcome(mutant, tests, list(first), found.seconds)
             finally:
                 trials.put(trial)
             print(f"{end:9} {mutant}", file=sys.stderr, flush=True)

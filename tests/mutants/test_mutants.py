@@ -83,7 +83,7 @@ def test_the_tests_that_reach_a_line_are_named_and_run_first(tree):
     fault = Mutant("subject.py", "", 0, _CODE.replace("> 3", ">= 3"))
 
     trial = Trial(tree)
-    lines = trial.reached(["subject.py"], ["test_it.py"])["subject.py"]
+    lines = trial.reached(["subject.py"], ["test_it.py"]).lines["subject.py"]
     assert lines[3] == lines[4] == ["test_it.py::test_one"]
     assert trial.outcome(fault, [], lines[4]) == KILLED
     # With the mutant a test may have another name; then all of them are asked.

@@ -7,17 +7,22 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.generate import Mutant
 from tests.processes import descendants
 
 KILLED, SURVIVED, HUNG, NOT_RUN = "killed", "survived", "hung", "not run"
-_SECONDS = 300
 # All tests of a subject, with their lines noted, beside another's.
 _REACHING_SECONDS = 1200
+# A mutant's tests hang when they take longer than all of them took without it, and as much again
+# beside what else this machine does.
+_HANGING = 2.0
+_LEAST_SECONDS = 30.0
 
 
 def copy_of(root: Path, folder: Path) -> Path:
@@ -36,8 +41,17 @@ class UnhealthyError(Exception):
     """The tests fail without any mutant."""
 
 
-Reached = Mapping[str, Mapping[int, list[str]]]
-"""Module -> line, from 1 -> the tests that ran it, as pytest names them."""
+@dataclass(frozen=True)
+class Reached:
+    """What the tests of a subject do without a mutant.
+
+    Attributes:
+        lines: Module -> line, from 1 -> the tests that ran it, as pytest names them.
+        seconds: That all of them took.
+    """
+
+    lines: Mapping[str, Mapping[int, list[str]]]
+    seconds: float
 
 
 class Stopped(Exception):  # noqa: N818 - no fault
@@ -67,20 +81,29 @@ class Trial:
 
         words = [*(f"--cov={folder}" for folder in {str(Path(path).parent) for path in modules})]
         words += ["--cov-context=test", "--cov-report=", *tests]
+        begin = time.monotonic()
         end, output = self._run(words, _REACHING_SECONDS)
+        seconds = time.monotonic() - begin
         if end != SURVIVED:
             raise UnhealthyError(output[-3000:])
         data = CoverageData(str(self._copy / ".coverage"))
         data.read()
-        return {
+        lines = {
             path: {
                 line: list(dict.fromkeys(_named(one) for one in contexts if one))
                 for line, contexts in data.contexts_by_lineno(str(self._copy / path)).items()
             }
             for path in modules
         }
+        return Reached(lines, seconds)
 
-    def outcome(self, mutant: Mutant, tests: Sequence[str], first: Sequence[str] = ()) -> str:
+    def outcome(
+        self,
+        mutant: Mutant,
+        tests: Sequence[str],
+        first: Sequence[str] = (),
+        seconds: float = 0.0,
+    ) -> str:
         """Whether a test notices the mutant: ``killed``, ``survived``, or ``hung`` (which the
         suite's own time-outs notice, so that it counts as killed).
 
@@ -88,14 +111,16 @@ class Trial:
             tests: All that may.
             first: Those of them that are likely to, which are run before; ``tests`` may be none
                 then.
+            seconds: That all take without the mutant.
         """
+        limit = max(_LEAST_SECONDS, _HANGING * seconds)
         module = self._copy / mutant.path
         original = module.read_text("utf-8")
         module.write_text(mutant.source, "utf-8")
         try:
-            end = self._run(first)[0] if first else SURVIVED
+            end = self._run(first, limit)[0] if first else SURVIVED
             if tests and end in (SURVIVED, NOT_RUN):  # not: with the mutant a test has another name
-                end = self._run(tests)[0]
+                end = self._run(tests, limit)[0]
             return KILLED if end == NOT_RUN else end
         finally:
             module.write_text(original, "utf-8")
@@ -106,7 +131,7 @@ class Trial:
         if self._process is not None:
             _end(self._process)
 
-    def _run(self, words: Sequence[str], seconds: float = _SECONDS) -> tuple[str, str]:
+    def _run(self, words: Sequence[str], seconds: float) -> tuple[str, str]:
         """How pytest ended, and what it printed."""
         if self._is_over:
             raise Stopped
