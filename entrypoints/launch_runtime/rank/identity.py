@@ -164,7 +164,7 @@ def _why_another_size(
         if environment.get("SM_HOSTS"):
             return cause, "the hyperparameter sagemaker_mpi_enabled must be true"
         return cause, "start it with launch, mpirun or horovodrun"
-    if place.size == promise.processes and promise.hosts > 1:
+    if promise.hosts and place.size == promise.processes:
         cause = "the number of ranks per host was passed as the number of all ranks"
         return cause, f"start {promise.size} ranks"
     if place.by == MPIRUN and environment.get("SM_HOSTS"):

@@ -39,7 +39,7 @@ def world(document: object) -> World:
     if cut is None or one.started is None:
         return one
     own = (start for _, start in starts(document) if start.launcher not in HOROVODS)
-    if any((start.each or 0) > 1 for start in own):
+    if any(start.each and start.each > 1 for start in own):
         # They may compute on CPUs, or take an instance each and speak by Gloo.
         return replace(one, started=None, because=partitions.crowded(cut, one.because))
     return replace(one, because=f"{one.because}; {partitions.seen(cut)}")
@@ -50,11 +50,12 @@ def _world(document: object) -> World:
     if not found:
         return World(None, "there is no pool that runs anything")
     if all(starts_agent(pool) for pool in found):
-        replicas, ranks = rank_replicas(document), number(found[0], PROCESSES)
+        first, *_ = found
+        replicas, ranks = rank_replicas(document), number(first, PROCESSES)
         if replicas is None or ranks is None:
             return World(None, "the number of replicas or of processes on each is not said")
         because = f"our agent on {counted(replicas, 'replica')} x {counted(ranks, 'process')}"
-        strategy, gpus = named(said_by(dict(found[0].environment))), found[0].gpus
+        strategy, gpus = named(said_by(dict(first.environment))), first.gpus
         if strategy.one_a_host and gpus:
             because += f" with {counted(gpus, 'GPU')}"
         started = strategy.world_size(replicas, ranks, gpus)
@@ -72,11 +73,12 @@ def starts(document: object) -> list[tuple[Pool, Start]]:
     return list(_starts(document))
 
 
-def start_of(pool: Pool, replicas: int = 1) -> Start:
+def start_of(pool: Pool, replicas: int | None = None) -> Start:
     """What one replica of a pool starts by its command.
 
     Args:
-        replicas: Of the whole job, as the service tells them by WORLD_SIZE.
+        replicas: Of the whole job, as the service tells them by WORLD_SIZE; None where that is not
+            known.
     """
     if "pythonPackageSpec" in pool.spec and "containerSpec" not in pool.spec:
         module = pool.task.get("pythonModule")
@@ -86,7 +88,7 @@ def start_of(pool: Pool, replicas: int = 1) -> Start:
     if not pool.words("command"):
         # The arguments alone stand behind it.
         return Start(unknown="the image's own entry point may start anything")
-    variables = {"WORLD_SIZE": str(replicas)} if replicas > 1 else {}
+    variables = {"WORLD_SIZE": str(replicas)} if replicas and replicas > 1 else {}
     variables |= {name: value for name, value in pool.environment if "$(" not in value}
     words = pool.words("command", "args")
     start = read_start(words, pool.gpus, variables)
@@ -148,7 +150,7 @@ def number(pool: Pool, name: str) -> int | None:
 
 
 def _starts(document: object) -> Iterator[tuple[Pool, Start]]:
-    replicas = rank_replicas(document) or 1
+    replicas = rank_replicas(document)
     for pool in pools(document):
         start = start_of(pool, replicas)
         beside = start.launcher and not is_reduction_server(pool)

@@ -252,3 +252,19 @@ def test_a_step_that_fails_is_not_taken_for_one_that_still_runs(
         with pytest.raises(AttributeError):
             optimizer.step()
     assert hooks.most_steps() == 2
+
+
+@pytest.mark.parametrize(
+    ("stepped", "changes", "told"), [(False, 1, [1]), (False, 0, []), (True, 1, [1])]
+)
+def test_an_optimizer_whose_steps_were_compiled_has_made_one_where_its_parameters_have_changed(
+    stepped: bool, changes: int, told: list[int], hooks: Hooks, collector: Collector
+) -> None:
+    plain, _ = optimizers(hooks)
+    optimizer = plain()
+    (parameter,) = optimizer.param_groups[0]["params"]
+    if stepped:
+        optimizer.step()
+    parameter._version = changes
+    hooks.look_at_compiled()
+    assert [one[2] for one in collector.told] == told
