@@ -10,6 +10,7 @@ from launchers.core.model.jobs import FAILED, LOST, NOT_PROVEN, STOPPED, SUCCEED
 from launchers.core.output.lines import JobWatch
 from launchers.core.proof import NO_NONCE, Expected, Said, expected_of, first_failure, verdict
 from launchers.core.records.nonce import PLACEHOLDER
+from launchers.core.spec.job import INIT
 from tests.core.output.evidences import NONCE, lines_of, record
 from tests.fakes.stamps import stamp_of
 
@@ -267,3 +268,11 @@ def test_what_explains_a_missing_proof_is_told_with_it():
     found = verdict(Said(SUCCEEDED, hint="no mpirun"), watch, Expected(2, 2, nonce=NONCE))
     told = "(no mpirun; 1 proof line without this job's stamp counted for nothing)"
     assert found.reason.endswith(f"proves world size 2 {told}")
+
+
+@pytest.mark.parametrize(
+    ("expected", "asks"),
+    [(Expected(1, 1), False), (Expected(2, 2), True), (Expected(2, 2, INIT), False)],
+)
+def test_ranks_that_trained_with_nobody_are_asked_for_no_evidence(expected: Expected, asks: bool):
+    assert expected.asks_for_evidence(f"world size {expected.world_size}, alone") is asks
