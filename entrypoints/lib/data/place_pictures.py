@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import zlib
 from dataclasses import replace
-from itertools import islice
 from typing import Any, ContextManager, Generator, Iterator, Mapping
 
 import numpy as np
@@ -220,23 +219,29 @@ class InStepReader(PictureReader):
         return Epoch(self.groups, position, self.division).steps(0)
 
     def batches(
-        self, worker: int = 0, *, epochs: int | None = None, steps: int | None = None
+        self,
+        worker: int = 0,
+        *,
+        epochs: int | None = None,
+        steps: int | None = None,
+        at_once: int = 1,
     ) -> Generator[Batch, None, None]:
         """As the reader's; at an epoch's end one of weight 0 where other ranks have one more."""
-        with contextlib.closing(super().batches(worker, epochs=epochs)) as batches:
-            yield from islice(self._in_step(batches), steps)
+        own = super().batches(worker, epochs=epochs, at_once=at_once)
+        with contextlib.closing(own) as batches:
+            yield from self.first_steps(self._in_step(batches), steps)
 
     def row_batches(
         self, worker: int = 0, *, epochs: int | None = None, steps: int | None = None
     ) -> Iterator[Batch]:
         """The same without reading anything."""
-        return islice(self._in_step(super().row_batches(worker, epochs=epochs)), steps)
+        return self.first_steps(self._in_step(super().row_batches(worker, epochs=epochs)), steps)
 
     def _in_step(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         if self.division.remainder == DROP:
             yield from batches
             return
-        position, last = self.start, None
+        position, last, size = self.start, None, self.division.batch_size
         epoch = Epoch(self.groups, position, self.division)
         step, end = epoch.steps_before, epoch.steps_before + epoch.steps(0)
         for batch in batches:
@@ -246,9 +251,14 @@ class InStepReader(PictureReader):
                 position = replace(position, epoch=position.epoch + 1, stages=())
                 epoch = Epoch(self.groups, position, self.division)
                 step, end = 0, epoch.steps(0)
-            counts = weights.factor(self.division, len(epoch.left), self.rank, step)
-            yield replace(batch, weights=(batch.weights * counts).astype(np.float32))
-            step, last = step + 1, batch
+            steps = -(-len(batch.labels) // size)
+            counts = [
+                weights.factor(self.division, len(epoch.left), self.rank, step + number)
+                for number in range(steps)
+            ]
+            of_rows = np.repeat(counts, size)[: len(batch.labels)]
+            yield replace(batch, weights=(batch.weights * of_rows).astype(np.float32))
+            step, last = step + steps, batch
 
 
 def _silent(batch: Batch) -> Batch:

@@ -6,7 +6,6 @@ import contextlib
 from collections import deque
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Generator, Iterator
 
 import numpy as np
@@ -38,6 +37,16 @@ class Batch:
     weights: Array
     rows: Array
     epoch: int
+
+    def first(self, count: int) -> Batch:
+        """The first ``count`` of them."""
+        return Batch(
+            self.content[:count],
+            self.labels[:count],
+            self.weights[:count],
+            self.rows[:count],
+            self.epoch,
+        )
 
 
 class PictureReader:
@@ -126,6 +135,7 @@ class PictureReader:
         *,
         epochs: int | None = None,
         steps: int | None = None,
+        at_once: int = 1,
     ) -> Generator[Batch, None, None]:
         """The batches of one worker from ``start`` on, in order.
 
@@ -136,21 +146,35 @@ class PictureReader:
                 next one of its worker j % workers (those at their end are passed over).
             epochs: The epoch before which to end (as range(start, epochs)); endless for None.
             steps: Batches of this worker at most.
+            at_once: How many of them come in one, of an epoch each; only its last may be short.
 
         Raises:
             TrainingError: A file cannot be read or has changed, or a label is out of range.
         """
         blocks = self._blocks(worker, epochs)
         with contextlib.closing(read_ahead(self.pictures, blocks, self.threads)) as loaded:
-            for batch in islice(self._cut(loaded), steps):
+            for batch in self.first_steps(self._cut(loaded, at_once), steps):
                 self.recent.append(batch.rows)
                 yield batch
+
+    def first_steps(self, batches: Iterator[Batch], steps: int | None) -> Iterator[Batch]:
+        """As many of these, each of one step or of several, as make ``steps``; all for None."""
+        size, left = self.division.batch_size, steps
+        while left is None or left > 0:
+            batch = next(batches, None)
+            if batch is None:
+                return
+            if left is not None:
+                if len(batch.labels) > left * size:
+                    batch = batch.first(left * size)
+                left -= -(-len(batch.labels) // size)
+            yield batch
 
     def row_batches(
         self, worker: int = 0, *, epochs: int | None = None, steps: int | None = None
     ) -> Iterator[Batch]:
         """The same as ``batches`` without reading anything: content is None and labels are 0."""
-        return islice(self._cut(map(unread, self._blocks(worker, epochs))), steps)
+        return self.first_steps(self._cut(map(unread, self._blocks(worker, epochs))), steps)
 
     def at(self, position: Position) -> PictureReader:
         """The same from another position on, of ``self.position`` or a checkpoint."""
@@ -175,9 +199,10 @@ class PictureReader:
             yield from share_blocks(epoch, share)
             position = replace(position, epoch=position.epoch + 1, stages=())
 
-    def _cut(self, blocks: Iterator[LoadedBlock]) -> Iterator[Batch]:
-        """Batches of these blocks; one goes over the border of blocks, never of epochs."""
-        size = self.division.batch_size
+    def _cut(self, blocks: Iterator[LoadedBlock], at_once: int = 1) -> Iterator[Batch]:
+        """Batches of these blocks, ``at_once`` of them in one; one goes over the border of blocks,
+        never of epochs."""
+        size = self.division.batch_size * at_once
         parts: list[LoadedBlock] = []
         waiting = 0
         for block in blocks:

@@ -7,7 +7,7 @@ thousand pictures together; decoding, resizing and batching are TensorFlow's own
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Generator, Iterator
+from typing import Any, Callable, Generator, Iterable, Iterator, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -20,6 +20,8 @@ PICTURES_AT_ONCE = 256  # that cross from Python to TensorFlow together; more le
 FILLING = -1.0  # weight of what fills up an epoch's short last batch on the way
 FITS = ("stretch", "crop")
 SCALES = (8, 4, 2)  # at which libjpeg can decode a part of the size
+_KINDS = (tf.string, tf.int64, tf.float32)  # of content, labels and weights
+Columns = Tuple[Array, ...]
 
 
 def encoded_batches(
@@ -40,11 +42,21 @@ def encoded_batches(
     Returns:
         Batches of (content (n,) string, labels (n,) int64[, weights (n,) float32]), prefetched.
     """
-    batch_size = reader.division.batch_size
-    data = _chunks(reader, epochs, steps).map(
-        lambda *columns: tuple(tf.reshape(column, [-1, batch_size]) for column in columns)
-    )
-    return _finished(data.unbatch(), reader, weights)
+    size = reader.division.batch_size
+    side = None if reader.has_short_batches else size
+    kinds = _KINDS if weights else _KINDS[:2]
+
+    def cut(batch: Batch) -> Iterator[Columns]:
+        columns = (batch.content, batch.labels, batch.weights)[: len(kinds)]
+        short = len(batch.labels) % size
+        whole = len(batch.labels) - short
+        if whole:
+            yield tuple(column[:whole].reshape(-1, size) for column in columns)
+        if short:
+            yield tuple(column[whole:].reshape(1, short) for column in columns)
+
+    signature = tuple(tf.TensorSpec([None, side], kind) for kind in kinds)
+    return _generated(reader, epochs, steps, cut, signature).unbatch().prefetch(2)
 
 
 def picture_batches(
@@ -86,9 +98,15 @@ def picture_batches(
         image = decode(content, size, channels, fit, scaled_decoding)
         return image, label, weight
 
-    data = _chunks(reader, epochs, steps).unbatch()
+    batch_size = reader.division.batch_size
+
+    def cut(batch: Batch) -> Iterator[Columns]:
+        yield _filled(batch, batch_size)
+
+    signature = tuple(tf.TensorSpec([None], kind) for kind in _KINDS)
+    data = _generated(reader, epochs, steps, cut, signature).unbatch()
     data = data.map(decoded, num_parallel_calls=tf.data.AUTOTUNE)
-    data = data.batch(reader.division.batch_size, drop_remainder=True)
+    data = data.batch(batch_size, drop_remainder=True)
     return _finished(data, reader, weights)
 
 
@@ -131,29 +149,23 @@ def naming_bad_pictures(reader: PictureReader) -> Iterator[None]:
         raise TrainingError(known) from error
 
 
-def _chunks(reader: PictureReader, epochs: int | None, steps: int | None) -> Any:
-    """Flat columns of whole batches, the short ones filled up: (content, labels, weights)."""
+def _generated(
+    reader: PictureReader,
+    epochs: int | None,
+    steps: int | None,
+    cut: Callable[[Batch], Iterable[Columns]],
+    signature: Any,
+) -> Any:
+    """Elements that ``cut`` makes of some batches at once."""
 
     def generate() -> Generator[Any, None, None]:
-        size = reader.division.batch_size
-        at_once = max(1, PICTURES_AT_ONCE // size)
-        waiting: list[Batch] = []
+        at_once = max(1, PICTURES_AT_ONCE // reader.division.batch_size)
         with _failure_kept(reader), contextlib.closing(
-            reader.batches(epochs=epochs, steps=steps)
+            reader.batches(epochs=epochs, steps=steps, at_once=at_once)
         ) as batches:
             for batch in batches:
-                waiting.append(batch)
-                if len(waiting) == at_once:
-                    yield _together(waiting, size)
-                    waiting = []
-        if waiting:
-            yield _together(waiting, size)
+                yield from cut(batch)
 
-    signature = (
-        tf.TensorSpec([None], tf.string),
-        tf.TensorSpec([None], tf.int64),
-        tf.TensorSpec([None], tf.float32),
-    )
     return tf.data.Dataset.from_generator(generate, output_signature=signature).prefetch(1)
 
 
@@ -167,17 +179,14 @@ def _failure_kept(reader: PictureReader) -> Iterator[None]:
         raise
 
 
-def _together(batches: list[Batch], size: int) -> tuple[Array, Array, Array]:
-    filled = [(one.content, one.labels, one.weights) for one in batches]
-    for number, (content, labels, weights) in enumerate(filled):
-        missing = size - len(labels)
-        if missing:
-            filled[number] = (
-                np.concatenate([content, np.repeat(content[:1], missing)]),
-                np.concatenate([labels, np.repeat(labels[:1], missing)]),
-                np.concatenate([weights, np.full(missing, FILLING, np.float32)]),
-            )
-    content, labels, weights = (np.concatenate(column) for column in zip(*filled))
+def _filled(batch: Batch, size: int) -> Columns:
+    """Content, labels and weights, up to a multiple of ``size``."""
+    content, labels, weights = batch.content, batch.labels, batch.weights
+    missing = -len(labels) % size
+    if missing:
+        content = np.concatenate([content, np.repeat(content[:1], missing)])
+        labels = np.concatenate([labels, np.repeat(labels[:1], missing)])
+        weights = np.concatenate([weights, np.full(missing, FILLING, np.float32)])
     return content, labels, weights
 
 

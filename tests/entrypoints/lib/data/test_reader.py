@@ -13,6 +13,7 @@ from entrypoints.lib.data import position
 from entrypoints.lib.data.blocks import share_blocks
 from entrypoints.lib.data.division import DROP, PAD, UNEVEN, Division, RowGroups
 from entrypoints.lib.data.parquet_place import Pictures, open_place
+from entrypoints.lib.data.place_pictures import InStepReader
 from entrypoints.lib.data.position import Epoch, Position, Stage, advanced
 from entrypoints.lib.data.reader import Batch, PictureReader
 from entrypoints.lib.errors import TrainingError
@@ -206,6 +207,34 @@ def test_steps_end_it_in_the_midst_of_endless_epochs(pictures: Pictures) -> None
     batches = list(reader.batches(steps=15))
     assert [len(batch.labels) for batch in batches] == [*[10] * 6, 3, *[10] * 6, 3, 10]
     assert [batch.epoch for batch in batches] == [*[0] * 7, *[1] * 7, 2]
+
+
+@pytest.mark.parametrize("kind", [PictureReader, InStepReader])
+@pytest.mark.parametrize("remainder", [DROP, PAD, UNEVEN])
+@pytest.mark.parametrize("steps", [None, 0, 3, 6, 7, 13])
+@pytest.mark.parametrize("at_once", [2, 100])
+def test_several_batches_in_one_are_the_same_that_come_one_by_one(
+    pictures: Pictures,
+    kind: type[PictureReader],
+    remainder: str,
+    steps: int | None,
+    at_once: int,
+) -> None:
+    division = Division(2, 1, 5, remainder, block_groups=3)
+    for rank in range(2):
+        whole = kind(pictures, division, rank=rank, seed=4)
+        reader = whole.at(whole.position(2))
+        single = list(reader.batches(epochs=3, steps=steps))
+        several = list(reader.batches(epochs=3, steps=steps, at_once=at_once))
+        assert bool(single) == (steps != 0)
+        assert len(several) < len(single) or len(single) < 2
+        for name in ("content", "labels", "weights"):
+            apart = [column for one in single for column in getattr(one, name).tolist()]
+            assert [value for one in several for value in getattr(one, name).tolist()] == apart
+        assert all(len(one.labels) <= 5 * at_once for one in several)
+        steps_of = [(one.epoch, -(-len(one.labels) // 5)) for one in several]
+        epochs = [epoch for epoch, count in steps_of for _ in range(count)]
+        assert epochs == [one.epoch for one in single]
 
 
 def test_a_checkpoint_of_other_data_is_refused(pictures: Pictures, tmp_path: Path) -> None:
