@@ -268,3 +268,13 @@ def test_an_optimizer_whose_steps_were_compiled_has_made_one_where_its_parameter
     parameter._version = changes
     hooks.look_at_compiled()
     assert [one[2] for one in collector.told] == told
+
+
+def test_steps_that_an_optimizer_inherits_are_seen(hooks: Hooks, collector: Collector) -> None:
+    plain, _ = optimizers(hooks)
+
+    class Inheriting(plain):  # type: ignore[misc, valid-type]
+        pass
+
+    Inheriting().step()
+    assert [one[1:] for one in collector.told] == [("Inheriting", 1)]
