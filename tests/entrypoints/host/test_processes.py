@@ -6,7 +6,7 @@ import sys
 import uuid
 
 from tests.places import ENTRYPOINTS
-from tests.waiting import processes_with
+from tests.waiting import processes_with, until
 
 # A process that leaves its session and its parent, and one that stays.
 LEAVES_BEHIND = """
@@ -35,7 +35,8 @@ def test_what_left_its_group_and_its_parent_is_found_and_ended() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "2\n"
-        assert len(processes_with(f"MARK={mark}")) == 3
+        # A program that has just begun has no environment for a moment.
+        until(lambda: len(processes_with(f"MARK={mark}")) == 3)
         process.stdin.write("go\n")
         process.stdin.flush()
         assert process.stdout.readline() == "[] []\n"
