@@ -23,6 +23,9 @@ CONNECT_SECONDS, EXECUTORS_SECONDS, END_SECONDS = 10.0, 90.0, 15.0
 POLL_SECONDS = 0.2
 # A task is tried so often; in local mode it is part of the master's name.
 TRIES = 4
+# A JVM that carries bytes to Python has nothing to compile for speed, and little to collect: on two
+# cores the compilers took as much time as the pictures.
+_LIGHT_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 class SparkSession:
@@ -78,6 +81,8 @@ class SparkSession:
         }
         if self._local:
             settings["spark.driver.host"] = settings["spark.driver.bindAddress"] = "127.0.0.1"
+            for role in ("driver", "executor"):
+                settings[f"spark.{role}.defaultJavaOptions"] = _LIGHT_JVM
             settings.update(_cluster_on_this_machine(self.master))
         conf = SparkConf().setMaster(self.master)
         for name, value in settings.items():
