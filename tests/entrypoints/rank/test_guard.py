@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 import os
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from launch_runtime.rank import exit_hook, guard, masked_output
+from launch_runtime.environment import SettingError
+from launch_runtime.rank import exit_hook, guard, masked_output, tracebacks, user_script
 from launch_runtime.rank.guard import Guard
 from launch_runtime.rank.identity import Promise
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.strategies.horovod import STRATEGY
+
+from tests.entrypoints.rank.kept_reports import Reporter
 
 
 class Ended(BaseException):
     """The rank's process would end here."""
 
 
-class Reporter:
-    """Keeps what a rank says."""
-
-    def __init__(self, initialised: bool = False):
-        self.initialised, self.rank = initialised, 5
-        self.refusals: list[RefusalError] = []
-        self.lines: list[str] = []
-        self.proofs: list[str] = []
-        self.failures: list[tuple[Any, ...]] = []
-
-    def refuse(self, refusal: RefusalError) -> None:
-        self.refusals.append(refusal)
-
-    def line(self, text: str) -> None:
-        self.lines.append(text)
-
-    def proof(self, text: str) -> None:
-        self.proofs.append(text)
-
-    def failing(self, *what: Any) -> None:
-        self.failures.append(what)
-
-
 class Rank:
-    """A guard behind its checks, in front of its script's end."""
+    """A guard behind its checks, in front of its script's end; ``above`` is by how much its process
+    id is more than this process's, which is a forked child then."""
 
-    def __init__(self, size: int = 8, initialised: bool = False, in_child: bool = False):
+    def __init__(self, size: int = 8, initialised: bool = False, above: int = 0):
         self.reporter = Reporter(initialised)
         self.finished: list[int] = []
+        self.stood_by = 0
         self.guard: Any = Guard.__new__(Guard)
         self.guard._reporter, self.guard._code = self.reporter, 0
-        self.guard._pid = os.getppid() if in_child else os.getpid()
+        self.guard._pid = os.getpid() + above
+        self.guard._script = SimpleNamespace()
         self.guard._promise = Promise(size, 0, 0)
         self.guard._strategy, self.guard._words = STRATEGY, STRATEGY.words
         self.guard._training = SimpleNamespace(
             finish=lambda status=0: self.finished.append(status),
+            stand_by=self._stand_by,
         )
+
+    def _stand_by(self) -> None:
+        self.stood_by += 1
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, end: BaseException | None) -> None:
+        """Runs a script that ends so."""
+
+        def execute(script: Any) -> None:
+            assert script is self.guard._script
+            assert self.reporter.script_runs, "a line of the rank's may stand behind half of its"
+            if end is not None:
+                raise end
+
+        monkeypatch.setattr(user_script, "execute", execute)
+        self.guard.run()
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +76,111 @@ def test_a_script_that_calls_sys_exit_ends_with_pythons_code_for_it(
     assert guard._exit_code(SystemExit(code)) == expected
 
 
+@pytest.fixture
+def at_exit(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What a guard registers for its process's end; Python calls the last of it first."""
+    found: list[Any] = []
+    monkeypatch.setattr(guard, "atexit", SimpleNamespace(register=found.append))
+    return found
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
+    """The errors whose tracebacks a guard prints."""
+    found: list[BaseException] = []
+    monkeypatch.setattr(tracebacks, "show", found.append)
+    return found
+
+
+@pytest.mark.parametrize("end", [None, SystemExit(), SystemExit(0), SystemExit(256)])
+def test_a_script_that_ends_well_is_told_of_ahead_of_its_handlers_and_judged_behind_them(
+    end: SystemExit | None, at_exit: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rank = Rank()
+    if end is None:
+        rank.run(monkeypatch, None)
+    else:
+        with pytest.raises(SystemExit) as caught:
+            rank.run(monkeypatch, end)
+        assert caught.value is end
+    assert at_exit == [rank.guard._at_end, rank.reporter.ended]
+    assert rank.stood_by == 1
+    assert rank.reporter.failures == []
+
+
+class HorovodInternalError(Exception):
+    """What a rank meets whose peer has gone."""
+
+
+@pytest.mark.parametrize(
+    ("end", "reason", "code", "consequence", "mute"),
+    [
+        (SystemExit(3), "the script called sys.exit(3)", 3, False, True),
+        (SystemExit("no data"), "the script called sys.exit('no data')", 1, False, False),
+        (ValueError("boom"), "ValueError: boom", 1, False, False),
+        (HorovodInternalError("gone"), f"{__name__}.HorovodInternalError: gone", 1, True, False),
+    ],
+)
+def test_a_script_that_fails_is_told_of_with_its_reason_and_ends_the_rank_with_its_code(
+    end: BaseException, reason: str, code: int, consequence: bool, mute: bool,
+    at_exit: list[Any], shown: list[BaseException], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    rank = Rank()
+    with pytest.raises(SystemExit) as caught:
+        rank.run(monkeypatch, end)
+    assert guard._exit_code(caught.value) == code
+    assert rank.reporter.failures == [(reason, code, consequence, mute)]
+    assert shown == ([] if isinstance(end, SystemExit) else [end])
+    assert at_exit == [rank.guard._at_end], "it has not come to its end"
+    assert rank.stood_by == 0
+
+
+@pytest.mark.parametrize("has_agent", [False, True])
+def test_an_interrupts_traceback_is_printed_once_and_not_where_an_agent_has_asked_for_it(
+    has_agent: bool, at_exit: list[Any], shown: list[BaseException],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    rank = Rank()
+    rank.reporter.has_agent = has_agent
+    end = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        rank.run(monkeypatch, end)
+    assert shown == ([] if has_agent else [end])
+    sys.excepthook(KeyboardInterrupt, end, None)  # as Python does at its end
+    assert capsys.readouterr().err == ""
+    assert rank.reporter.failures == [], "somebody wanted the rank to end"
+    rank.guard._at_end()
+    assert (rank.finished, rank.reporter.refusals) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [(None, 0), (SystemExit(3), 3), (KeyboardInterrupt(), 130), (ValueError(), 1)]
+)
+def test_a_forked_child_that_runs_to_the_scripts_end_finishes_with_its_own_code(
+    end: BaseException | None, code: int, at_exit: list[Any], shown: list[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    rank = Rank(above=-1)
+    try:
+        rank.run(monkeypatch, end)
+    except (SystemExit, KeyboardInterrupt):
+        assert end is not None
+    at_exit[0]()
+    assert rank.finished == [code]
+
+
+def test_a_script_that_came_to_its_end_is_refused_there_if_its_rank_joined_nothing(
+    at_exit: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rank = Rank()
+    rank.run(monkeypatch, None)
+    with pytest.raises(Ended):
+        at_exit[0]()
+    assert len(rank.reporter.refusals) == 1
+
+
 def test_a_rank_that_ends_well_without_having_joined_is_refused_at_its_end() -> None:
     rank = Rank()
     with pytest.raises(Ended) as caught:
@@ -84,6 +189,19 @@ def test_a_rank_that_ends_well_without_having_joined_is_refused_at_its_end() -> 
     (refusal,) = rank.reporter.refusals
     assert refusal.expected == "one job of world size 8"
     assert rank.finished == []
+
+
+def test_a_refusal_at_the_end_is_handed_on_before_the_process_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(masked_output, "settle", lambda: done.append("handed on"))
+    rank = Rank()
+    with pytest.raises(Ended):
+        rank.guard._at_end()
+    assert done == ["handed on"]
+    assert rank.guard._before_exit(0) == 1
+    assert done == ["handed on"] * 2
 
 
 def test_a_rank_that_has_joined_ends_its_training_and_proves_nothing_more() -> None:
@@ -106,9 +224,10 @@ def test_a_rank_that_has_failed_is_neither_refused_nor_judged_at_its_end() -> No
     assert (rank.finished, rank.reporter.refusals) == ([], [])
 
 
+@pytest.mark.parametrize("above", [-1, 1])  # process ids begin anew after the last one
 @pytest.mark.parametrize("code", [None, 3])
-def test_a_forked_childs_end_ends_its_own_training_alone(code: int | None) -> None:
-    rank = Rank(in_child=True)
+def test_a_forked_childs_end_ends_its_own_training_alone(code: int | None, above: int) -> None:
+    rank = Rank(above=above)
     rank.guard._code = code
     rank.guard._at_end()
     assert (rank.finished, rank.reporter.refusals) == ([code or 0], [])
@@ -121,8 +240,10 @@ def test_a_forked_childs_end_ends_its_own_training_alone(code: int | None) -> No
         ({"initialised": False}, 0, 1, []),
         ({"initialised": False}, 3, 3, []),
         ({"initialised": True}, 3, 3, []),
-        ({"initialised": False, "in_child": True}, 0, 0, [0]),
-        ({"initialised": False, "in_child": True}, 3, 3, [3]),
+        ({"initialised": False, "above": -1}, 0, 0, [0]),
+        ({"initialised": False, "above": -1}, 3, 3, [3]),
+        ({"initialised": False, "above": 1}, 0, 0, [0]),
+        ({"initialised": False, "above": 1}, 3, 3, [3]),
         ({"initialised": False, "size": 1}, 0, 0, [0]),
     ],
 )
@@ -177,16 +298,33 @@ def test_a_world_that_is_not_joined_for_long_is_warned_of(monkeypatch: pytest.Mo
     assert len(rank.reporter.lines) == 1
 
 
-def test_the_agents_pipe_is_the_guards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    end, status = os.pipe()
-    os.set_inheritable(status, True)
-    try:
-        monkeypatch.setenv("LAUNCH_STATUS_FD", str(status))
-        monkeypatch.delenv("LAUNCH_LIFELINE_FD", raising=False)
-        assert guard._reporter().has_agent
-        assert "LAUNCH_STATUS_FD" not in os.environ
-        assert not os.get_inheritable(status)
-    finally:
-        os.close(end)
-        os.close(status)
-    assert not guard._reporter().has_agent
+def test_a_wrong_setting_is_said_and_ends_the_rank_before_its_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reporter = _main(monkeypatch, SettingError("LAUNCH_PROOF: found 'x'"))
+    assert reporter.failures == [("LAUNCH_PROOF: found 'x'", 1)]
+    assert reporter.lines == ["launch: LAUNCH_PROOF: found 'x'"]
+    assert reporter.refusals == []
+
+
+def test_a_refused_rank_says_why_and_ends_before_its_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusal = RefusalError("world size 2", "world size 1")
+    assert _main(monkeypatch, refusal).refusals == [refusal]
+
+
+def _main(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Reporter:
+    """What is said by a rank that ends with code 1 because of ``error``."""
+    reporter = Reporter()
+
+    def make(*given: Any) -> None:
+        assert given == (reporter, ["train.py"], "entrypoints")
+        raise error
+
+    monkeypatch.setattr(guard, "_reporter", lambda: reporter)
+    monkeypatch.setattr(guard, "Guard", make)
+    with pytest.raises(SystemExit) as caught:
+        guard.main(["train.py"], "entrypoints")
+    assert caught.value.code == 1
+    return reporter
