@@ -110,7 +110,7 @@ class WorldCheck:
             moment = f" when {call or self._words.join} returned"
             self.end(RefusalError(expected, found + moment, cause, fix))
         if not self._reporter.initialised and place.rank == 0:
-            hosts = promise.hosts or promise.size // (world.local_size or place.local_size)
+            hosts = promise.hosts or promise.size // place.local_size
             noun = self._words.holds
             text = lines.world(promise.size, hosts, promise.size // hosts, carrier(), noun)
             self._reporter.proof(text)
@@ -205,15 +205,13 @@ def variables(strategy: Strategy, environment: Mapping[str, str]) -> dict[str, s
 def end_guard(guard: int) -> None:
     """Kills the guard above this process, so that a refused child ends its whole rank."""
     process = os.getppid()
-    while process > 1:
-        if process == guard:
-            os.kill(guard, 9)
-            return
-        try:
+    try:
+        while process != guard:  # above the first process is number 0, which has no such file
             with open(f"/proc/{process}/stat", "rb") as file:
                 process = int(file.read().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            return
+    except (OSError, ValueError, IndexError):
+        return
+    os.kill(guard, 9)
 
 
 def _compared(world: World, known: World) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -176,10 +178,13 @@ def test_whoever_watches_the_training_is_told_when_the_world_is_joined_and_left(
 
 
 def test_numbers_that_a_strategy_cannot_tell_are_not_compared(reporter: Reporter) -> None:
-    check = _in(reporter, os.getpid(), PLACE._replace(rank=0))
-    check.joined(World(size=8), lambda: "Gloo", lambda: ("", ""))
+    for promise in (Promise(8, 2, 4), Promise(8, 0, 0)):
+        given = Given(promise, PLACE._replace(rank=0), {}, os.getpid())
+        check = WorldCheck(given, reporter, STRATEGY)  # type: ignore[arg-type]
+        reporter.initialised = False
+        check.joined(World(size=8), lambda: "Gloo", lambda: ("", ""))
     assert reporter.refusals == []
-    assert reporter.proofs == ["world size 8: 2 hosts x 4 ranks, Gloo"]
+    assert reporter.proofs == ["world size 8: 2 hosts x 4 ranks, Gloo"] * 2
 
 
 def test_variables_that_the_script_has_changed_are_warned_of(
@@ -207,12 +212,35 @@ def test_changed_variables_are_the_cause_of_another_world(
     assert refusal.found == f"world size 4 when {STRATEGY.words.join} returned"
 
 
+class Stream:
+    """One that keeps what was done to it."""
+
+    def __init__(self) -> None:
+        self.flushed = 0
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+
+@pytest.mark.parametrize("broken", [None, "stdout", "stderr"])
+def test_what_the_script_has_printed_is_written_before_the_rank_is_ended(
+    broken: str | None, reporter: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streams = {name: Stream() for name in ("stdout", "stderr") if name != broken}
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, streams.get(name))
+    with pytest.raises(Ended):
+        _in(reporter, os.getpid()).end(RefusalError("one world", "another"))
+    assert [stream.flushed for stream in streams.values()] == [1] * len(streams)
+
+
+@pytest.mark.parametrize("above", [-1, 1])  # process ids begin anew after the last one
 def test_a_child_that_is_made_a_rank_of_something_else_ends_the_guard_too(
-    reporter: Reporter, variables: pytest.MonkeyPatch
+    above: int, reporter: Reporter, variables: pytest.MonkeyPatch
 ) -> None:
     ended: list[int] = []
     variables.setattr(world_check, "end_guard", ended.append)
-    guard = os.getppid()
+    guard = os.getpid() + above
     _in(reporter, guard).before()
     variables.setenv("HOROVOD_SIZE", "2")
     _in(reporter, os.getpid()).refuse_inner()
@@ -225,10 +253,41 @@ def test_a_child_that_is_made_a_rank_of_something_else_ends_the_guard_too(
     assert ended == [guard, guard]
 
 
-def test_only_a_guard_above_the_process_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+# What Linux says of processes: number, name, state, parent, group.
+ABOVE = {
+    40: b"40 (python) S 70 9",
+    70: b"70 (a ) (shell) S 20 9",
+    20: b"20 (python) S 1 9",
+    1: b"1 (init) S 0 1",
+}
+
+
+@pytest.mark.parametrize(
+    ("guard", "ended"),
+    [(40, [(40, 9)]), (70, [(70, 9)]), (20, [(20, 9)]), (10, []), (60, []), (80, [])],
+)
+def test_only_a_guard_above_the_process_is_ended(
+    guard: int, ended: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     killed: list[tuple[int, int]] = []
+
+    def stat(path: str, mode: str) -> io.BytesIO:
+        number = int(path.split("/")[2])
+        if number not in ABOVE:
+            raise FileNotFoundError(path)
+        return io.BytesIO(ABOVE[number])
+
+    monkeypatch.setattr(world_check, "open", stat, raising=False)
+    monkeypatch.setattr(os, "getppid", lambda: 40)
     monkeypatch.setattr(os, "kill", lambda *what: killed.append(what))
-    world_check.end_guard(os.getpid())
-    assert killed == []
-    world_check.end_guard(os.getppid())
-    assert killed == [(os.getppid(), 9)]
+    world_check.end_guard(guard)
+    assert killed == ended
+
+
+def test_a_guard_is_found_above_a_process_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[tuple[int, int]] = []
+    guard = os.getppid()
+    monkeypatch.setattr(os, "getppid", os.getpid)
+    monkeypatch.setattr(os, "kill", lambda *what: killed.append(what))
+    world_check.end_guard(guard)
+    assert killed == [(guard, 9)]
