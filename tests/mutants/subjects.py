@@ -36,6 +36,7 @@ SUBJECTS = (
             "tests/entrypoints/rank/test_reporter.py",
             "tests/entrypoints/rank/test_guard.py",
             "tests/entrypoints/rank/test_guard_preparation.py",
+            "tests/entrypoints/rank/test_child_watch.py",
             "tests/entrypoints/rank/test_guard_world_size.py",
             "tests/entrypoints/rank/test_child_processes.py",
             "tests/entrypoints/rank/test_guard_evidence.py",

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from launch_runtime import strategies
-from launch_runtime.rank import child, exit_hook, keras_choice, world_check
-from launch_runtime.rank.identity import Place, Promise
-from launch_runtime.rank.reporter import Reporter
-from launch_runtime.rank.world_check import Given
 
 from tests.entrypoints.rank.guard_runs import ONE_HOST, TWO_HOSTS, run_guard, under_mpirun
 from tests.entrypoints.simulated import STANDIN, clean_environment, write_script
@@ -115,32 +107,6 @@ subprocess.run([sys.executable, "real.py"], env={{"PYTHONPATH": {str(STANDIN)!r}
     ended = run_guard(tmp_path, text, **TWO)
     assert ended.code == 1
     assert "an environment of its own" in ended.stdout
-
-
-@pytest.mark.parametrize(("error", "code"), [(ValueError, 1), (None, 0)])
-def test_a_child_whose_last_record_takes_too_long_ends_as_python_would_have_ended_it(
-    error: type[Exception] | None, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_exit: list[Any] = []
-    codes: list[int] = []
-    monkeypatch.setattr(atexit, "register", at_exit.append)
-    monkeypatch.setattr(exit_hook, "install", lambda before_exit: None)
-    watched = SimpleNamespace(end=None)
-    monkeypatch.setattr(world_check, "watch", lambda *given: watched)
-    monkeypatch.setattr(keras_choice, "in_child", lambda *given: None)
-    monkeypatch.setattr(child.TrainingWatch, "finish", lambda self, code: codes.append(code))
-    given = Given(Promise(2, 2, 1), Place(2, 0, 1, 0, "here", "MPI"), {}, os.getpid())
-    environment = dict(os.environ)
-    reporter = Reporter(str(tmp_path / "state"), rank=0, host="here", stamp="", guard=os.getpid())
-    child.hand_down(environment, given, strategies.named("horovod"), reporter, True, "entrypoints")
-    monkeypatch.setenv(child.VARIABLE, environment[child.VARIABLE])
-    monkeypatch.delattr(sys, "last_type", raising=False)
-
-    child.watch()
-    if error is not None:
-        monkeypatch.setattr(sys, "last_type", error, raising=False)
-    at_exit[0]()
-    assert codes == [code]
 
 
 # A launcher inside the script: ranks in children, with places that it made up.

@@ -58,7 +58,14 @@ def test_who_started_a_rank_says_its_place(environment, has_agent, expected) -> 
 
 @pytest.mark.parametrize(
     ("hosts", "processes", "refused"),
-    [("2", "4", False), ("2", "3", True), ("", "3", False), ("2", "", False), ("3", "4", True)],
+    [
+        ("2", "4", False),
+        ("2", "3", True),
+        ("", "3", False),
+        ("2", "", False),
+        ("3", "4", True),
+        ("1", "4", True),  # a multiple is right for replicas alone
+    ],
 )
 def test_a_promise_that_contradicts_itself_is_refused(hosts, processes, refused) -> None:
     environment = {
