@@ -166,11 +166,13 @@ class Reporter:
                 self._print(encode(records, self.rank, serial, self.stamp))
 
     def _tell_evidence(self, record: dict[str, Any]) -> bool:
-        """In lines short enough that no other writer of the pipe comes between."""
-        if len(json.dumps(record)) > state_file.EVIDENCE_BYTES:
-            return True
-        parts = encode([record], 0, self._next_serial())
-        return all(self._tell(event="evidence", line=part) for part in parts)
+        """In lines short enough that no other writer of the pipe comes between; one that is too
+        large for them the state file does not take either."""
+        fits = len(json.dumps(record)) <= state_file.EVIDENCE_BYTES
+        return fits and all(
+            self._tell(event="evidence", line=part)
+            for part in encode([record], 0, self._next_serial())
+        )
 
     def _next_serial(self) -> int:
         """A program that the script puts in this one's place goes on counting: milliseconds."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from launch_runtime import state_file
+from launch_runtime import lines, state_file
 from launch_runtime.evidence.lines import Gathering
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.reporter import Reporter
@@ -95,6 +100,14 @@ def test_a_rank_without_an_agent_prints_and_does_not_repeat_a_consequence(
     }  # fmt: skip
 
 
+def test_a_failure_before_a_rank_knows_its_place_is_rank_0s(
+    state: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Reporter(state).failing("boom", 1)
+    fields = json.loads(_printed(capfd)[0].partition("failure: ")[2])
+    assert (fields["rank"], fields["host"]) == (0, "")
+
+
 def test_a_failure_after_the_world_was_joined_is_one_of_the_training(
     state: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,6 +128,24 @@ def test_what_is_said_while_the_script_runs_begins_a_line_of_its_own(
     assert capfd.readouterr().out == "one\ntwo\n\nthree\n"
 
 
+@pytest.mark.parametrize("closed", [None, "stdout", "stderr"])
+def test_what_the_script_has_printed_stands_before_what_is_said_then(
+    closed: str | None, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(lines, "write_all", lambda to, data: said.append(data.decode()))
+    for name in ("stdout", "stderr"):
+        stream = SimpleNamespace(flush=functools.partial(said.append, f"the script's {name}"))
+        if name == closed:
+            stream = (tmp_path / name).open("w")
+            stream.write("lost")
+            stream.close()
+        monkeypatch.setattr(sys, name, stream)
+    Reporter(state).line("launch: a line")
+    open_ones = [name for name in ("stdout", "stderr") if name != closed]
+    assert said == [*(f"the script's {name}" for name in open_ones), "launch: a line\n"]
+
+
 def test_a_status_pipe_that_the_script_has_put_a_file_in_place_of_is_left_alone(
     state: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,6 +160,25 @@ def test_a_status_pipe_that_the_script_has_put_a_file_in_place_of_is_left_alone(
     os.close(pipe.end)
     assert own.read_bytes() == b""
     assert _printed(capfd) == ["launch: a line", "launch: another"]
+
+
+@pytest.mark.parametrize("smaller", [False, True])
+def test_a_pipe_of_the_scripts_own_in_place_of_the_agents_is_left_alone(
+    smaller: bool, state: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def number(pipe: Pipe) -> tuple[int, int]:
+        found = os.fstat(pipe.status)
+        return found.st_dev, found.st_ino
+
+    agents, own = sorted((Pipe(), Pipe()), key=number, reverse=smaller)
+    reporter = Reporter(state, agents.status)
+    os.dup2(own.status, agents.status)
+    reporter.line("launch: a line")
+    assert own.heard() == []
+    assert _printed(capfd) == ["launch: a line"]
+    for pipe in (agents, own):
+        os.close(pipe.end)
+        os.close(pipe.status)
 
 
 @pytest.mark.parametrize("under_agent", [True, False])
@@ -151,7 +201,9 @@ def test_a_refusal_is_recorded_for_an_agent_that_no_pipe_leads_to(
 
 def test_a_guards_refusal_is_told_and_not_recorded(pipe: Pipe, state: str) -> None:
     Reporter(state, pipe.status).refuse(REFUSAL)
-    assert pipe.heard()[0]["reason"] == REFUSAL.reason
+    failing = pipe.heard()[0]
+    assert (failing["event"], failing["reason"]) == ("failing", REFUSAL.reason)
+    assert failing["code"] == 1, "with which it ends"
     assert state_file.refusal(state) == ""
 
 
@@ -177,14 +229,46 @@ def test_evidence_is_printed_once_and_with_that_of_the_ranks_children(
         reporter.evidence(RECORD)
     first = _printed(capfd)
     assert len(first) == 1
-    child = Reporter(state, under_agent=False, guard=os.getppid())
-    child.evidence({**RECORD, "pid": 8})
-    child.print_evidence()
-    assert _printed(capfd) == [], "a child leaves it to its guard"
+    for above in (-1, 1):  # process ids begin anew after the last one
+        child = Reporter(state, under_agent=False, guard=os.getpid() + above)
+        child.evidence({**RECORD, "pid": 8})
+        child.print_evidence()
+        assert _printed(capfd) == [], "a child leaves it to its guard"
     reporter.print_evidence()
     for line in [*first, *_printed(capfd)]:
         assert gathering.feed(line)
     assert gathering.evidence() == {3: [{**RECORD, "pid": 8}, RECORD]}
+
+
+def test_the_last_record_counts_though_the_clock_was_set_back_since(
+    state: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    times = iter([9_000_000_000, 9_000_000_000, 5_000_000_000])
+    monkeypatch.setattr(time, "time_ns", lambda: next(times))
+    reporter = Reporter(state)
+    records = [{"pid": 7, "steps": steps} for steps in (3, 2, 1)]
+    gathering = Gathering()
+    for record in records:
+        reporter.evidence(record)
+    for line in reversed(_printed(capfd)):
+        assert gathering.feed(line)
+    assert gathering.evidence() == {0: records[-1:]}
+
+
+def test_a_forked_child_waits_for_no_lock_of_a_thread_that_it_does_not_have(
+    state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_child: list[Callable[[], None]] = []
+    monkeypatch.setattr(
+        os, "register_at_fork", lambda after_in_child: in_child.append(after_in_child)
+    )
+    reporter = Reporter(state, guard=os.getppid())
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(reporter._lock.acquire).result()
+        (after_fork,) = in_child
+        after_fork()
+        reporter.evidence(RECORD)
+    assert state_file.evidence(state) == [RECORD]
 
 
 def test_evidence_goes_to_the_agent_and_into_the_file_where_the_pipe_is_gone(state: str) -> None:
@@ -203,9 +287,13 @@ def test_evidence_goes_to_the_agent_and_into_the_file_where_the_pipe_is_gone(sta
     assert state_file.evidence(state) == [{**RECORD, "final": True}]
 
 
-def test_evidence_that_is_too_large_is_not_told_and_no_other_way_tried(
-    pipe: Pipe, state: str
+@pytest.mark.parametrize(("more", "told"), [(0, True), (1, False)])
+def test_evidence_that_is_too_large_is_neither_told_nor_kept(
+    more: int, told: bool, pipe: Pipe, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Reporter(state, pipe.status).evidence({**RECORD, "prints": "x" * state_file.EVIDENCE_BYTES})
-    assert pipe.heard() == []
+    monkeypatch.setattr(state_file, "EVIDENCE_BYTES", 1000)
+    record = {**RECORD, "prints": ""}
+    record["prints"] = "x" * (1000 - len(json.dumps(record)) + more)
+    Reporter(state, pipe.status).evidence(record)
+    assert bool(pipe.heard()) == told
     assert state_file.evidence(state) == []
