@@ -229,15 +229,15 @@ def test_evidence_is_printed_once_and_with_that_of_the_ranks_children(
         reporter.evidence(RECORD)
     first = _printed(capfd)
     assert len(first) == 1
-    for above in (-1, 1):  # process ids begin anew after the last one
+    for pid, above in ((8, -1), (9, 1)):  # process ids begin anew after the last one
         child = Reporter(state, under_agent=False, guard=os.getpid() + above)
-        child.evidence({**RECORD, "pid": 8})
+        child.evidence({**RECORD, "pid": pid})
         child.print_evidence()
         assert _printed(capfd) == [], "a child leaves it to its guard"
     reporter.print_evidence()
     for line in [*first, *_printed(capfd)]:
         assert gathering.feed(line)
-    assert gathering.evidence() == {3: [{**RECORD, "pid": 8}, RECORD]}
+    assert gathering.evidence() == {3: [{**RECORD, "pid": 8}, {**RECORD, "pid": 9}, RECORD]}
 
 
 def test_the_last_record_counts_though_the_clock_was_set_back_since(
