@@ -15,7 +15,7 @@ from launch_runtime.evidence.records import ACCUMULATED, ADASUM, FP16
 from launch_runtime.rank.exchange import APPLYING, REDUCING
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
-from launch_runtime.rank.exchange.trained import Variable
+from launch_runtime.rank.exchange.trained import MOST, Variable
 from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.import_hook import OnImport
 
@@ -29,7 +29,6 @@ _SEVERAL = (
     "_grouped_reducescatter_async",
 )
 _OPTIMIZERS = ("_DistributedOptimizer", "_DistributedAdasumOptimizer")
-_MOST_RECENT = 8192
 _EVERY_STEP_UNTIL = 4
 
 
@@ -62,7 +61,9 @@ class Hooks:
         self._running: set[int] = set()  # numbers of optimizers that are in their step
         self._recent: dict[int, Any] = {}  # place in memory -> group, since the last step
         self._places: dict[int, Variable] = {}  # of parameters' values
-        self._held: weakref.WeakKeyDictionary[Variable, list[Any]] = weakref.WeakKeyDictionary()
+        # Held by the variables alone, which give up what they read once it is dropped.
+        self._readers: weakref.WeakValueDictionary[Variable, _Reader]
+        self._readers = weakref.WeakValueDictionary()
         self.at_step: Callable[[Sequence[Any], int], None] = lambda parameters, count: None
 
     # -- torch -----------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ class Hooks:
     def _wrap_steps(self, cls: Any, base: Any) -> None:
         for one in cls.__mro__:
             step = one.__dict__.get("step")
-            if one is base or step is None or hasattr(step, "launch_watches"):
+            if one is base or step is None or getattr(step, "launch_watches", False):
                 continue
             one.step = self._watched(step)
 
@@ -164,15 +165,13 @@ class Hooks:
         """What stands for a parameter, from its first step on."""
         known = self._known(parameter)
         if known is None:
-            held: list[Any] = [_own(parameter).detach()]
-            known = self._collector.variables.keep(
-                parameter, _own(parameter).shape, _reader(parameter, held)
-            )
+            reader = _Reader(parameter)
+            known = self._collector.variables.keep(parameter, _own(parameter).shape, reader)
             known.is_blind, known.is_whole = True, not _is_part(parameter)
-            self._held[known] = held
+            self._readers[known] = reader
         else:
-            self._held[known][0] = _own(parameter).detach()  # it may have been moved
-        if len(self._places) < _MOST_RECENT:
+            self._readers[known].hold(parameter)  # it may have been moved
+        if len(self._places) < MOST:
             self._places[_place(parameter)] = known
         return known
 
@@ -248,7 +247,7 @@ class Hooks:
                 value = None
             self._collector.exchanged(tensor, list(tensor.shape), group, value)
         for tensor in outputs:
-            if hasattr(tensor, "data_ptr") and len(self._recent) < _MOST_RECENT:
+            if hasattr(tensor, "data_ptr") and len(self._recent) < MOST:
                 self._recent[_place(tensor)] = group
 
     def _tell(self, module: Any, name: str, note: Callable[[], Any]) -> None:
@@ -301,15 +300,20 @@ def _place(tensor: Any) -> int:
     return 0 if getattr(tensor, "is_sparse", False) else int(tensor.data_ptr())
 
 
-def _reader(parameter: Any, held: list[Any]) -> Callable[[], Any]:
+class _Reader:
     """Reads a parameter, or its storage once it is gone."""
-    ref = weakref.ref(parameter)
 
-    def read() -> Any:
-        alive = ref()
-        values = (held[0] if alive is None else _own(alive)).detach()
+    def __init__(self, parameter: Any):
+        self._ref = weakref.ref(parameter)
+        self.hold(parameter)
+
+    def hold(self, parameter: Any) -> None:
+        """Its storage is where it is now."""
+        self._storage = _own(parameter).detach()
+
+    def __call__(self) -> Any:
+        alive = self._ref()
+        values = self._storage if alive is None else _own(alive).detach()
         if not values.is_floating_point():
             raise ValueError("no real numbers")
         return values.reshape(-1)[:MOST_VALUES].float().cpu().numpy()
-
-    return read
