@@ -161,7 +161,7 @@ def test_what_a_script_exchanges_itself_is_told_with_its_shape(
     hooks.operations(module)
     one, other = Tensor(64, 2, 3), Tensor(128, 5)
 
-    assert module._allreduce_async(one, one) == "one"
+    assert module._allreduce_async(one, other) == "one"
     assert module._grouped_allreduce_async([one, other], [one, other]) == "several"
     assert collector.told == [
         ("exchanged", one, [2, 3], ALL),
@@ -183,6 +183,13 @@ def test_a_broadcast_and_a_join_are_told_and_go_on(hooks: Hooks, collector: Coll
     hooks.operations(module)
     assert (module._broadcast_async(1, 1, 0), module.join()) == ("broadcast", 7)
     assert collector.told == [("sent",), ("joined",)]
+
+
+def test_what_a_version_of_horovod_does_not_have_is_left_out(hooks: Hooks) -> None:
+    operations, optimizer = SimpleNamespace(), SimpleNamespace()
+    hooks.operations(operations)
+    hooks.binding(optimizer)
+    assert vars(operations) == vars(optimizer) == {}
 
 
 def test_what_cannot_be_read_of_an_exchange_stops_the_evidence_and_not_the_script(
