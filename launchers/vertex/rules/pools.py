@@ -123,6 +123,11 @@ def rank_pools(document: object) -> list[Pool]:
     return [pool for pool in pools(document) if pool.holds_ranks]
 
 
+def first_pool(document: object) -> Pool | None:
+    """The first pool in which ranks run: the primary replica's, where there is one."""
+    return next(iter(rank_pools(document)), None)
+
+
 def rank_replicas(document: object) -> int | None:
     """How many replicas run ranks; None where a count is no number."""
     counts = [pool.replicas for pool in rank_pools(document)]

@@ -21,6 +21,7 @@ from launchers.vertex.rules.pools import (
     PROCESSES,
     WORLD_SIZE,
     Pool,
+    first_pool,
     pools,
     rank_pools,
     rank_replicas,
@@ -105,14 +106,14 @@ def meant_for_horovod(pool: Pool) -> bool:
 def program_of(document: object) -> tuple[str, ...]:
     """What each rank runs, a Python file or ``-m`` and a module, with its arguments: by our agent,
     or by a launcher of Horovod or MPI. Empty for anything else."""
-    found = rank_pools(document)
-    if not found:
+    first = first_pool(document)
+    if first is None:
         return ()
-    if starts_agent(found[0]):
-        return tuple(words_of(found[0].words("args")))
-    if start_of(found[0]).launcher not in HOROVODS:
+    if starts_agent(first):
+        return tuple(words_of(first.words("args")))
+    if start_of(first).launcher not in HOROVODS:
         return ()
-    return tuple(launched_words(found[0].words("command", "args"))[1:])
+    return tuple(launched_words(first.words("command", "args"))[1:])
 
 
 def plain_program_of(document: object) -> tuple[str, ...]:
@@ -134,14 +135,14 @@ def _plain_program(pool: Pool) -> tuple[str, ...]:
 
 def carried_world_size(document: object) -> int | None:
     """LAUNCH_WORLD_SIZE of the first pool; None where it is missing or no number."""
-    found = rank_pools(document)
-    return number(found[0], WORLD_SIZE) if found else None
+    first = first_pool(document)
+    return number(first, WORLD_SIZE) if first else None
 
 
 def carried_strategy(document: object) -> str:
     """LAUNCH_STRATEGY of the first pool; empty where it is missing."""
-    found = rank_pools(document)
-    return said_by(dict(found[0].environment)) if found else ""
+    first = first_pool(document)
+    return said_by(dict(first.environment)) if first else ""
 
 
 def number(pool: Pool, name: str) -> int | None:

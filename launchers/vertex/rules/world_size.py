@@ -17,6 +17,7 @@ from launchers.vertex.rules.pools import (
     WORLD_SIZE,
     Pool,
     carries_world_size,
+    first_pool,
     rank_pools,
     rank_replicas,
 )
@@ -46,8 +47,7 @@ def check_world_size(document: object, expected: int | None, ours: bool) -> list
 def _pools(document: object) -> list[Problem]:
     """The pools themselves: one primary replica, something to run in each."""
     problems = []
-    found = rank_pools(document)
-    first = found[0] if found else None
+    first = first_pool(document)
     if first is None or first.index:
         expected = "the pool of the primary replica"
         problems.append(RULES["pool-primary"].at(f"{_POOLS}[0]", "no such pool", expected))
@@ -57,7 +57,7 @@ def _pools(document: object) -> list[Problem]:
         problems.append(
             RULES["pool-primary"].at(where, str(first.replicas), "1, the primary replica", fix)
         )
-    for pool in found:
+    for pool in rank_pools(document):
         if pool.index and pool.replicas is not None and pool.replicas < 1:
             where = f"{pool.path}.replicaCount"
             expected = "at least 1, or {} for an unused pool"
@@ -111,12 +111,14 @@ def _started(document: object, expected: int | None) -> list[Problem]:
             sure = start.launcher in HOROVODS
             problems += _gpus(pool, start.each, pool.task_path, "error" if sure else "warning")
     one = world(document)
-    where = found[0][0].task_path if found else _POOLS
+    where = next((pool.task_path for pool, _ in found), _POOLS)
+    working = [(pool, start) for pool, start in found if not start.idle]
     if one.copies > 1:
-        problems.append(_copies(found, one, expected))
+        problems.append(_copies(working, one, expected))
     elif one.never:
         meant = f"a world size of {expected}" if expected else "one job of all replicas"
-        fix = _torchrun_line(found) if found[0][1].launcher == "torchrun" else ""
+        torchruns = all(start.launcher == "torchrun" for _, start in working)
+        fix = _torchrun_line(working) if torchruns else ""
         problems.append(RULES["world-size"].at(where, one.never, meant, fix))
     elif expected is not None and one.started is not None and one.started != expected:
         problems.append(_other_size(where, one, expected))
@@ -127,9 +129,9 @@ def _started(document: object, expected: int | None) -> list[Problem]:
     return problems
 
 
-def _copies(found: Sequence[tuple[Pool, Start]], one: World, expected: int | None) -> Problem:
+def _copies(working: Sequence[tuple[Pool, Start]], one: World, expected: int | None) -> Problem:
     """Every replica starts a job of its own, and the service says nothing of it."""
-    pool, start = found[0]
+    (pool, start), *_ = working
     each = one.started or 0
     meant = expected if expected is not None else one.copies * max(pool.gpus, each, 1)
     if expected is not None and expected == each:
@@ -137,7 +139,7 @@ def _copies(found: Sequence[tuple[Pool, Start]], one: World, expected: int | Non
     elif start.launcher in HOROVODS:
         fix = f"{horovod_line(meant, one.copies, pool.gpus)} starts one, without ssh"
     else:
-        fix = _torchrun_line(found, meant)
+        fix = _torchrun_line(working, meant)
     found_text = f"{one.because}, and the job succeeds when the primary replica's does"
     return RULES["world-size"].at(pool.task_path, found_text, f"one job of world size {meant}", fix)
 
@@ -170,13 +172,15 @@ def horovod_line(meant: int, replicas: int, gpus: int) -> str:
     return f"{words}{min(count for count in counts if count > ranks)} --processes {ranks}"
 
 
-def _torchrun_line(found: Sequence[tuple[Pool, Start]], meant: int | None = None) -> str:
+def _torchrun_line(working: Sequence[tuple[Pool, Start]], meant: int | None = None) -> str:
     """torchrun as the replicas find each other by it: behind a shell, for the variables' sake."""
-    replicas = sum(pool.replicas for pool, start in found if pool.replicas and not start.idle)
-    gpus = found[0][0].gpus
+    first, *_ = pools = [pool for pool, _ in working]
+    replicas = sum(pool.replicas for pool in pools if pool.replicas)
     if replicas < 2:
         return "on one replica torchrun needs no --nnodes"
-    each = meant // replicas if meant and meant % replicas == 0 else gpus or 1
+    if first.index:
+        return "let the primary replica start it too: MASTER_ADDR is its address"
+    each = meant // replicas if meant and meant % replicas == 0 else first.gpus or 1
     return (
         f"behind `bash -c`: torchrun --nnodes={replicas} --nproc_per_node={each} "
         "--node_rank=$RANK --master_addr=$MASTER_ADDR --master_port=$MASTER_PORT"

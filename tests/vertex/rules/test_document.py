@@ -227,6 +227,36 @@ def test_copies_of_torchrun_are_shown_the_line_that_makes_one_job_of_them(
     assert found[1:] == (f"one job of world size {size}", MEETING_LINE.format(each))
 
 
+def test_the_advice_for_copies_is_for_those_that_start_them_and_not_for_a_pool_that_waits():
+    document = running(foreign(), "horovodrun", "-np", "2", "python", "t.py")
+    put(f"{POOL}.containerSpec.command", ["sleep", "infinity"])(document)
+    (found,) = told(document, "world-size")
+    assert "horovodrun -np 2 on each of 3 replicas: 3 jobs of world size 2" in found[0]
+    assert "launch vertex --instances 3 --gpus 4 " in found[2]
+
+
+def test_torchrun_whose_primary_replica_waits_is_shown_no_line_that_meets_there():
+    document = running(foreign(), "torchrun", "t.py")
+    put(f"{POOL}.containerSpec.command", ["sleep", "infinity"])(document)
+    (found,) = told(document, "world-size")
+    assert "3 jobs of world size 1" in found[0]
+    assert found[2] == "let the primary replica start it too: MASTER_ADDR is its address"
+
+
+def test_torchrun_whose_workers_wait_needs_no_other_host():
+    document = running(foreign(), "torchrun", "--nnodes=4", "--master_addr=h", "t.py")
+    put(f"{WORKERS}.containerSpec.command", ["sleep", "infinity"])(document)
+    (found,) = told(document, "world-size")
+    assert "4 hosts are waited for, and 1" in found[0]
+    assert found[2] == "on one replica torchrun needs no --nnodes"
+
+
+def test_the_line_for_torchrun_takes_the_primary_replicas_gpus():
+    document = running(foreign(), "torchrun", "t.py")
+    put(f"{WORKERS}.machineSpec", {"machineType": "n1-standard-8"})(document)
+    assert told(document, "world-size")[0][2] == MEETING_LINE.format(4)
+
+
 def test_two_copies_of_torchrun_are_shown_the_line_for_two():
     document = running(foreign(), "torchrun", "t.py")
     put(f"{WORKERS}.replicaCount", "1")(document)
@@ -336,6 +366,20 @@ def test_the_program_of_the_ranks_is_found_behind_interpreter_and_launcher(
     assert (program_of(document), plain_program_of(document)) == (launched, plain)
     document["jobSpec"]["workerPoolSpecs"][1]["containerSpec"]["command"] = ["python", "b.py"]
     assert plain_program_of(document) == ()
+
+
+@pytest.mark.parametrize(
+    ("package", "program"),
+    [({"pythonModule": "trainer.task"}, ("-m", "trainer.task")), ({}, ()), (None, ())],
+)
+def test_the_program_of_a_python_package_is_its_module(
+    package: Document | None, program: tuple[str, ...]
+):
+    document = captured("n1_4xT4")
+    put(f"{POOL}.containerSpec", ...)(document)
+    if package is not None:
+        put(f"{POOL}.pythonPackageSpec", package)(document)
+    assert (program_of(document), plain_program_of(document)) == ((), program)
 
 
 def test_the_program_of_our_own_document_is_what_its_first_pool_gives_to_the_agent():

@@ -45,7 +45,7 @@ def read(program: str, command: Command) -> Start:
     literal = not_expanded(own, command.expanded)
     if literal:
         return Start(family, program, waits=f"{literal[:40]}: no shell puts the variable's value")
-    ranks = number(count)
+    ranks = number(count) or None
     shown = f"{program} -np {count}".replace(SUBSTITUTED, "$(...)") if count else program
     unknown = "" if ranks else f"{shown[:60]}: how many ranks is known only when it runs"
     if ":" in words:  # Several programs, each with a count of its own.

@@ -57,32 +57,31 @@ def world_of(hosts: Sequence[Hosts], unit: str = "host", told: str = "") -> Worl
     """
     if any(one.count is None for one in hosts):
         return World(None, f"how many {unit}s there are is not known here")
-    working = [one for one in hosts if not one.start.idle]
-    copies = sum(one.count or 0 for one in working)
-    if not working or not copies:
+    working = [one for one in hosts if one.count and not one.start.idle]
+    copies = sum(one.count for one in working if one.count)
+    if not copies:
         return World(None, "nothing in it starts ranks")
-    never = next((one.start.waits for one in working if one.start.waits), "")
+    starts = [one.start for one in working]
+    never = next((start.waits for start in starts if start.waits), "")
     if never:
         return World(None, never, never=never)
-    unread = [one.start for one in working if one.start.unknown and not one.start.closed]
+    unread = next((start.unknown for start in starts if not start.closed and start.unknown), "")
     if unread:
-        return World(None, unread[0].unknown)
-    launchers = {one.start.launcher for one in working}
-    kinds = {(one.start.launcher, one.start.closed) for one in working}
-    if len(kinds) > 1:
+        return World(None, unread)
+    if len({(start.launcher, start.closed) for start in starts}) > 1:
         return World(None, f"its {unit}s start different things")
-    if launchers == {""}:
-        return _plain(working, copies, unit, told)
-    if working[0].start.closed:
-        return _closed(working, copies, unit)
-    if working[0].start.hosts is None:
-        return _by_ssh(working[0].start, copies, unit)
+    first, *_ = starts
+    if not first.launcher:
+        return _plain(first.text, max(one.gpus for one in working), copies, unit, told)
+    if first.closed:
+        return _closed(starts, copies, unit)
+    if first.hosts is None:
+        return _by_ssh(first, copies, unit)
     return _meeting(working, copies, unit)
 
 
-def _plain(working: Sequence[Hosts], copies: int, unit: str, told: str) -> World:
+def _plain(text: str, gpus: int, copies: int, unit: str, told: str) -> World:
     """Plain Python: one process on each host; what the processes do together is in the script."""
-    text, gpus = working[0].start.text, max(one.gpus for one in working)
     if copies > 1:
         known = f" ({told})" if told else ""
         because = f"{text} on each of {copies} {unit}s{known}: only the script says what joins them"
@@ -92,21 +91,15 @@ def _plain(working: Sequence[Hosts], copies: int, unit: str, told: str) -> World
     return World(1, f"{text}, one process")
 
 
-def _closed(working: Sequence[Hosts], copies: int, unit: str) -> World:
+def _closed(starts: Sequence[Start], copies: int, unit: str) -> World:
     """Each host has a world of its own."""
-    starts = [one.start for one in working]
-    sizes = {start.each for start in starts}
-    size = starts[0].each if len(sizes) == 1 else None
-    text = starts[0].text
+    (first, *_), sizes = starts, {start.each for start in starts}
+    size = sizes.pop() if len(sizes) == 1 else None
     if copies == 1:
-        because = f"{text} on one {unit}" if size is not None else starts[0].unknown
-        return World(size, because)
+        return World(size, first.unknown or f"{first.text} on one {unit}")
     each = f"world size {size}" if size is not None else "its own ranks"
-    because = (
-        f"{text} on each of {copies} {unit}s: {copies} jobs of {each} that know nothing of each "
-        "other"
-    )
-    return World(size, because, copies=copies)
+    because = f"{first.text} on each of {copies} {unit}s: {copies} jobs of {each}"
+    return World(size, f"{because} that know nothing of each other", copies=copies)
 
 
 def _by_ssh(start: Start, copies: int, unit: str) -> World:
@@ -118,7 +111,7 @@ def _by_ssh(start: Start, copies: int, unit: str) -> World:
 
 def _meeting(working: Sequence[Hosts], copies: int, unit: str) -> World:
     """Copies that meet at one address."""
-    first = working[0].start
+    first, *_ = [one.start for one in working]
     assert first.hosts is not None
     least, most = first.hosts
     if any(one.start.hosts != first.hosts for one in working):
@@ -133,12 +126,10 @@ def _meeting(working: Sequence[Hosts], copies: int, unit: str) -> World:
     twice = _node_twice(working, unit)
     if twice:
         return World(None, f"{first.text}: {twice}", never=f"{first.text}: {twice}")
-    sizes = [one.start.each for one in working]
-    if any(size is None for size in sizes):
-        return World(None, next(one.start.unknown for one in working if one.start.unknown))
-    total = sum((one.start.each or 0) * (one.count or 0) for one in working)
-    same = len(set(sizes)) == 1
-    where = spread(copies, sizes[0] or 0) if same else counted(copies, "host")
+    ranks = [(one.count, one.start.each) for one in working if one.count and one.start.each]
+    sizes = {each for _, each in ranks}
+    where = spread(copies, sizes.pop()) if len(sizes) == 1 else counted(copies, "host")
+    total = sum(count * each for count, each in ranks)
     return World(total, f"{first.launcher} over {where}", spans=True)
 
 

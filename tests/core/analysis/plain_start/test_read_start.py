@@ -25,6 +25,7 @@ STARTS: list[tuple[str, dict[str, Any]]] = [
     ("horovodrun -np 2 -H a:2 -H localhost:2 python t.py", {"each": 2, "finds": False}),
     ("mpirun -np 2 -H a:2 -H localhost:2 python t.py", {"ranks": 2, "finds": True}),
     ("mpirun python t.py", {"each": None, "closed": True}),
+    ("mpirun -np 0 python t.py", {"each": None, "closed": True}),
     ("mpirun -np 1 python a.py : -np 2 python b.py", {"each": None, "closed": True}),
     ("horovodrun --host-discovery-script d.sh -np 4 python t.py", {"closed": False, "each": None}),
     ("torchrun t.py", {"each": 1, "closed": True, "text": "torchrun"}),

@@ -109,6 +109,8 @@ FOUR, TWO = "horovodrun -np 4 python t.py", "horovodrun -np 2 python t.py"
         ),
         (["mpirun python t.py"], (1,), None, "mpirun: how many ranks is known only when it runs"),
         ([FOUR], (0,), None, "nothing in it starts ranks"),
+        ([FOUR, TWO], (0, 1), 2, "horovodrun -np 2 on one host"),
+        (["python a.py", TWO], (0, 1), 2, "horovodrun -np 2 on one host"),
         (["/usr/sbin/sshd -D"], (2,), None, "nothing in it starts ranks"),
         ([FOUR, "python t.py"], (1, 1), None, "its hosts start different things"),
         (
