@@ -81,19 +81,16 @@ def start_of(pool: Pool, replicas: int | None = None) -> Start:
         replicas: Of the whole job, as the service tells them by WORLD_SIZE; None where that is not
             known.
     """
-    if "pythonPackageSpec" in pool.spec and "containerSpec" not in pool.spec:
-        module = pool.task.get("pythonModule")
-        if not isinstance(module, str):
-            return Start(unknown="a Python package without a module")
-        return Start(text=f"python -m {module}"[:60], each=1)
-    if not pool.words("command"):
+    words = _words(pool)
+    if "containerSpec" in pool.spec and not pool.words("command"):
         # The arguments alone stand behind it.
         return Start(unknown="the image's own entry point may start anything")
+    if not words:
+        return Start(unknown="no container, and no Python package with a module")
     variables = {"WORLD_SIZE": str(replicas)} if replicas and replicas > 1 else {}
     variables |= {name: value for name, value in pool.environment if "$(" not in value}
-    words = pool.words("command", "args")
     start = read_start(words, pool.gpus, variables)
-    if pool.gpus < pool.whole_gpus and start != read_start(words, pool.whole_gpus, variables):
+    if pool.partition and start != read_start(words, pool.whole_gpus, variables):
         return replace(start, each=None, ranks=None, unknown=partitions.uncounted(pool, start.text))
     return start
 
@@ -113,7 +110,7 @@ def program_of(document: object) -> tuple[str, ...]:
         return tuple(words_of(first.words("args")))
     if start_of(first).launcher not in HOROVODS:
         return ()
-    return tuple(launched_words(first.words("command", "args"))[1:])
+    return tuple(launched_words(_words(first))[1:])
 
 
 def plain_program_of(document: object) -> tuple[str, ...]:
@@ -124,13 +121,19 @@ def plain_program_of(document: object) -> tuple[str, ...]:
 
 
 def _plain_program(pool: Pool) -> tuple[str, ...]:
-    if "containerSpec" not in pool.spec:
-        module = pool.task.get("pythonModule")
-        return ("-m", module) if isinstance(module, str) else ()
-    words = launched_words(pool.words("command", "args"))[1:]
+    words = launched_words(_words(pool))[1:]
     while words and words[0].startswith("-") and words[0] != "-m":
         words = words[1:]  # python -u train.py
     return tuple(words)
+
+
+def _words(pool: Pool) -> list[str]:
+    """The command of a replica with its arguments; of a Python package, its module run by Python
+    with the arguments. Empty where nothing says it."""
+    if "containerSpec" in pool.spec:
+        return pool.words("command", "args")
+    module = pool.task.get("pythonModule")
+    return ["python", "-m", module, *pool.words("args")] if isinstance(module, str) else []
 
 
 def carried_world_size(document: object) -> int | None:

@@ -22,13 +22,14 @@ from launchers.vertex.rules.document import (
     recognises,
     world,
 )
-from launchers.vertex.rules.starts import plain_program_of, program_of
+from launchers.vertex.rules.starts import carried_strategy, plain_program_of, program_of
 from launchers.vertex.rules.world_size import horovod_line
 from tests.vertex.documents import CAPTURED, through_the_client
 from tests.vertex.rules.changed_documents import documents
 from tests.vertex.rules.rule_rows import (
     BASES,
     IMAGE,
+    MEETING,
     ONE_PROCESS,
     POOL,
     RESERVATION,
@@ -328,6 +329,15 @@ def test_a_launcher_in_a_pool_beside_the_ranks_is_told_too():
     assert (_at(f"{SERVERS}.containerSpec"), "ranks-above-gpus") in found
 
 
+def test_a_parameter_server_is_no_rank_of_the_other_pools_job():
+    document = foreign()
+    MEETING(document)
+    server = copy.deepcopy(document["jobSpec"]["workerPoolSpecs"][1])
+    server["containerSpec"] = {"imageUri": IMAGE, "command": ["python", "server.py"]}
+    document["jobSpec"]["workerPoolSpecs"].append(server)
+    assert (world(document).started, told(document, "world-size", 16)) == (16, [])
+
+
 @pytest.mark.parametrize(
     ("ranks", "started", "why"),
     [(1, 1, "each process sees one MIG instance"), (2, None, "NCCL refuses two ranks")],
@@ -370,7 +380,12 @@ def test_the_program_of_the_ranks_is_found_behind_interpreter_and_launcher(
 
 @pytest.mark.parametrize(
     ("package", "program"),
-    [({"pythonModule": "trainer.task"}, ("-m", "trainer.task")), ({}, ()), (None, ())],
+    [
+        ({"pythonModule": "trainer.task"}, ("-m", "trainer.task")),
+        ({"pythonModule": "t", "args": ["--x", "1"]}, ("-m", "t", "--x", "1")),
+        ({}, ()),
+        (None, ()),
+    ],
 )
 def test_the_program_of_a_python_package_is_its_module(
     package: Document | None, program: tuple[str, ...]
@@ -416,11 +431,41 @@ def test_what_packages_on_several_replicas_start_cannot_be_told():
     assert (found.rule, found.severity) == ("world-size", "unknown")
 
 
+def test_a_package_whose_module_is_a_launcher_starts_what_its_arguments_say():
+    document = captured("n1_4xT4")
+    put(f"{POOL}.containerSpec", ...)(document)
+    package = {"pythonModule": "torch.distributed.run", "args": ["--nproc_per_node=4", "t.py"]}
+    put(f"{POOL}.pythonPackageSpec", package)(document)
+    assert world(document).started == 4
+
+
+@pytest.mark.parametrize(
+    ("package", "why"),
+    [
+        ({}, "no Python package with a module"),
+        ({"pythonModule": "t"}, "python -m t, one process; each process sees one MIG instance"),
+    ],
+)
+def test_a_package_is_read_with_its_module_and_its_share_of_a_gpu(package: Document, why: str):
+    document = captured("n1_4xT4")
+    put(f"{POOL}.containerSpec", ...)(document)
+    put(f"{POOL}.pythonPackageSpec", package)(document)
+    cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb")(document)
+    assert why in world(document).because
+
+
 def test_a_document_of_one_process_a_host_starts_a_replica_on_each_gpu():
     document = ours()
     ONE_PROCESS(document)
     assert (world(document).started, errors(check(document))) == (8, [])
     assert world(document).because == "our agent on 2 replicas x 1 process with 4 GPUs"
+
+
+def test_the_strategy_of_our_own_document_is_the_first_pools():
+    document = ours()
+    ONE_PROCESS(document)
+    assert carried_strategy(document) == "tensorflow"
+    assert carried_strategy({}) == ""
 
 
 def test_all_problems_are_told_at_once():
