@@ -454,6 +454,24 @@ def test_a_package_is_read_with_its_module_and_its_share_of_a_gpu(package: Docum
     assert why in world(document).because
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "found", "expected"),
+    [
+        ("1", "2", "another value than in the first pool", "the same in both"),
+        ("1", None, "missing", "the same in both"),
+        (None, "2", "another value than in the first pool", "no such variable, as there"),
+    ],
+)
+def test_a_variable_that_differs_between_pools_is_told_as_what_it_is(
+    first: str | None, second: str | None, found: str, expected: str
+):
+    document = ours()
+    env("A", first, POOL)(document)
+    env("A", second, WORKERS)(document)
+    (problem,) = [one for one in check(document) if one.rule == "pools-unlike"]
+    assert (problem.found, problem.expected) == (found, expected)
+
+
 def test_a_document_of_one_process_a_host_starts_a_replica_on_each_gpu():
     document = ours()
     ONE_PROCESS(document)

@@ -61,7 +61,8 @@ def read_start(
     read = [_Read(command, _start_of(command, gpus)) for command in line.commands]
     starts = [one for one in read if one.start is not None]
     if not starts:
-        program = base(read[0].command.words[0])
+        first, *_ = read
+        program = base(first.command.words[0])
         if len(read) > 1 or program in _HARMLESS:
             return Start(unknown="a script that starts no Python and no launcher that is known")
         return Start(unknown=f"{program[:40]} may start anything")
@@ -146,9 +147,9 @@ def _start_of(command: Command, gpus: int) -> Start | None:
 
 def _python(command: Command, gpus: int) -> Start | None:
     words = command.words
-    at = next((i for i in range(1, len(words) - 1) if words[i] == "-m"), 0)
-    scripts = [i for i, word in enumerate(words[1:], 1) if word.endswith(".py")]
-    module = words[at + 1] if at and not (scripts and scripts[0] < at) else ""
+    at = words.index("-m") if "-m" in words[:-1] else 0
+    # Behind a script it is the script's own.
+    module = words[at + 1] if at and not any(word.endswith(".py") for word in words[:at]) else ""
     if module in ("pip", "venv", "ensurepip"):
         return None
     if module in _HOROVODRUN_MODULES:
