@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from launchers.core.model.problems import Problem
 from launchers.vertex.catalogue import RULES
@@ -22,8 +23,8 @@ def check_start(document: object, ours: bool) -> list[Problem]:
     problems: list[Problem] = []
     for pool in starting:
         problems += _command(pool) + _words(pool)
-    for pool in starting[1:]:
-        problems += _same(pool, starting[0])
+    for first, second in pairwise(starting):
+        problems += _same(second, first)
     for pool in pools(document):
         if not pool.holds_ranks:
             problems += _reduction_server(pool)
