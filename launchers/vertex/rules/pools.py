@@ -132,7 +132,7 @@ def rank_replicas(document: object) -> int | None:
     """How many replicas run ranks; None where a count is no number."""
     counts = [pool.replicas for pool in rank_pools(document)]
     known = [count for count in counts if count is not None]
-    return sum(known) if counts and len(known) == len(counts) else None
+    return sum(known) if known and None not in counts else None
 
 
 def carries_world_size(document: object) -> bool:

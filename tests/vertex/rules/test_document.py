@@ -317,6 +317,21 @@ def test_a_pools_start_is_told_once_for_all_pools_that_start_the_same(
     assert (one.fix == idle) == (rule == "ranks-below-gpus")
 
 
+def test_ranks_on_a_machine_that_no_table_knows_are_held_against_no_gpus():
+    document = running(captured("n1_4xT4"), "horovodrun", "-np", "4", "python", "t.py")
+    put(f"{POOL}.machineSpec", {"machineType": "n9-standard-8"})(document)
+    assert told(document, "ranks-above-gpus") == []
+
+
+@pytest.mark.parametrize("pool", [POOL, WORKERS])
+def test_replicas_that_are_no_number_are_held_against_none(pool: str):
+    document = ours()
+    put(f"{pool}.replicaCount", "two")(document)
+    assert told(document, "world-size") == []
+    assert world(document).started is None
+    assert "the number of replicas" in world(document).because
+
+
 def test_a_launcher_in_a_pool_beside_the_ranks_is_told_too():
     document = foreign()
     pools = document["jobSpec"]["workerPoolSpecs"]
@@ -342,13 +357,15 @@ def test_a_parameter_server_is_no_rank_of_the_other_pools_job():
     ("ranks", "started", "why"),
     [(1, 1, "each process sees one MIG instance"), (2, None, "NCCL refuses two ranks")],
 )
+@pytest.mark.parametrize("gpus", [1, 8])
 def test_one_process_a_replica_is_all_that_mig_instances_take(
-    ranks: int, started: int | None, why: str
+    gpus: int, ranks: int, started: int | None, why: str
 ):
     document = running(foreign(), "torchrun", f"--nproc_per_node={ranks}", "t.py")
     alone(document)
-    cut("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1, "1g.10gb")(document)
+    cut(f"a2-ultragpu-{gpus}g", "NVIDIA_A100_80GB", gpus, "1g.10gb")(document)
     assert (world(document).started, why in world(document).because) == (started, True)
+    assert bool(told(document, "partition-ranks")) == (ranks > 1)
 
 
 def test_our_agents_world_spans_hosts_where_there_are_several():
