@@ -251,7 +251,7 @@ class InStepReader(PictureReader):
                 position = replace(position, epoch=position.epoch + 1, stages=())
                 epoch = Epoch(self.groups, position, self.division)
                 step, end = 0, epoch.steps(0)
-            steps = -(-len(batch.labels) // size)
+            steps = batch.steps(size)
             counts = [
                 weights.factor(self.division, len(epoch.left), self.rank, step + number)
                 for number in range(steps)

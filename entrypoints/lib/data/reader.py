@@ -38,6 +38,10 @@ class Batch:
     rows: Array
     epoch: int
 
+    def steps(self, batch_size: int) -> int:
+        """How many batches of that size come in it."""
+        return -(-len(self.labels) // batch_size)
+
     def first(self, count: int) -> Batch:
         """The first ``count`` of them."""
         return Batch(
@@ -167,7 +171,7 @@ class PictureReader:
             if left is not None:
                 if len(batch.labels) > left * size:
                     batch = batch.first(left * size)
-                left -= -(-len(batch.labels) // size)
+                left -= batch.steps(size)
             yield batch
 
     def row_batches(

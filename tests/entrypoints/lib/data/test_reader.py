@@ -232,8 +232,7 @@ def test_several_batches_in_one_are_the_same_that_come_one_by_one(
             apart = [column for one in single for column in getattr(one, name).tolist()]
             assert [value for one in several for value in getattr(one, name).tolist()] == apart
         assert all(len(one.labels) <= 5 * at_once for one in several)
-        steps_of = [(one.epoch, -(-len(one.labels) // 5)) for one in several]
-        epochs = [epoch for epoch, count in steps_of for _ in range(count)]
+        epochs = [one.epoch for one in several for _ in range(one.steps(5))]
         assert epochs == [one.epoch for one in single]
 
 
