@@ -22,6 +22,9 @@ def above(found: int | None, shown: str) -> bool:
 @pytest.fixture
 def tree(tmp_path):
     (tmp_path / "subject.py").write_text(_CODE)
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n" + "".join(f"  {m}\n" for m in ("docker", "horovod", "storm"))
+    )
     return tmp_path
 
 
@@ -47,9 +50,6 @@ def test_a_mutant_is_killed_by_a_test_that_fails_with_it_and_leaves_the_file_as_
     (tree / "test_it.py").write_text(
         f"from subject import above\n\ndef test_it():\n    assert {asserted}\n"
     )
-    (tree / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n" + "".join(f"  {m}\n" for m in ("docker", "horovod", "storm"))
-    )
     fault = Mutant("subject.py", "", 0, _CODE.replace("> 3", ">= 3"))
 
     assert Trial(tree).outcome(fault, ["test_it.py"]) == expected
@@ -72,9 +72,6 @@ def test_a_mutants_lines_are_those_of_the_statement_that_it_changes(tree, before
 
 @pytest.mark.processes
 def test_the_tests_that_reach_a_line_are_named_and_run_first(tree):
-    (tree / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n" + "".join(f"  {m}\n" for m in ("docker", "horovod", "storm"))
-    )
     (tree / "test_it.py").write_text(
         "import subject\n\n"
         "def test_one():\n    assert not subject.above(3, '')\n\n"
@@ -95,9 +92,6 @@ def test_the_tests_that_reach_a_line_are_named_and_run_first(tree):
 
 @pytest.mark.processes
 def test_what_a_mutant_started_ends_with_the_trial_though_it_left_pytests_group(tree):
-    (tree / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n" + "".join(f"  {m}\n" for m in ("docker", "horovod", "storm"))
-    )
     (tree / "test_it.py").write_text(
         "import subprocess\n\n"
         "def test_it():\n"
