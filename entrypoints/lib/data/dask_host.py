@@ -11,7 +11,7 @@ import signal
 import sys
 
 # Dask's own workers give freed memory back at 64 KiB, so that the system has to clear each
-# picture's again: a fifth of a conversion.
+# picture's again.
 _KEPT = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 << 20,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 << 20,

@@ -23,8 +23,8 @@ CONNECT_SECONDS, EXECUTORS_SECONDS, END_SECONDS = 10.0, 90.0, 15.0
 POLL_SECONDS = 0.2
 # A task is tried so often; in local mode it is part of the master's name.
 TRIES = 4
-# A JVM that carries bytes to Python has nothing to compile for speed, and little to collect: on two
-# cores the compilers took as much time as the pictures.
+# A JVM that carries bytes to Python has nothing to compile for speed, and little to collect: its
+# compilers and collectors would take the cores from the pictures.
 _LIGHT_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
