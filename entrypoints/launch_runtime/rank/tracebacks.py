@@ -15,12 +15,18 @@ _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What a rank meets when another one has gone: Horovod's own error, TensorFlow's and Gloo's words
 # for it (Horovod 0.28.1, horovod/common/common.h; TensorFlow 2.18 wraps it as UnknownError), and
 # the error with which the shared training scripts say that another rank has the reason.
-_CONSEQUENCE_TYPES = {"HorovodInternalError", "PeerEndedError"}
+_CONSEQUENCE_TYPES = {"PeerEndedError"}
 _CONSEQUENCE_WORDS = (
     "Horovod has been shut down",
     "HorovodInternalError",
     "Connection closed by peer",
     "Connection reset by peer",
+)
+# Horovod raises its one error also where all are there: ranks ask for what does not match, a name
+# is used twice (horovod/common/controller.cc), NCCL refuses two ranks on one GPU or memory is out.
+_OWN_FAULT = re.compile(
+    r"Mismatched |Duplicate tensor name|invalid root rank|failed: invalid (?:usage|argument)|"
+    r"(?i:out of memory)"
 )
 
 # TensorFlow 2.18; where it has no frames to show it says so.
@@ -72,7 +78,7 @@ def names_peer(error: BaseException) -> bool:
 
 def says_peer_ended(text: str) -> bool:
     """The same of an error's text, or of a line that a library has printed."""
-    return any(word in text for word in _CONSEQUENCE_WORDS)
+    return not _OWN_FAULT.search(text) and any(word in text for word in _CONSEQUENCE_WORDS)
 
 
 def is_consequence(

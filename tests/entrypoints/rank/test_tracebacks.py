@@ -32,10 +32,20 @@ GRAPH_ERROR = (
 BAD_SHAPE = "Graph execution error:\n\nDetected at node x defined at (most recent call last):\n"
 BAD_SHAPE += "<stack traces unavailable>\nlogits and labels must be broadcastable"
 
+MISMATCH = "Mismatched allreduce tensor shapes: One rank sent a tensor of shape [2], but another"
+
 ERRORS = [
     (RuntimeError(GRAPH_ERROR), True),
     (RuntimeError(BAD_SHAPE), False),
     (HorovodInternalError("x"), True),
+    (HorovodInternalError("ncclAllReduce failed: unhandled system error"), True),
+    (
+        HorovodInternalError("ncclCommInitRank failed: invalid usage (run with NCCL_DEBUG=WARN)"),
+        False,
+    ),
+    (over(RuntimeError(MISMATCH), HorovodInternalError(MISMATCH)), False),
+    (HorovodInternalError("Duplicate tensor name in queue: allreduce.weights"), False),
+    (HorovodInternalError("ncclAllReduce failed: CUDA driver: out of memory"), False),
     (PeerEndedError("rank 1: no data"), True),
     (SHUT_DOWN, True),
     (RuntimeError("[pair.cc:598] Connection closed by peer [127.0.0.1]:30086"), True),
