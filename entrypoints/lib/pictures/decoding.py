@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from typing import Any
 
 from . import headers, resizing
 from .headers import BadPictureError, Header
 
+_PILLOW = r"PIL\."
 _BLANK = (255, 255, 255)  # what shows through where a picture is transparent
 _SIDEWAYS = (5, 6, 7, 8)  # EXIF orientations whose width is the stored height
 # Decoded at a reduced size, a JPEG is still at least so many times as large as what is wanted: the
@@ -69,21 +71,26 @@ def upright_size(header: Header) -> tuple[int, int]:
 def _opened(content: bytes) -> Any:
     from PIL import Image
 
+    _quiet()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            image = Image.open(io.BytesIO(content))
+        image = Image.open(io.BytesIO(content))
     except Exception as error:
         raise BadPictureError(_reason(error)) from error
     headers.refuse_size(image.size)
     return image
 
 
+def _quiet() -> None:
+    """Pillow warns of odd pictures, which are checked here. For good: ``catch_warnings`` is of the
+    whole process, and threads that leave it in another order than they came silence every warning.
+    """
+    if ("ignore", None, Warning, re.compile(_PILLOW), 0) not in warnings.filters:
+        warnings.filterwarnings("ignore", module=_PILLOW)
+
+
 def _load(image: Any) -> None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            image.load()
+        image.load()
     except MemoryError:
         raise
     except Exception as error:  # a decoder meets anything in a broken file

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import struct
+import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from PIL import Image
@@ -154,3 +156,23 @@ def test_a_large_jpeg_is_decoded_smaller_and_never_below_twice_what_is_wanted() 
     header = decoding.looked_at(content)
     assert decoding.decoded(content, header, (100, 100), "crop").size == (400, 300)
     assert decoding.decoded(content, header, (700, 700), "crop").size == (1600, 1200)
+
+
+def broken_exif() -> bytes:
+    """Pillow warns of it."""
+    exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x10\0\0\0\xff\xff\0\0"
+    whole = samples.jpeg()
+    return whole[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + whole[2:]
+
+
+def test_threads_that_decode_leave_the_warnings_of_the_process_as_they_were() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert pixels(broken_exif()).size == (40, 30)
+        before = list(warnings.filters)
+        contents = [samples.jpeg(seed=seed) for seed in range(8)] * 40
+        with ThreadPoolExecutor(8) as pool:
+            assert len(list(pool.map(pixels, contents))) == 320
+        assert list(warnings.filters) == before
+        warnings.warn("of the script", stacklevel=1)
+    assert [str(one.message) for one in told] == ["of the script"]
