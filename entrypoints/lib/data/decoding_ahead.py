@@ -1,6 +1,8 @@
-"""Decodes batches of encoded pictures in parallel threads, some batches ahead: NumPy and Pillow.
+"""Decodes batches of encoded pictures in parallel threads, some batches ahead: NumPy and Pillow,
+or torchvision where PyTorch is loaded.
 
-Pillow lets other threads run while it decodes, so threads are as good as processes here.
+Both let other threads run while they decode. Pillow's Python keeps a fifth of the time to itself:
+beyond some five cores processes are faster than its threads.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import TrainingError
-from ..pictures import augmenting, decoding, resizing
+from ..pictures import augmenting, decoding, resizing, torch_decoding
 from ..pictures.headers import BadPictureError
 from .reader import Batch
 
@@ -91,8 +93,7 @@ class PictureForm:
         header = decoding.looked_at(content)
         reduced = wanted if self.scaled_decoding else None
         image = decoding.decoded(content, header, reduced, self.fit)
-        is_drawn = bool(self.augment) or self.transform is not None
-        source = augmenting.draws(seed, str(row), epoch) if is_drawn else None
+        source = augmenting.draws(seed, str(row), epoch) if self.drawn else None
         if source is not None and self.augment:
             image = augmenting.augmented(image, self.augment, source, wanted, self.fit)
         elif image.size != wanted:
@@ -101,15 +102,31 @@ class PictureForm:
             image = image.convert(MODES[self.channels])
         return image if self.transform is None else self.transform(image, source)
 
-    def into(self, place: Array, image: Any) -> None:
-        """Writes the image's pixels into ``place``, (channels, height, width) of ``dtype``.
+    @property
+    def drawn(self) -> bool:
+        """Whether a picture is another one in each epoch."""
+        return bool(self.augment) or self.transform is not None
+
+    def fill(self, place: Array, content: bytes, row: int, epoch: int, seed: int) -> None:
+        """Writes an encoded picture's pixels into ``place``, (channels, height, width).
+
+        torchvision decodes where it can and does the same; else Pillow.
 
         Raises:
-            BadPictureError: ``transform`` gave an image of another size or mode.
+            BadPictureError: It can't be decoded, or ``transform`` gave an image of another size.
         """
-        pixels = np.asarray(image)
-        pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
-        pixels = pixels.transpose(2, 0, 1)
+        pixels = None
+        if self.channels == 3 and not self.drawn and not self.scaled_decoding:
+            by_torch = torch_decoding.decoder()
+            if by_torch is not None:
+                pixels = by_torch.pixels(content, (self.size[1], self.size[0]), self.fit)
+        if pixels is None:
+            pixels = np.asarray(self.image(content, row, epoch, seed))
+            pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
+            pixels = pixels.transpose(2, 0, 1)
+        self._put(place, pixels)
+
+    def _put(self, place: Array, pixels: Array) -> None:
         if pixels.shape != place.shape:
             raise BadPictureError(f"transform gave {pixels.shape}, expected {place.shape}")
         if self.dtype == "uint8":
@@ -180,7 +197,7 @@ def _part_of(
             row = int(batch.rows[at])
             try:
                 content = batch.content[at] if read is None else read(batch.content[at])
-                form.into(pixels[at], form.image(content, row, batch.epoch, seed))
+                form.fill(pixels[at], content, row, batch.epoch, seed)
             except (BadPictureError, OSError) as error:
                 raise TrainingError(f"{pictures.path_of(row)}: {error}. {mend}") from error
 

@@ -20,6 +20,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ..errors import TrainingError
+from ..pictures import torch_decoding
 from .decoding_ahead import PictureForm, decoded_batches
 from .division import PAD, UNEVEN, Division
 from .parquet_place import Pictures
@@ -96,6 +97,7 @@ class PictureBatches(IterableDataset):
             pictures, division, rank=rank, seed=seed, ahead_bytes=ahead_bytes
         )
         self._endless, self._steps, self._ahead = endless, steps, ahead
+        torch_decoding.decoder()  # loads torchvision: workers that are forked have it then
         self._threads = threads or decoding_threads(division.workers)
         # Shared with workers: a persistent one has this object as it was when the worker started.
         self._letter = torch.zeros(_LETTER_BYTES, dtype=torch.uint8).share_memory_()

@@ -34,12 +34,14 @@ class Header:
         size: (width, height) in pixels as stored, before an EXIF rotation.
         turned: The EXIF orientation, 1 to 8; 1 is upright.
         ends: Its end is where it must be; else only decoding can say whether it is whole.
+        components: Of a JPEG: 1 grey, 3 colours, 4 colours of print.
     """
 
     format: str
     size: tuple[int, int]
     turned: int = 1
     ends: bool = False
+    components: int = 0
 
 
 def header(content: bytes) -> Header | None:
@@ -100,7 +102,7 @@ def _jpeg(content: bytes) -> Header:
             continue
         (length,) = struct.unpack_from(">H", content, at + 2)
         if marker in _FRAMES:
-            height, width = struct.unpack_from(">HH", content, at + 5)
+            height, width, components = struct.unpack_from(">HHB", content, at + 5)
             break
         if marker in (0xD9, 0xDA):
             raise BadPictureError("a JPEG without a frame")
@@ -109,7 +111,7 @@ def _jpeg(content: bytes) -> Header:
         at += 2 + length
     # Some cameras put more behind the end: then only decoding can say.
     ends = content.endswith(b"\xff\xd9") or content.rstrip(b"\x00").endswith(b"\xff\xd9")
-    return Header("JPEG", (width, height), turned, ends)
+    return Header("JPEG", (width, height), turned, ends, components)
 
 
 def _orientation(exif: bytes) -> int:
