@@ -5,7 +5,7 @@
                                [spark_failures]
                                [training-pairs] [cycles] [stragglers] [timeline]
                                [data-bytes] [data-decoded] [data-scaled] [data-conversion]
-                               [data-resnet] [data-memory] [data-augmentation]
+                               [data-resnet] [data-memory] [data-augmentation] [data-gpu]
 
 The data tables make their pictures and petastorm's environment once, in the user's cache folder.
 training-pairs takes an hour, longer with a large `--model`; `--rows` takes one comparison alone.
@@ -60,6 +60,7 @@ DATA = {
     "data-resnet": "resnet",
     "data-memory": "memory",
     "data-augmentation": "augmentation",
+    "data-gpu": "gpu",
 }
 
 

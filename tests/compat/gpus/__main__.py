@@ -26,14 +26,21 @@ from typing import Any
 from launchers.machine.devices import visible_gpus
 from tests.benchmarks.measure import quiet_environment
 from tests.compat.gpus import table
-from tests.compat.gpus.cases import Case, load
+from tests.compat.gpus.cases import BENEATH, Case, load
 from tests.compat.jobs import launched
 from tests.compat.strategies import environments
 from tests.compat.strategies.cases import HERE as STRATEGIES
 from tests.compat.strategies.runs import OURS, Found, copy_beneath, found_of
 from tests.places import ENTRYPOINTS, ROOT
 
-_PACKAGES = ("torch", "nvidia-nccl-cu13", "nvidia-nccl-cu12", "accelerate", "transformers")
+_PACKAGES = (
+    "torch",
+    "nvidia-nccl-cu13",
+    "nvidia-nccl-cu12",
+    "horovod",
+    "accelerate",
+    "transformers",
+)
 _PACKAGES += ("lightning", "jax")
 _MAX_RUNTIME = "120s"
 
@@ -114,7 +121,7 @@ def run(case: Case, python: str, gpu: str) -> Found:
     with tempfile.TemporaryDirectory() as name:
         source = Path(name) / "source"
         source.mkdir()
-        ours = [case.file.with_name("one_gpu.py"), STRATEGIES / "scripts_torch" / "toy.py"]
+        ours = [*map(case.file.with_name, BENEATH), STRATEGIES / "scripts_torch" / "toy.py"]
         if case.ours:
             ours += ENTRYPOINTS.glob("train_*.py")
             copy_beneath(source)

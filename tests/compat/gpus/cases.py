@@ -12,6 +12,8 @@ import yaml
 from tests.compat.strategies.runs import Found
 
 HERE = Path(__file__).parent
+# Of the files beside the scripts: what they import.
+BENEATH = ("gpu_toy.py", "one_gpu.py", "one_gpu_horovod.py")
 EXPECTATIONS = ("succeeded", "refused", "failed")
 
 

@@ -1,17 +1,8 @@
-"""Two hosts on one GPU: how their ranks come to a world of NCCL, and a loop on the GPU."""
-
-import os
+"""How the ranks of torch.distributed come to a world of NCCL on one GPU."""
 
 import torch
 import torch.distributed as dist
-import toy
-
-# NCCL refuses two ranks on one GPU of a host. By this each rank is a host of its own to it, and
-# they exchange by sockets, as two hosts do.
-os.environ.setdefault("NCCL_HOSTID", os.environ.get("RANK", "0"))
-
-# Else the first product of a process takes what it finds fastest, and sums differ in the last bit.
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+from gpu_toy import batches, model, train  # noqa: F401 - of the scripts beside
 
 
 def join(backend="nccl"):
@@ -19,25 +10,3 @@ def join(backend="nccl"):
     torch.cuda.set_device(0)
     dist.init_process_group(backend)
     return dist.get_rank(), dist.get_world_size()
-
-
-def model(width=64):
-    """toy.model with a layer that has statistics, on the GPU."""
-    layers = [torch.nn.Linear(8, width), torch.nn.BatchNorm1d(width), torch.nn.ReLU()]
-    return torch.nn.Sequential(*layers, torch.nn.Linear(width, 2)).cuda()
-
-
-def batches(rank, world, epochs=3):
-    """toy.batches on the GPU."""
-    for points, classes in toy.batches(rank, world, epochs):
-        yield points.cuda(), classes.cuda()
-
-
-def train(model, optimizer, rank=0, world=1, epochs=3):
-    """Plain steps over this rank's part of the data."""
-    for points, classes in batches(rank, world, epochs):
-        optimizer.zero_grad()
-        loss = toy.loss_of(model(points), classes)
-        loss.backward()
-        optimizer.step()
-    print(f"rank {rank} of {world}: last loss {loss.item():.3f}")

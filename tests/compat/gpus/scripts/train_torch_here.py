@@ -2,6 +2,6 @@
 
 import runpy
 
-import one_gpu  # noqa: F401 - gives each rank a host of its own
+import gpu_toy  # noqa: F401 - gives each rank a host of its own
 
 runpy.run_path("train_torch.py", run_name="__main__")
