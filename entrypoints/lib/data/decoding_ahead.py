@@ -1,8 +1,8 @@
 """Decodes batches of encoded pictures in parallel threads, some batches ahead: NumPy and Pillow,
 or torchvision where PyTorch is loaded.
 
-Both let other threads run while they decode. Pillow's Python keeps a fifth of the time to itself:
-beyond some five cores processes are faster than its threads.
+Both let other threads run while they decode, but what is Python's own goes from thread to thread:
+beyond some five cores processes are faster.
 """
 
 from __future__ import annotations
