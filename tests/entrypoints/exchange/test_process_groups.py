@@ -206,7 +206,15 @@ def hidden_after(groups: ProcessGroups, told: Told, steps: int, collectives: int
 
 @pytest.mark.parametrize(
     ("steps", "collectives", "is_told"),
-    [(1, 0, False), (1, 1, True), (7, 2, False), (7, 3, True), (3, 1, True), (2, 0, False)],
+    [
+        (1, 0, False),
+        (1, 1, True),
+        (7, 2, False),
+        (7, 3, True),
+        (3, 1, True),
+        (4, 1, False),
+        (2, 0, False),
+    ],
 )
 def test_what_no_call_made_is_told_where_it_went_at_every_second_step(
     groups: ProcessGroups, told: Told, steps: int, collectives: int, is_told: bool

@@ -228,6 +228,28 @@ def test_copies_of_torchrun_are_shown_the_line_that_makes_one_job_of_them(
     assert found[1:] == (f"one job of world size {size}", MEETING_LINE.format(each))
 
 
+@pytest.mark.parametrize(("meant", "size"), [(None, 4), (1, 1), (4, 4)])
+def test_copies_of_an_unknown_number_of_ranks_are_meant_as_one_each_where_no_gpu_says_more(
+    meant: int | None, size: int
+):
+    document = running(foreign(), "torchrun", "--nproc_per_node=cpu", "t.py")
+    for pool in document["jobSpec"]["workerPoolSpecs"]:
+        pool["machineSpec"] = {"machineType": "n1-standard-8"}
+    (found,) = told(document, "world-size", meant)
+    assert found[1:] == (f"one job of world size {size}", MEETING_LINE.format(1))
+
+
+def test_another_world_size_than_ours_is_told_with_hosts_and_ranks():
+    document = ours()
+    for pool in document["jobSpec"]["workerPoolSpecs"]:
+        for variable in pool["containerSpec"]["env"]:
+            if variable["name"] == "LAUNCH_WORLD_SIZE":
+                variable["value"] = "5"
+    assert {found[:2] for found in told(document, "world-size")} == {
+        ("5", "2 hosts x 4 ranks = world size 8")
+    }
+
+
 def test_the_advice_for_copies_is_for_those_that_start_them_and_not_for_a_pool_that_waits():
     document = running(foreign(), "horovodrun", "-np", "2", "python", "t.py")
     put(f"{POOL}.containerSpec.command", ["sleep", "infinity"])(document)
