@@ -1,16 +1,17 @@
 """Decodes batches of encoded pictures in parallel threads, some batches ahead: NumPy and Pillow,
 or torchvision where PyTorch is loaded.
 
-Both let other threads run while they decode, but what is Python's own goes from thread to thread:
-beyond some five cores processes are faster.
+Both let other threads run while they decode; Pillow for each picture often, so that processes are
+faster than more than some five of its threads.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Callable, Generator, Iterable, Protocol
+from typing import Any, Callable, Generator, Iterable, Iterator, Protocol, Sequence
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..pictures import augmenting, decoding, resizing, torch_decoding
 from ..pictures.headers import BadPictureError
 from .reader import Batch
 
+_AT_ONCE = 8  # pictures that are one call of PyTorch's
 MODES = {1: "L", 3: "RGB"}
 CONVERT = "Convert the pictures anew with --bad-images skip."
 
@@ -107,26 +109,32 @@ class PictureForm:
         """Whether a picture is another one in each epoch."""
         return bool(self.augment) or self.transform is not None
 
-    def fill(self, place: Array, content: bytes, row: int, epoch: int, seed: int) -> None:
-        """Writes an encoded picture's pixels into ``place``, (channels, height, width).
+    def by_torch(self, contents: Sequence[bytes]) -> Sequence[Array | None]:
+        """Pixels (channels, height, width) of 0 to 255 of each encoded picture, from torchvision;
+        None where it isn't there, or does not do the same as Pillow."""
+        decoder = None
+        if self.channels == 3 and not self.drawn and not self.scaled_decoding:
+            decoder = torch_decoding.decoder()
+        if decoder is None:
+            return [None] * len(contents)
+        return decoder.pixels(contents, (self.size[1], self.size[0]), self.fit)
 
-        torchvision decodes where it can and does the same; else Pillow.
+    def by_pillow(self, content: bytes, row: int, epoch: int, seed: int) -> Array:
+        """The same of one picture, from :meth:`image`.
 
         Raises:
-            BadPictureError: It can't be decoded, or ``transform`` gave an image of another size.
+            BadPictureError: It can't be decoded.
         """
-        pixels = None
-        if self.channels == 3 and not self.drawn and not self.scaled_decoding:
-            by_torch = torch_decoding.decoder()
-            if by_torch is not None:
-                pixels = by_torch.pixels(content, (self.size[1], self.size[0]), self.fit)
-        if pixels is None:
-            pixels = np.asarray(self.image(content, row, epoch, seed))
-            pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
-            pixels = pixels.transpose(2, 0, 1)
-        self._put(place, pixels)
+        pixels = np.asarray(self.image(content, row, epoch, seed))
+        pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
+        return pixels.transpose(2, 0, 1)
 
-    def _put(self, place: Array, pixels: Array) -> None:
+    def put(self, place: Array, pixels: Array) -> None:
+        """Writes such pixels into ``place`` as ``dtype``.
+
+        Raises:
+            BadPictureError: ``transform`` gave an image of another size or mode.
+        """
         if pixels.shape != place.shape:
             raise BadPictureError(f"transform gave {pixels.shape}, expected {place.shape}")
         if self.dtype == "uint8":
@@ -165,6 +173,7 @@ def decoded_batches(
     Raises:
         TrainingError: A picture can't be decoded: its path and why.
     """
+    torch_decoding.decoder()
     waiting: deque[tuple[Batch, Array, list[Future[None]]]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="decode") as pool:
         try:
@@ -192,14 +201,28 @@ def _part_of(
     """Room for the batch's pixels, and what decodes some of its pictures into it."""
     pixels = np.empty((len(batch.labels), form.channels, *form.size), form.dtype)
 
+    @contextlib.contextmanager
+    def named(row: int) -> Iterator[None]:
+        try:
+            yield
+        except (BadPictureError, OSError) as error:
+            raise TrainingError(f"{pictures.path_of(row)}: {error}. {mend}") from error
+
+    def some(numbers: range) -> None:
+        rows, contents = [int(batch.rows[at]) for at in numbers], []
+        for at, row in zip(numbers, rows):
+            with named(row):
+                contents.append(batch.content[at] if read is None else read(batch.content[at]))
+        found = form.by_torch(contents)
+        for at, row, content, ready in zip(numbers, rows, contents, found):
+            with named(row):
+                if ready is None:
+                    ready = form.by_pillow(content, row, batch.epoch, seed)
+                form.put(pixels[at], ready)
+
     def part(first: int, end: int) -> None:
-        for at in range(first, end):
-            row = int(batch.rows[at])
-            try:
-                content = batch.content[at] if read is None else read(batch.content[at])
-                form.fill(pixels[at], content, row, batch.epoch, seed)
-            except (BadPictureError, OSError) as error:
-                raise TrainingError(f"{pictures.path_of(row)}: {error}. {mend}") from error
+        for at in range(first, end, _AT_ONCE):
+            some(range(at, min(end, at + _AT_ONCE)))
 
     return pixels, part
 

@@ -65,5 +65,16 @@ def test_a_broken_jpeg_is_told_in_pillows_words(found: Mapping[str, Any]) -> Non
     assert found["broken"].startswith("cannot be decoded: ")
 
 
-def test_without_torchvision_or_torch_pillow_decodes(found: Mapping[str, Any]) -> None:
-    assert found["without"] == {"torch": True, "torchvision": True, "libjpeg": True}
+def test_without_torchvision_or_torch_pillow_decodes_and_without_torchscript_torchvision(
+    found: Mapping[str, Any],
+) -> None:
+    assert found["without"] == {
+        "torch": True,
+        "torchvision": True,
+        "libjpeg": True,
+        "script": True,
+    }
+
+
+def test_one_broken_file_of_several_is_left_and_no_other(found: Mapping[str, Any]) -> None:
+    assert found["together"] == [True, False, False, True, False]

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 from unittest import mock
 
+import lib.pictures
 import numpy as np
 import torch  # noqa: F401 - where it is loaded, its decoder is taken
 from lib.data.decoding_ahead import PictureForm
@@ -41,7 +42,8 @@ def turned(orientation: int) -> bytes:
 
 def filled(content: bytes, form: PictureForm) -> np.ndarray:
     place = np.empty((form.channels, *form.size), form.dtype)
-    form.fill(place, content, 3, 1, 13)
+    (pixels,) = form.by_torch([content])
+    form.put(place, form.by_pillow(content, 3, 1, 13) if pixels is None else pixels)
     return place
 
 
@@ -76,6 +78,20 @@ def broken() -> str:
     return "decoded"
 
 
+def together() -> list[bool]:
+    """Which of several files torchvision decodes in one call, a broken one among them."""
+    damaged = bytearray(SQUARE)
+    at = damaged.index(b"\xff\xc4")
+    damaged[at + 5 : at + 21] = b"\xff" * 16
+    files = [SQUARE, encoded(image(40, 30), "PNG"), bytes(damaged), WIDE, b""]
+    form = PictureForm(size=SMALL, dtype="uint8")
+    found = form.by_torch(files)
+    for content, pixels in zip(files, found, strict=True):
+        alone = form.by_torch([content])[0]
+        assert np.array_equal(alone, pixels) if pixels is not None else alone is None
+    return [pixels is not None for pixels in found]
+
+
 def without() -> dict[str, bool]:
     """Whether nothing is found without each of what it needs."""
     torch_decoding._found.cache_clear()
@@ -83,12 +99,16 @@ def without() -> dict[str, bool]:
     with mock.patch.dict(sys.modules):
         del sys.modules["torch"]
         found["torch"] = torch_decoding.decoder() is None
-    with mock.patch.dict(sys.modules, {"torchvision.io": None}):
+    with mock.patch.dict(sys.modules, {"torchvision": None}):
+        del sys.modules["lib.pictures.torch_calls"], lib.pictures.torch_calls
         found["torchvision"] = torch_decoding.decoder() is None
     torch_decoding._found.cache_clear()
     refusing = mock.Mock(side_effect=RuntimeError("not compiled with libjpeg support"))
-    with mock.patch("torchvision.io.decode_jpeg", refusing):
+    with mock.patch("lib.pictures.torch_calls.decoded", refusing):
         found["libjpeg"] = torch_decoding.decoder() is None
+    torch_decoding._found.cache_clear()
+    with mock.patch("torch.jit.script", side_effect=RuntimeError("TorchScript is not there")):
+        found["script"] = torch_decoding.decoder() is not None
     return found
 
 
@@ -123,6 +143,7 @@ print(
             "same": {name: compared(*case) for name, case in SAME.items()},
             "left": {name: compared(*case)[:2] for name, case in LEFT.items()},
             "broken": broken(),
+            "together": together(),
             "without": without(),
         }
     )
