@@ -149,6 +149,7 @@ def test_four_replicas_that_each_start_four_ranks_are_four_jobs():
         (5, 4, 1, "--instances 5 --gpus 1"),
         (8, 2, 0, "--instances 2 --gpus 0 --processes 4"),
         (3, 2, 0, "--instances 3 --gpus 0 --processes 1"),
+        (2, 4, 0, "--instances 2 --gpus 0 --processes 1"),
         (7, 2, 8, "--instances 1 --gpus 8 --processes 7"),
         (1, 2, 4, "--instances 1 --gpus 1"),
         (64, 2, 4, "--instances 4 --gpus 16"),

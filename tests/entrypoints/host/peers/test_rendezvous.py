@@ -220,6 +220,17 @@ def test_the_next_port_is_tried_where_nobody_of_the_job_answers(meeting: Meeting
     assert meeting.said == []
 
 
+def test_an_impostor_is_named_by_the_port_at_which_it_answers(meeting: Meeting) -> None:
+    ports, told = [free_port(), meeting.port, free_port()], []
+    host = FirstHost("127.0.0.1", ports, OTHER, 1, "cd" * 16, told.append)
+    with pytest.raises(ConnectionRefusedError):
+        host.report({"question": 1})
+    with pytest.raises(ImpostorError):
+        host.report({"question": 1})
+    (line,) = told
+    assert f"at 127.0.0.1:{meeting.port} does not have this job's key" in line
+
+
 def test_a_genuine_answer_that_is_too_large_is_not_read() -> None:
     def serve(head: bytes, line: Line) -> None:
         answer = signatures.Answer(200, START, (64 << 20) + 1, signatures.digest(b""))
