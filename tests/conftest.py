@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ _FAILED = pytest.StashKey[bool]()
 def pytest_configure() -> None:
     # Whoever runs the tests may have defaults of their own.
     os.environ["LAUNCH_CONFIG_DIR"] = str(Path(__file__).with_name("no-defaults"))
+    # Thousands of interpreters are started: none of them compiles again what another one has.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     processes.hear_interrupts()
     processes.adopt_orphans()
 

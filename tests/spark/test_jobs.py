@@ -125,7 +125,8 @@ def test_slots_are_one_jobs_until_its_launcher_is_killed(
         (job,) = launch("list", "--json").json
         assert job["state"] == "running"
 
-        refused = run(launch, *words(spark, "--limit", "slots=2s", "--json"))
+        # The limit is of the cluster's acceptance too, which takes more than 2 s on a busy machine.
+        refused = run(launch, *words(spark, "--limit", "slots=15s", "--json"))
         assert (refused.code, refused.json["state"]) == (1, "failed")
         assert "4 slots (2 executors x 2 ranks)" in refused.json["reason"]
 

@@ -77,6 +77,9 @@ def test_the_jvm_of_a_spark_that_does_not_stop_ends_with_its_driver(
         left.append(code)
         raise SystemExit(code)
 
+    # No clock of one case runs on into the tests after it.
+    clock = SimpleNamespace(start=lambda: None)
+    monkeypatch.setattr(jvm_end.threading, "Timer", lambda *_: clock)
     monkeypatch.setattr(os, "_exit", leave)
     monkeypatch.setattr(os, "dup2", lambda *_: None)
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "4711")
