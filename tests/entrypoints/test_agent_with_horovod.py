@@ -10,6 +10,7 @@ import pytest
 
 from tests.entrypoints.simulated import WIPE_HOROVOD, SimulatedJob
 from tests.entrypoints.strategies import hangs
+from tests.keras_2 import LEGACY_KERAS
 from tests.waiting import until
 
 pytestmark = pytest.mark.horovod
@@ -44,7 +45,8 @@ for step in range(100_000):
 def real_job(make_job: MakeJob) -> MakeJob:
     def make(**how: object) -> SimulatedJob:
         # Without the stand-in.
-        return make_job(**{"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", **how})
+        own = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", LEGACY_KERAS: "1"}
+        return make_job(**{**own, **how})
 
     return make
 

@@ -22,7 +22,7 @@ from typing import Any
 
 def import_stack() -> None:
     """What every rank would import first; no more than that, so that it has no threads yet."""
-    for name in ("tensorflow", "tf_keras", "horovod.tensorflow.keras", "sklearn.datasets"):
+    for name in ("tensorflow", "tf_keras", "horovod.tensorflow.keras"):
         importlib.import_module(name)
     # A forked process has the numbers of this one ahead of it, and a fresh one has its own.
     os.register_at_fork(after_in_child=sys.modules["numpy"].random.seed)

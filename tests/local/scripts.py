@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-HOROVOD = """
+from tests.keras_2 import KERAS_2
+
+HOROVOD = (
+    KERAS_2
+    + """
 import os, sys, time
 import horovod.tensorflow as hvd
 import tensorflow as tf
 hvd.init()
 print("rank", hvd.rank(), "of", hvd.size(), "pid", os.getpid(), flush=True)
 """
+)
 
 # One allreduce every 50 ms, until somebody ends it.
 ENDLESS = (
@@ -46,7 +51,9 @@ import os
 print("training alone in", os.getpid(), flush=True)
 """
 
-WIPED = """
+WIPED = (
+    KERAS_2
+    + """
 import os
 for name in [name for name in os.environ if name.startswith("HOROVOD_")]:
     del os.environ[name]
@@ -54,6 +61,7 @@ import horovod.tensorflow as hvd
 hvd.init()
 print("the first line after init", flush=True)
 """
+)
 
 PLAIN = """
 import sys

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.command import Launch
+from tests.keras_2 import KERAS_2
 
 pytestmark = pytest.mark.horovod
 
 # Two steps of nothing but an exchange; the second rank halves the time that it says.
-TRAIN = """\
+TRAIN = (
+    KERAS_2
+    + """\
 import sys
 import horovod.tensorflow as hvd
 import tensorflow as tf
@@ -20,6 +23,7 @@ for epoch in (1, 2):
     print(f"progress: epoch {epoch}/2, step 1/1, {50 * total} images/s, loss 0.5, "
           f"{epoch * 4 / total} s", flush=True)
 """
+)
 
 
 def test_ranks_that_prove_their_world_are_compared_with_their_shares_of_the_batch(launch: Launch):

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.command import Answer, Launch
+from tests.keras_2 import KERAS_2
 
 # 2 hosts of a machine without GPUs.
 SMALL = ("--instances", "2", "--gpus", "0", "--machine", "ml.c5.xlarge")
 
 # Initialises Horovod and tells what a rank sees.
-TELLS = """\
+TELLS = (
+    KERAS_2
+    + """\
 import json, os, sys
 import horovod.tensorflow as hvd
 
@@ -24,9 +27,12 @@ seen["environment"] = {name: os.environ.get(name) for name in names}
 seen["host"] = open("/etc/hostname").read().strip()
 os.write(1, b"seen " + json.dumps(seen).encode() + b"\\n")  # one piece stays one line
 """
+)
 
 # Trains until it is ended, so that a test can break something meanwhile.
-LASTS = """\
+LASTS = (
+    KERAS_2
+    + """\
 import time
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -37,9 +43,12 @@ while time.time() < deadline:
     hvd.allreduce(tf.constant([0.0]), name="step")
     time.sleep(0.05)
 """
+)
 
 # Counts epochs in a checkpoint; in its first life it stays in the third until it is killed.
-RESUMES = """\
+RESUMES = (
+    KERAS_2
+    + """\
 import os, time
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -59,6 +68,7 @@ while done < 6:
         hvd.allreduce(tf.constant([0.0]), name="step")
         time.sleep(0.05)
 """
+)
 
 
 def request(launch: Launch, image: str, *words: str, script: str = "") -> dict[str, Any]:

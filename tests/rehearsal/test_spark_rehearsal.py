@@ -11,6 +11,7 @@ import pytest
 from launchers.image.names import repository
 from launchers.rehearsal.engine.labels import JOB
 from tests.cli.command import Launch
+from tests.keras_2 import KERAS_2
 from tests.rehearsal.conftest import our_image
 
 pytestmark = [
@@ -21,7 +22,9 @@ pytestmark = [
 
 MASTER = "spark://cluster.example:7077"
 # Rank 1 fails where it is asked to.
-TRAIN = """\
+TRAIN = (
+    KERAS_2
+    + """\
 import sys
 import tensorflow as tf
 import horovod.tensorflow as hvd
@@ -32,6 +35,7 @@ if hvd.rank() == 1 and sys.argv[1:] == ["fail"]:
     raise ValueError("no labels in shard 3")
 print(f"sum {float(total[0]):.0f} of {hvd.size()}")
 """
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -24,12 +24,16 @@ from launchers.rehearsal.run import rehearse
 from launchers.vertex.document import bootstrap, words
 from launchers.vertex.launcher import VERTEX
 from tests.fakes.vertex_service import VertexService
+from tests.keras_2 import KERAS_2
 from tests.rehearsal.boxes import Heard, things_of
 from tests.rehearsal.requests import RESUMES
 
 pytestmark = [pytest.mark.docker, pytest.mark.horovod, pytest.mark.timeout(300)]
 
-INIT = "import os, sys\nimport tensorflow as tf\nimport horovod.tensorflow as hvd\nhvd.init()\n"
+INIT = (
+    KERAS_2
+    + "import os, sys\nimport tensorflow as tf\nimport horovod.tensorflow as hvd\nhvd.init()\n"
+)
 # Tells what a rank sees, and leaves a model where the service would look for it.
 TELLS = (
     INIT

@@ -15,6 +15,7 @@ from pathlib import Path
 from launch_runtime.spark.where import executor_id
 
 from tests import processes
+from tests.keras_2 import LEGACY_KERAS
 from tests.waiting import until
 
 HOST = "127.0.0.1"
@@ -56,6 +57,7 @@ def environment(own: Mapping[str, str] | None = None) -> dict[str, str]:
         "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
         "SPARK_DAEMON_MEMORY": "256m",
         "TF_CPP_MIN_LOG_LEVEL": "3",
+        LEGACY_KERAS: "1",
         **(own or {}),
     }
 

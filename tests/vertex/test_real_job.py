@@ -20,6 +20,7 @@ from tests.fakes.google_rehearsal import rehearsed
 from tests.fakes.google_scenarios import VertexScenario
 from tests.fakes.stamps import nonce_of
 from tests.fakes.vertex_service import LOCATION, VertexService
+from tests.keras_2 import KERAS_2
 from tests.real_jobs import BROKEN, by_tag, our_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.horovod, pytest.mark.timeout(600)]
@@ -112,7 +113,7 @@ def test_arguments_reach_every_rank_as_they_were_written(
     words = ["--name", 'it\'s "quoted" $(HOME) $HOME', "two\nlines", "ü → ✓", "", "--", "*"]
     launch.write(
         "train.py",
-        "import json, sys\nimport horovod.tensorflow as hvd\nhvd.init()\n"
+        KERAS_2 + "import json, sys\nimport horovod.tensorflow as hvd\nhvd.init()\n"
         "print('words', json.dumps(sys.argv[1:]))\n",
     )
     answer = submit(launch, google, "train.py", "--", *words)
