@@ -70,11 +70,15 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def recipe_files(folder: Path, recipe: str = HOROVOD) -> dict[str, bytes]:
-    """The files that a build reads, by their path in its context, sorted."""
+    """The files that a build reads, by their path in its context, sorted.
+
+    Not what Python compiles beside them, as pip does where it installs a package: the digest would
+    be another one for each Python.
+    """
     every = {
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.parent.name != "__pycache__"
     }
     if recipe == HOROVOD:
         others = {_FRAMEWORKS, *(name for name, one in RECIPES.items() if one.begins_with)}

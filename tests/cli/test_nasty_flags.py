@@ -168,6 +168,7 @@ def _late(*_: Any) -> None:
     raise TimeoutError("it does not end")
 
 
+@pytest.mark.processes  # it takes long
 def test_no_value_of_an_option_is_a_defect(place: Path, capfd: pytest.CaptureFixture[str]):
     before = signal.signal(signal.SIGALRM, _late)
     wrong, tried = [], 0

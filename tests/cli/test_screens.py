@@ -123,7 +123,7 @@ SCREENS = [
     ["cancel", JOBS[2]],
     ["wait", JOBS[2]],
     ["notify", "--test", "--to", "command:true"],
-    ["doctor", "local"],
+    pytest.param(["doctor", "local"], marks=pytest.mark.processes),
     ["doctor", "spark", "--offline"],
     ["doctor", "vertex", "--offline", "--bundle"],
     ["scaling", "local", "train.py", "--processes", "1,2", "--dry-run"],

@@ -15,6 +15,7 @@ import pytest
 from tests.entrypoints.namespaces import Network, network
 from tests.entrypoints.simulated import SimulatedJob
 from tests.entrypoints.test_agent_with_horovod import SECONDS, START
+from tests.keras_2 import LEGACY_KERAS
 from tests.waiting import until
 
 pytestmark = pytest.mark.horovod
@@ -60,8 +61,8 @@ def replicas(make_job: Callable[..., SimulatedJob]) -> Iterator[Callable[..., Re
     with network(3) as net:
 
         def make(**how: object) -> Replicas:
-            how = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", **how}
-            return Replicas(make_job(hosts=3, **how), net)
+            own = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", LEGACY_KERAS: "1"}
+            return Replicas(make_job(hosts=3, **{**own, **how}), net)
 
         yield make
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import compileall
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -113,6 +115,16 @@ def test_the_digest_is_of_the_recipe_and_not_of_the_hosts_settings(tmp_path: Pat
     assert recipe_digest(tmp_path) == before
     (tmp_path / "Dockerfile").write_text("FROM other\n")
     assert recipe_digest(tmp_path) != before
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_what_python_compiles_is_no_part_of_the_recipe(tmp_path: Path, recipe: str) -> None:
+    folder = tmp_path / "images"
+    shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    before = (recipe_digest(folder, recipe), recipe_files(folder, recipe))
+    assert compileall.compile_dir(folder, quiet=1)
+    assert list(folder.rglob("*.pyc"))
+    assert (recipe_digest(folder, recipe), recipe_files(folder, recipe)) == before
 
 
 def test_the_probe_keeps_to_the_syntax_of_python_3_6() -> None:

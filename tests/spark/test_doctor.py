@@ -68,6 +68,7 @@ def test_a_java_that_only_sparks_own_script_names_is_left_to_it(
     assert (found["state"], found["found"]) == ("ok", f"that of {tmp_path / 'spark-env.sh'}")
 
 
+@pytest.mark.processes  # of this Python, whose stack is imported
 def test_who_has_no_master_is_not_asked_for_spark(doctor: Doctor) -> None:
     (found,) = doctor.json("--offline").of("spark").values()
     assert (found["name"], found["state"]) == ("set up", "skipped")

@@ -40,4 +40,5 @@ def test_what_left_its_group_and_its_parent_is_found_and_ended() -> None:
         process.stdin.write("go\n")
         process.stdin.flush()
         assert process.stdout.readline() == "[] []\n"
-        assert list(processes_with(f"MARK={mark}")) == [process.pid]
+        # It may have ended, too.
+        assert set(processes_with(f"MARK={mark}")) <= {process.pid}

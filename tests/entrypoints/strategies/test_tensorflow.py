@@ -83,7 +83,7 @@ def test_a_model_made_outside_of_the_scope_fails_the_job(tf_job: MakeJob) -> Non
 
 
 def test_a_host_whose_config_was_wiped_fails_the_job(tf_job: MakeJob) -> None:
-    job = tf_job()
+    job = tf_job(**KERAS_2)
     wipe = "if worker == 1:\n    del os.environ['TF_CONFIG']\n"
     job.script(scripts.HOSTS.replace("strategy = ", wipe + "strategy = "))
     assert job.run(seconds=SECONDS) == [1, 1], job.text()
@@ -95,7 +95,7 @@ def test_a_host_whose_config_was_wiped_fails_the_job(tf_job: MakeJob) -> None:
 
 
 def test_a_config_of_one_worker_on_each_host_fails_the_job(tf_job: MakeJob) -> None:
-    job = tf_job()
+    job = tf_job(**KERAS_2)
     alone = """
 import json, os
 config = json.loads(os.environ["TF_CONFIG"])
@@ -110,7 +110,7 @@ os.environ["TF_CONFIG"] = json.dumps(
 
 
 def test_a_mirrored_strategy_on_two_hosts_is_refused(tf_job: MakeJob) -> None:
-    job = tf_job()
+    job = tf_job(**KERAS_2)
     job.script(scripts.DEVICES)
     assert job.run(seconds=SECONDS) == [1, 1], job.text()
     assert "MirroredStrategy, which knows the devices of one host" in job.failure()["reason"]
@@ -125,7 +125,7 @@ def test_a_script_that_makes_no_strategy_fails_the_job(tf_job: MakeJob) -> None:
 
 
 def test_a_killed_worker_is_the_failure_that_is_named(tf_job: MakeJob) -> None:
-    job = tf_job()
+    job = tf_job(**KERAS_2)
     kill = "leave = lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
     job.script(scripts.HOSTS + kill + scripts.LOST)
     assert job.run(seconds=SECONDS) == [137, 137], job.text()

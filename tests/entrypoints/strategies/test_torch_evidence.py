@@ -10,6 +10,8 @@ from launch_runtime.strategies.torch import STRATEGY
 from tests.entrypoints.strategies import torch_cases, torch_ranks
 from tests.entrypoints.strategies.torch_ranks import SIZE, Outcome
 
+pytestmark = pytest.mark.processes
+
 CASES = {**torch_cases.TOGETHER, **torch_cases.APART}
 
 
