@@ -24,6 +24,7 @@ class Words(NamedTuple):
         keep: What to do about variables that the script has changed.
         wrap: How a script exchanges its gradients.
         broadcast: How ranks start from the same weights.
+        assign: How what an exchange gives comes into the gradients.
         not_during: The cause where the training lay before or after.
         around: The cause where what exchanges gradients was made and never called.
         fix_around: What to change then.
@@ -52,6 +53,7 @@ class Words(NamedTuple):
     keep: str
     wrap: str
     broadcast: str
+    assign: str = "put what the exchange gives into the gradients"
     not_during: str = ""
     around: str = ""
     fix_around: str = ""
@@ -105,6 +107,10 @@ HOROVOD = Words(
         "broadcast the start weights from rank 0: hvd.broadcast_variables(model.variables, "
         "root_rank=0), BroadcastGlobalVariablesCallback(0) for fit(), or "
         "hvd.broadcast_parameters(model.state_dict(), root_rank=0) for PyTorch"
+    ),
+    assign=(
+        "put what hvd.allreduce gives into the gradients: it leaves its own tensor as it was, "
+        "hvd.allreduce_ of PyTorch does not"
     ),
     not_during="they trained while Horovod was not running (before hvd.init() or after shutdown)",
     groups="process sets",

@@ -49,7 +49,7 @@ SUBJECTS = (
             *_in(f"{_RUNTIME}/strategies", "torch"),
             *_in(f"{_RUNTIME}/rank", "torch_hook"),
             *_in(f"{_RUNTIME}/rank/exchange", "process_groups", "torch_hooks", "wrapped_models"),
-            *_in(f"{_RUNTIME}/rank/exchange", "groups", "devices"),
+            *_in(f"{_RUNTIME}/rank/exchange", "horovod_torch_hooks", "groups", "devices"),
         ),
         (
             "tests/entrypoints/strategies/test_strategies.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from launch_runtime import lines
+from launch_runtime.evidence.applied import judged
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.records import (
     ALL,
@@ -80,8 +81,11 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
             f"{len(parts)} groups of ranks trained apart ({names}): no exchange connects them",
             f"{words.fix_parts}; {OPT_OUT}",
         )
-    fault = _forgotten(ranks, training, words) or _crowded(ranks, training, words)
-    return fault or compared(ranks, training, words)
+    applied = judged(ranks, training, words)
+    fault = (
+        applied.failure or _forgotten(ranks, training, words) or _crowded(ranks, training, words)
+    )
+    return fault or compared(applied.ranks, training, words)
 
 
 def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) -> Finding:

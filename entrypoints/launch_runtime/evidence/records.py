@@ -19,7 +19,11 @@ the shapes of its variables, in order. ``prints`` are four 32-bit floats a
 variable: its norm and three projections of its values on fixed directions. ``other`` are exchanges
 of at least ``MANY`` elements that belong to no variable: group and elements. ``called_after``
 counts the collectives that Python called after the first training step. ``devices`` are the GPUs
-that held what was trained, by names that the ranks of a machine share.
+that held what was trained, by names that the ranks of a machine share. ``applied`` is there where
+gradients went out and nobody saw whether what came back was put into them: prints of those that an
+optimizer applied in the step that was looked at last::
+
+    {"step": 16, "kept": [0, 1], "prints": "base64"}
 """
 
 from __future__ import annotations
@@ -105,7 +109,8 @@ def may_be(one: Record, entry: tuple[Any, int]) -> bool:
 
 
 def table(weights: Record) -> dict[int, tuple[float, ...]]:
-    """Variable's index -> its floats; those that could not be read are left out."""
+    """Index of a variable, or of an applied gradient -> its floats; those that could not be read
+    are left out."""
     data = base64.b64decode(weights["prints"])
     one = struct.Struct(f"<{PRINT_FLOATS}f")
     whole = len(data) // one.size * one.size
@@ -147,6 +152,15 @@ def _checked(one: Record) -> Record:
         if not all(0 <= index < len(weights["shapes"]) for index in checked["weights"]["kept"]):
             raise ValueError("a weight without a shape")
         table(checked["weights"])
+    applied = one.get("applied")
+    checked["applied"] = None
+    if applied:
+        checked["applied"] = {
+            "step": int(applied["step"]),
+            "kept": [int(index) for index in applied["kept"]],
+            "prints": str(applied["prints"]),
+        }
+        table(checked["applied"])
     return checked
 
 

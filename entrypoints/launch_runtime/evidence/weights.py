@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterable, NamedTuple, Sequence
 
 from launch_runtime.evidence.finding import OPT_OUT, Finding
+from launch_runtime.evidence.prints import distance
 from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, groups, table
 from launch_runtime.words import Words
 
@@ -108,33 +109,21 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Com
         pairs = [(own[index], theirs[index]) for index in shared]
         found = found._replace(compared=found.compared or bool(pairs))
         where = f"between ranks {first} and {rank}"
-        if blind and _far(pairs) > (ANOTHER_MODEL if how == "gradients" else FAR_APART):
+        if blind and distance(pairs) > (ANOTHER_MODEL if how == "gradients" else FAR_APART):
             return found._replace(
-                differing=True, worst=f"the model by {_percent(_far(pairs))} of its size {where}"
+                differing=True,
+                worst=f"the model by {_percent(distance(pairs))} of its size {where}",
             )
-        each = [] if blind else [(_far([pair]), index) for pair, index in zip(pairs, shared)]
-        apart = [(distance, index) for distance, index in each if distance > FAR_APART]
+        each = [] if blind else [(distance([pair]), index) for pair, index in zip(pairs, shared)]
+        apart = [(far, index) for far, index in each if far > FAR_APART]
         if apart:
-            distance, index = max(apart)
+            far, index = max(apart)
             shape = known["shapes"][index] or "()"
-            worst = f"a variable of shape {shape} by {_percent(distance)} of its size {where}"
+            worst = f"a variable of shape {shape} by {_percent(far)} of its size {where}"
             return found._replace(differing=True, worst=worst)
     if not found.compared:
         found = found._replace(reason="reassigned after the last step" if changed else "")
     return found
-
-
-def _far(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
-    """How far variables of two ranks are apart, in parts of their size; an estimate.
-
-    A projection on directions of signs moves by about the norm of the difference.
-    """
-    moved, size = 0.0, 0.0
-    for own, others in pairs:
-        steps = [(a - b) ** 2 for a, b in zip(own[1:], others[1:])]
-        moved += max(sum(steps) / len(steps), (own[0] - others[0]) ** 2)
-        size += max(own[0], others[0]) ** 2
-    return float((moved / size) ** 0.5) if size > 1e-12 else 0.0
 
 
 def _percent(part: float) -> str:

@@ -8,7 +8,11 @@ from typing import Any, Mapping, MutableMapping, Sequence
 from launch_runtime import horovod_names, words
 from launch_runtime.host import network
 from launch_runtime.rank import gpu_pinning, horovod_hook, identity
-from launch_runtime.rank.exchange import horovod_hooks, tensorflow_hooks, torch_hooks
+from launch_runtime.rank.exchange import (
+    horovod_hooks,
+    horovod_torch_hooks,
+    tensorflow_hooks,
+)
 from launch_runtime.rank.identity import MPIRUN, PLACE_VARIABLES, WATCHED_VARIABLES, Place
 from launch_runtime.rank.refusal import RefusalError
 from launch_runtime.rank.world_check import World, WorldCheck
@@ -25,7 +29,7 @@ class Horovod(Strategy):
     settles_keras = True
     watched = WATCHED_VARIABLES
     place_names = PLACE_VARIABLES
-    tables = (tensorflow_hooks.table, torch_hooks.table, horovod_hooks.table)
+    tables = (tensorflow_hooks.table, horovod_torch_hooks.table, horovod_hooks.table)
     waits = (
         Wait("/horovod/"),
         Wait("/torch/autograd/", ("backward", "_engine_run_backward")),

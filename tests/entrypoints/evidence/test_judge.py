@@ -54,6 +54,13 @@ def record(*sets: dict[str, Any], **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def unfollowed(*values: float, step: int = 4, **changes: Any) -> dict[str, Any]:
+    """Gradients that went out; what was applied is around ``values``."""
+    prints = weights(*values)
+    applied = {"step": step, "kept": prints["kept"], "prints": prints["prints"]}
+    return one_set(how="values", applied=applied, **changes)
+
+
 ALONE = one_set(exchanged=0, how="", groups=[], weights=None)
 BESIDE = one_set(form="f1", name="SGD", exchanged=0, how="", groups=[], weights=None)
 OTHERS = one_set(weights=weights(9.0, -4.0))
@@ -69,6 +76,41 @@ GOOD = {
     "values": (
         [[record(one_set(how="values", weights=None))]] * 2,
         "values exchanged, weights not compared",
+    ),
+    "gradients that came back by a copy": ([[record(unfollowed(2.0, 3.0))]] * 2, EQUAL.words),
+    "the same in two optimizers of a form": (
+        [[record(unfollowed(2.0, 3.0), unfollowed(7.0, 8.0))]] * 2,
+        EQUAL.words,
+    ),
+    "the same with an average that differs by rounding": (
+        [[record(unfollowed(2.0, 3.0))], [record(unfollowed(2.000001, 3.0))]],
+        EQUAL.words,
+    ),
+    "gradients that were looked at, and weights averaged": (
+        [[record(unfollowed(2.0, 3.0))], [record(unfollowed(5.0, -3.0))]],
+        "values exchanged, weights not compared",
+    ),
+    "the same where weights cannot be read": (
+        [
+            [record(unfollowed(2.0, 3.0, weights=None))],
+            [record(unfollowed(5.0, -3.0, weights=None))],
+        ],
+        "values exchanged, weights not compared",
+    ),
+    "gradients of other steps": (
+        [[record(unfollowed(2.0, 3.0))], [record(unfollowed(5.0, -3.0, step=8))]],
+        "values exchanged, weights not compared",
+    ),
+    "gradients of which none could be read": (
+        [[record(one_set(how="values", applied={"step": 1, "kept": [], "prints": ""}))]] * 2,
+        "values exchanged, weights not compared",
+    ),
+    "gradients that came back as an exchange left them too": (
+        [
+            [record({**unfollowed(2.0, 3.0), "how": "gradients"})],
+            [record({**unfollowed(5.0, -3.0), "how": "gradients"})],
+        ],
+        EQUAL.words,
     ),
     "parameters averaged": (
         [[record(one_set(how="weights"))]] * 2,
@@ -224,6 +266,25 @@ BAD = {
     "weights that went out and never came in": (
         [[record({**ALONE, "unused": True})]] * 2,
         "2 ranks trained apart: their weights went to other ranks, and no variable was given",
+    ),
+    "what came back was put nowhere": (
+        [
+            [record(unfollowed(2.0, 3.0))],
+            [record(unfollowed(5.0, -3.0, weights=weights(0.0, 1.1)))],
+        ],
+        "what came back was not put into them: in step 4 Adam applied other gradients in each rank",
+    ),
+    "the same on the last of three": (
+        [[record(unfollowed(2.0, 3.0))]] * 2
+        + [[record(unfollowed(5.0, -3.0, weights=weights(0.0, 1.1)))]],
+        "3 ranks trained apart: their gradients went to other ranks",
+    ),
+    "gradients that came back by a copy, to weights of each ranks own": (
+        [
+            [record(unfollowed(2.0, 3.0))],
+            [record(unfollowed(2.0, 3.0, weights=weights(9.0, -4.0)))],
+        ],
+        "gradients were exchanged, but the weights differ at the end",
     ),
     "two of three": (
         [[record(ALONE)], [record(ALONE)], [record()]],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 from launch_runtime.evidence.records import ALL
-from launch_runtime.rank.exchange import fingerprints, torch_hooks
+from launch_runtime.rank.exchange import fingerprints, horovod_torch_hooks, torch_hooks
 from launch_runtime.rank.exchange.torch_hooks import Hooks
 from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable, Variables
 
@@ -25,6 +25,8 @@ class Collector:
         self.assigned_ones: list[Variable] = []
         self.reduced_ones: list[tuple[list[Variable], Any]] = []
         self.values: list[Variable | None] = []  # of the tensors that were exchanged
+        self.unfollowed_ones: list[tuple[int, Any]] = []  # steps, gradients with their variables
+        self.read: Callable[[Any], Any] = lambda gradient: None
         self.pairs: list[tuple[Any, Variable]] = []  # of the step that was told last
         self.steps: Callable[[], int] = lambda: 0
         self.count = 0  # of steps that were told
@@ -37,6 +39,10 @@ class Collector:
 
     def exchanged(self, tensor: Any, shape: Sequence[int], group: Any, value: Any) -> None:
         self.values.append(value)
+
+    def unfollowed(self, owner: Any, step: int, gradients: Any, read: Callable[[Any], Any]) -> None:
+        self.unfollowed_ones.append((step, gradients))
+        self.read = read
 
     def applied(self, owner: Any, name: str, pairs: Any, steps: Callable[[], int]) -> None:
         self.pairs, self.steps, self.count = pairs, steps, self.count + 1
@@ -402,7 +408,7 @@ def test_an_operation_of_horovods_reduces_what_it_gives_and_not_what_it_is_given
     collector: Collector, monkeypatch: pytest.MonkeyPatch, gradients_are: str
 ) -> None:
     monkeypatch.setattr(torch_hooks, "untraced", lambda original, watched: watched)
-    watch = torch_hooks.table(collector)  # type: ignore[arg-type]
+    watch = horovod_torch_hooks.table(collector)  # type: ignore[arg-type]
     module: Any = SimpleNamespace(_allreduce_async=lambda tensor, output: "handle")
     watch["horovod.torch.mpi_ops"](module)
     given, made = Tensor([1.0], place=128), Tensor([1.0], place=192)
@@ -412,7 +418,51 @@ def test_an_operation_of_horovods_reduces_what_it_gives_and_not_what_it_is_given
     assert module._allreduce_async(given, made) == "handle"
     optimizer.step()
 
-    assert [group for _, group in collector.reduced_ones] == [ALL] * (gradients_are == "made")
+    is_made = gradients_are == "made"
+    assert [group for _, group in collector.reduced_ones] == [ALL] * is_made
+    (variable,) = (variable for _, variable in collector.pairs)
+    assert collector.unfollowed_ones == ([] if is_made else [(1, [(given, variable, ALL)])])
+
+
+def test_a_gradient_that_went_out_is_read_in_its_type_and_not_whole(
+    hooks: Hooks,
+    collector: Collector,
+    optimizer_of: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent, whole = Tensor([0.5, 1.5, 2.5], place=128), Tensor([1], place=192)
+    optimizer = optimizer_of(parameter(1.0, gradient=sent), parameter(1.0, gradient=whole))
+    hooks.exchanged([sent, whole], [], PAIR)
+    optimizer.step()
+
+    assert [[one[0] for one in gradients] for _, gradients in collector.unfollowed_ones] == [
+        [sent, whole]
+    ]
+    assert collector.read(sent).tolist() == [0.5, 1.5, 2.5]
+    with pytest.raises(ValueError, match="no real numbers"):
+        collector.read(whole)
+
+
+def test_what_went_out_is_known_for_one_step_and_by_its_place_alone(
+    hooks: Hooks,
+    collector: Collector,
+    optimizer_of: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    optimizer = optimizer_of(
+        parameter(1.0, gradient=Tensor([0.5], place=128)), parameter(1.0, gradient=Sparse())
+    )
+    hooks.exchanged([Tensor([0.5], place=192), Sparse()], [], PAIR)
+    optimizer.step()
+    hooks.exchanged([Tensor([0.5], place=128)], [], PAIR)
+    optimizer.step()
+    optimizer.step()
+    assert [step for step, _ in collector.unfollowed_ones] == [2]
+
+    monkeypatch.setattr(torch_hooks, "MOST", 1)
+    hooks.exchanged([Tensor([0.5], place=192), Tensor([0.5], place=128)], [], PAIR)
+    optimizer.step()
+    assert [step for step, _ in collector.unfollowed_ones] == [2]
 
 
 def test_no_more_results_of_exchanges_are_kept_than_there_is_room_for(

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
+from launch_runtime.evidence.records import table
+from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.torch_hooks import _is_part
 from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable
 
@@ -47,6 +49,36 @@ def test_with_a_part_among_them_nothing_is_compared_and_it_says_so(trained: Trai
 def test_a_part_that_was_exchanged_in_another_way_counts_too(trained: TrainedSet):
     trained.variables[1].is_whole, trained.variables[1].hows = False, {"values"}
     assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
+
+
+def test_gradients_that_nobody_followed_are_told_with_the_weights(trained: TrainedSet):
+    for variable in trained.variables:
+        variable.hows = {"values"}
+    assert "applied" not in trained.record(True, 5.0)
+    assert trained.record(True, 5.0)["weights"] is None
+
+    def read(gradient: int) -> numpy.ndarray:
+        if gradient == 0:
+            raise ValueError("no real numbers")
+        return numpy.full(3, gradient)
+
+    trained.look_at_applied(2, [(7, trained.variables[0])], read)
+    trained.look_at_applied(4, list(zip([0, 5], trained.variables, strict=True)), read)
+    told = trained.record(True, 5.0)
+    assert (told["applied"]["step"], told["applied"]["kept"]) == (4, [0, 1])
+    assert {index: one[0] for index, one in table(told["applied"]).items()} == {
+        1: pytest.approx(5 * 3**0.5)
+    }
+    assert (told["how"], told["weights"]["kept"]) == ("values", [0, 1])
+
+
+def test_of_many_gradients_the_largest_are_read(trained: TrainedSet, monkeypatch):
+    monkeypatch.setattr(fingerprints, "MOST_APPLIED", 1)
+    trained.variables[1].elements = 9
+    seen: list[str] = []
+    pairs = list(zip("ab", trained.variables, strict=True))
+    trained.look_at_applied(1, pairs, lambda gradient: seen.append(gradient) or numpy.ones(3))
+    assert (seen, trained.record(True, 5.0)["applied"]["kept"]) == (["b"], [1])
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,14 @@ def cuda_says(held, shown=4):
     torch.cuda.get_device_properties = Properties
     torch.cuda.max_memory_allocated = lambda index: held.get(index, 0)
 
+def gathering(net, put=lambda gradient, mean: None):
+    def gather():
+        for parameter in net.parameters():
+            found = [torch.empty_like(parameter.grad) for _ in range(4)]
+            dist.all_gather(found, parameter.grad)
+            put(parameter.grad, sum(found) / 4)
+    return gather
+
 dist.init_process_group("gloo")
 net = network()
 """
@@ -76,6 +84,25 @@ for step in range(8):
         optimizer.zero_grad()
 """,
         EQUAL,
+    ),
+    "gradients gathered, and their mean copied into them": (
+        "spread(net); train(net, after=gathering(net, lambda own, mean: own.copy_(mean)))",
+        EQUAL,
+    ),
+    "the same, unseen by PyTorch": (
+        "spread(net); train(net, after=gathering(net, lambda own, mean: own.data.copy_(mean)))",
+        EQUAL,
+    ),
+    "gradients gathered to be looked at, and weights averaged": (
+        """
+spread(net)
+train(net, after=gathering(net))
+for parameter in net.parameters():
+    mean = parameter.data.clone()
+    dist.all_reduce(mean)
+    parameter.data.copy_(mean / 4)
+""",
+        VALUES,
     ),
     "DDP over pairs that another exchange connects": (
         """
@@ -176,6 +203,10 @@ with torch.no_grad():
 
 # name -> what ranks do, and what the verdict says
 APART = {
+    "gradients gathered, and their mean put nowhere": (
+        "spread(net); train(net, after=gathering(net))",
+        "what came back was not put into them: in step 4 SGD applied other gradients in each rank",
+    ),
     "every rank on one GPU": (
         "train(DDP(net)); cuda_says({0: 10**9})",
         "ranks 0, 1, 2 and 3 trained on one GPU, GPU-0000-0, where each rank has one of its own",

@@ -16,6 +16,7 @@ from launch_runtime.rank.exchange.trained import (
     BY_HAND,
     GRADIENTS,
     UNKNOWN,
+    VALUES,
     WEIGHTS,
     TrainedSet,
     Variable,
@@ -247,6 +248,29 @@ class Collector:
                 self._unclaimed.see_shape(value.shape, group)
         elif self._unclaimed.see(shape, group, is_bytes):
             self._news()
+
+    @_quiet
+    def unfollowed(
+        self,
+        owner: Any,
+        step: int,
+        gradients: Sequence[tuple[Any, Variable, Any]],
+        read: Callable[[Any], Any],
+    ) -> None:
+        """Gradients went out, and nobody saw whether what came back was put into them.
+
+        Args:
+            owner: The optimizer that is about to apply them; :meth:`applied` was told of it.
+            step: Its number.
+            gradients: Each with its variable and the group that it went over.
+            read: Gives a gradient's values as a NumPy array; may raise anything.
+        """
+        known = self._by_owner.get(id(owner))
+        if known is None or not known.is_of(owner):
+            return
+        for _, variable, group in gradients:
+            self._went(variable, VALUES, group)
+        known.look_at_applied(step, [(gradient, one) for gradient, one, _ in gradients], read)
 
     @property
     def has_begun(self) -> bool:

@@ -15,6 +15,8 @@ from typing import Any, Sequence
 FLOATS = 4  # the norm and three projections
 MOST_VALUES = 1 << 24  # of one variable that are looked at; the first ones
 MOST_VARIABLES = 256  # of one optimizer; the largest ones
+# The same of gradients, which are looked at in the middle of a training.
+MOST_APPLIED, MOST_APPLIED_VALUES = 16, 1 << 20
 SECONDS = 5.0  # for all of a rank
 _ROW = 4099  # a prime, so that no layer's width is in step with it
 _CHUNK = 256 * _ROW  # values at a time
@@ -50,12 +52,12 @@ def joined(prints: Sequence[bytes | None]) -> str:
     return base64.b64encode(b"".join(one or _NOTHING for one in prints)).decode()
 
 
-def chosen(elements: Sequence[int]) -> list[int]:
+def chosen(elements: Sequence[int], most: int = MOST_VARIABLES) -> list[int]:
     """The indices of the variables to compare: all, or the largest, in order."""
     indices = range(len(elements))
-    if len(elements) <= MOST_VARIABLES:
+    if len(elements) <= most:
         return list(indices)
-    largest = sorted(indices, key=lambda index: (-elements[index], index))[:MOST_VARIABLES]
+    largest = sorted(indices, key=lambda index: (-elements[index], index))[:most]
     return sorted(largest)
 
 

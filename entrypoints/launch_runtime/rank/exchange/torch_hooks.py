@@ -1,8 +1,10 @@
-"""Hooks where PyTorch's optimizers step, and where Horovod's PyTorch binding exchanges tensors.
+"""Hooks where PyTorch's optimizers step, whatever exchanges their gradients.
 
 A step of an optimizer is a call of Python here, so there is little to do at each: a whole look at
-the parameters is taken at the first steps, and then ever more rarely. What an exchange gave is
-known by its place in memory (``data_ptr``) until the next step.
+the parameters is taken at the first steps, and then ever more rarely. What an exchange took and
+gave is known by its place in memory (``data_ptr``) until the next step. A gradient that went into
+one, and is not where the result was left, has got that by a copy, or not at all: what the ranks
+apply then is compared.
 """
 
 from __future__ import annotations
@@ -11,36 +13,15 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
-from launch_runtime.evidence.records import ACCUMULATED, ADASUM, FP16
-from launch_runtime.rank.exchange import APPLYING, REDUCING
+from launch_runtime.rank.exchange import APPLYING, fingerprints
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
-from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
 from launch_runtime.rank.exchange.trained import MOST, Variable
 from launch_runtime.rank.exchange.untraced import untraced
-from launch_runtime.rank.import_hook import OnImport
 
 if TYPE_CHECKING:
     from launch_runtime.rank.exchange.collector import Collector
 
-_ONE = ("_allreduce_async", "_allgather_async", "_alltoall_async", "_reducescatter_async")
-_SEVERAL = (
-    "_grouped_allreduce_async",
-    "_grouped_allgather_async",
-    "_grouped_reducescatter_async",
-)
-_OPTIMIZERS = ("_DistributedOptimizer", "_DistributedAdasumOptimizer")
 _EVERY_STEP_UNTIL = 4
-
-
-def table(collector: Collector) -> dict[str, OnImport]:
-    """Module -> what is to be done with it once it is there."""
-    hooks = Hooks(collector)
-    return {
-        "torch.optim.optimizer": hooks.optimizers,
-        "torch.nn.modules.module": hooks.modules,
-        "horovod.torch.mpi_ops": hooks.operations,
-        "horovod.torch.optimizer": hooks.binding,
-    }
 
 
 class Hooks:
@@ -59,14 +40,13 @@ class Hooks:
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._made: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._running: set[int] = set()  # numbers of optimizers that are in their step
-        self._recent: dict[int, Any] = {}  # place in memory -> group, since the last step
+        self._recent: dict[int, Any] = {}  # place of a result -> group, since the last step
+        self._given: dict[int, Any] = {}  # place of what went out -> group, since the last step
         self._places: dict[int, Variable] = {}  # of parameters' values
         # Held by the variables alone, which give up what they read once it is dropped.
         self._readers: weakref.WeakValueDictionary[Variable, _Reader]
         self._readers = weakref.WeakValueDictionary()
         self.at_step: Callable[[Sequence[Any], int], None] = lambda parameters, count: None
-
-    # -- torch -----------------------------------------------------------------------------------
 
     def optimizers(self, module: Any) -> None:
         """``torch.optim.optimizer``."""
@@ -136,6 +116,7 @@ class Hooks:
         if count <= _EVERY_STEP_UNTIL or count & (count - 1) == 0:
             self._look_at(optimizer, count)
         self._recent.clear()
+        self._given.clear()
 
     def _look_at(self, optimizer: Any, count: int) -> None:
         parameters = [one for one in _parameters(optimizer) if one.grad is not None]
@@ -145,10 +126,16 @@ class Hooks:
             ref, steps = weakref.ref(optimizer), self._steps
             name = type(optimizer).__name__
             self._collector.applied(optimizer, name, pairs, lambda: steps[ref()])
+        unfollowed = []
         for gradient, variable in pairs:
-            exchange = self._recent.get(_place(gradient))
+            place = _place(gradient)
+            exchange = self._recent.get(place)
             if exchange is not None:
                 self._collector.reduced([variable], exchange)
+            elif place and place in self._given:
+                unfollowed.append((gradient, variable, self._given[place]))
+        if unfollowed:
+            self._collector.unfollowed(optimizer, count, unfollowed, _values)
 
     def look_at_compiled(self) -> None:
         """Notes the optimizers whose steps torch.compile has made its own: they were never seen to
@@ -175,57 +162,6 @@ class Hooks:
             self._places[_place(parameter)] = known
         return known
 
-    # -- horovod.torch -----------------------------------------------------------------------------
-
-    def binding(self, module: Any) -> None:
-        """``horovod.torch.optimizer``."""
-        for name in _OPTIMIZERS:
-            cls = getattr(module, name, None)
-            for method in ("_allreduce_grad_async", "_grouped_allreduce_grad_async"):
-                if method in getattr(cls, "__dict__", {}):
-                    self._wrap_reduction(cls, method)
-
-    def operations(self, module: Any) -> None:
-        """``horovod.torch.mpi_ops``."""
-        for name in (*_ONE, *_SEVERAL):
-            if hasattr(module, name):
-                self._wrap_operation(module, name, several=name in _SEVERAL)
-        self._tell(module, "_broadcast_async", self._collector.sent)
-        self._tell(module, "join", self._collector.joined)
-
-    def _wrap_reduction(self, cls: Any, method: str) -> None:
-        original = getattr(cls, method)
-        collector, track = self._collector, self.tracked
-
-        @functools.wraps(original)
-        def reduction(optimizer: Any, given: Any, *args: Any, **kwargs: Any) -> Any:
-            several = given if isinstance(given, (list, tuple)) else [given]
-            group = group_of(getattr(optimizer, "process_set", None))
-            collector.reduced([track(one) for one in several], group, _ways(optimizer))
-            with collector.within(REDUCING):
-                return original(optimizer, given, *args, **kwargs)
-
-        setattr(cls, method, reduction)
-
-    def _wrap_operation(self, module: Any, name: str, several: bool) -> None:
-        original = getattr(module, name)
-        parameters = parameters_of(original)
-        collector, note = self._collector, self.exchanged
-
-        @functools.wraps(original)
-        def operation(*args: Any, **kwargs: Any) -> Any:
-            if not collector.is_inside(REDUCING):
-                given = argument(parameters[0], parameters, args, kwargs)
-                output = argument(parameters[1], parameters, args, kwargs)
-                group = group_of(argument("process_set", parameters, args, kwargs))
-                try:
-                    note(given if several else [given], output if several else [output], group)
-                except Exception as error:
-                    collector.give_up(error)
-            return original(*args, **kwargs)
-
-        setattr(module, name, operation)
-
     def parameters(self) -> list[Any]:
         """Those of all optimizers that have made a step and are still there."""
         return [
@@ -246,33 +182,11 @@ class Hooks:
             if value is not None and (value.is_dropped or value.shape != tuple(tensor.shape)):
                 value = None
             self._collector.exchanged(tensor, list(tensor.shape), group, value)
+            if len(self._given) < MOST:
+                self._given[_place(tensor)] = group
         for tensor in outputs:
             if hasattr(tensor, "data_ptr") and len(self._recent) < MOST:
                 self._recent[_place(tensor)] = group
-
-    def _tell(self, module: Any, name: str, note: Callable[[], Any]) -> None:
-        original = getattr(module, name, None)
-        if original is None:
-            return
-
-        @functools.wraps(original)
-        def told(*args: Any, **kwargs: Any) -> Any:
-            note()
-            return original(*args, **kwargs)
-
-        setattr(module, name, told)
-
-
-def _ways(optimizer: Any) -> list[str]:
-    """In which a wrapped optimizer of Horovod's sends its gradients."""
-    compression = getattr(optimizer, "_compression", None)
-    passes = getattr(optimizer, "backward_passes_per_step", 1)
-    found = {
-        ADASUM: "Adasum" in type(optimizer)._allreduce_grad_async.__qualname__,
-        FP16: "FP16" in getattr(compression, "__name__", ""),
-        ACCUMULATED: isinstance(passes, int) and passes > 1,
-    }
-    return [way for way, is_so in found.items() if is_so]
 
 
 def _parameters(optimizer: Any) -> list[Any]:
@@ -300,6 +214,14 @@ def _place(tensor: Any) -> int:
     return 0 if getattr(tensor, "is_sparse", False) else int(tensor.data_ptr())
 
 
+def _values(tensor: Any, most: int = fingerprints.MOST_APPLIED_VALUES) -> Any:
+    """The first ``most`` of them as a NumPy array."""
+    values = _own(tensor).detach()
+    if not values.is_floating_point():
+        raise ValueError("no real numbers")
+    return values.reshape(-1)[:most].float().cpu().numpy()
+
+
 class _Reader:
     """Reads a parameter, or its storage once it is gone."""
 
@@ -313,7 +235,4 @@ class _Reader:
 
     def __call__(self) -> Any:
         alive = self._ref()
-        values = self._storage if alive is None else _own(alive).detach()
-        if not values.is_floating_point():
-            raise ValueError("no real numbers")
-        return values.reshape(-1)[:MOST_VALUES].float().cpu().numpy()
+        return _values(self._storage if alive is None else alive, MOST_VALUES)

@@ -93,7 +93,7 @@ class Variable:
         # All is told by then, and PyTorch 2.11 aborts where a view is let go at that time.
         if ends():
             return
-        if self.how in (GRADIENTS, WEIGHTS) and self.owner is not None:
+        if self.how and self.owner is not None:
             self.owner.settle()
             self.look()
         self._read = None
@@ -144,6 +144,7 @@ class TrainedSet:
         self.phases: list[str] = []
         self.ways: set[str] = set()  # of evidence.records.WAYS
         self._compared: dict[str, Any] | None = None  # the weights as they were read last
+        self._applied: dict[str, Any] | None = None  # gradients of a step, of which nobody knows
         self._last_steps: int | None = None
 
     def is_of(self, owner: Any) -> bool:
@@ -175,6 +176,21 @@ class TrainedSet:
         an export, and not called."""
         alive = self._owner is not None and self._owner() is not None
         return alive and self.steps() == 0
+
+    def look_at_applied(
+        self, step: int, gradients: Sequence[tuple[Any, Variable]], read: Callable[[Any], Any]
+    ) -> None:
+        """Keeps the floats of gradients that it is about to apply in this step; of the largest."""
+        kept = fingerprints.chosen(
+            [variable.elements for _, variable in gradients], fingerprints.MOST_APPLIED
+        )
+        prints: list[bytes | None] = []
+        for index in kept:
+            try:
+                prints.append(fingerprints.of(read(gradients[index][0])))
+            except Exception:  # no real numbers, or none to be had
+                prints.append(None)
+        self._applied = {"step": step, "kept": kept, "prints": fingerprints.joined(prints)}
 
     def settle(self) -> None:
         """A variable goes: the steps are read while they can be."""
@@ -208,12 +224,15 @@ class TrainedSet:
             "past": any(variable.is_past and not variable.groups for variable in own),
             "unused": any(variable.is_unused for variable in own),
         }
-        if weights and hows[:1] not in ([], [VALUES]):
+        if weights and hows and (hows[0] != VALUES or self._applied):
             # What only some ranks have whole says little of the rest.
             is_whole = all(variable.is_whole for variable in own)
             comparable = [one for one in exchanged if one.how == hows[0]] if is_whole else []
             self._compared = self._weights(comparable, seconds)
-        return {**entry, "weights": self._compared}
+        entry["weights"] = self._compared
+        if self._applied:
+            entry["applied"] = self._applied
+        return entry
 
     def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
         kept = fingerprints.chosen([variable.elements for variable in variables])

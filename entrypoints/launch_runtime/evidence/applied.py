@@ -1,0 +1,89 @@
+"""Whether ranks put into their gradients what an exchange of these gave. Pure.
+
+``hvd.allreduce(parameter.grad)`` gives a new tensor and leaves the gradient as it was: a script
+that does not assign it trains each rank apart, though gradients go from rank to rank. Where the
+way of the result cannot be followed (it was copied), the gradients that the ranks applied in the
+same step say it: they are those of one average, or each rank's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Sequence
+
+from launch_runtime import lines
+from launch_runtime.evidence.finding import OPT_OUT, Finding
+from launch_runtime.evidence.prints import distance
+from launch_runtime.evidence.records import Rank, Record, table
+from launch_runtime.words import Words
+
+# Averages differ by rounding, and gradients of other samples by about their own size.
+FAR_APART = 0.05
+# Weights that a script has averaged itself, unseen, may be a few steps apart.
+SAME_WEIGHTS = 0.001
+
+
+class Judged(NamedTuple):
+    """The ranks' records, where gradients are known by now for what they are; or a failure."""
+
+    ranks: list[Rank]
+    failure: Finding | None
+
+
+def judged(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Judged:
+    """Looks at the sets of which no other evidence says how they were exchanged."""
+    found: dict[tuple[str, int, int], dict[int, Record]] = {}
+    for rank in training:
+        for key, one in _unfollowed(ranks[rank]):
+            found.setdefault(key, {})[rank] = one
+    proven: list[Record] = []
+    for (_, _, step), sets in sorted(found.items()):
+        far = _far(sets, "applied")
+        if far is None:
+            continue
+        if far <= FAR_APART:
+            proven += sets.values()
+        elif (_far(sets, "weights") or 0.0) > SAME_WEIGHTS:
+            return Judged(list(ranks), _thrown_away(sets, step, words))
+    return Judged([_with(rank, proven) for rank in ranks], None)
+
+
+def _unfollowed(rank: Rank) -> list[tuple[tuple[str, int, int], Record]]:
+    """Its sets with applied gradients, by form, number among those of this form, and step."""
+    forms: list[str] = []
+    found = []
+    for one in rank.trained:
+        if one["how"] == "values" and one["applied"]:
+            found.append(((one["form"], forms.count(one["form"]), one["applied"]["step"]), one))
+            forms.append(one["form"])
+    return found
+
+
+def _far(sets: dict[int, Record], what: str) -> float | None:
+    """How far ranks are from the first one at most, in parts of the size; None where nothing can be
+    compared."""
+    own, *others = [table(one[what]) for one in sets.values() if one[what]] or [{}]
+    apart = []
+    for theirs in others:
+        shared = [index for index in own if index in theirs]
+        if shared:
+            apart.append(distance([(own[index], theirs[index]) for index in shared]))
+    return max(apart, default=None)
+
+
+def _thrown_away(sets: dict[int, Record], step: int, words: Words) -> Finding:
+    (first, *_) = sets.values()
+    return Finding(
+        "",
+        f"{lines.count(len(sets), 'rank')} trained apart: their gradients went to other ranks, and "
+        f"what came back was not put into them: in step {step} {first['name']} applied other "
+        "gradients in each rank",
+        f"{words.assign}; or {words.wrap}; {OPT_OUT}",
+    )
+
+
+def _with(rank: Rank, proven: Sequence[Record]) -> Rank:
+    def told(one: Record) -> dict[str, Any]:
+        is_one = any(one is other for other in proven)
+        return {**one, "how": "gradients"} if is_one else dict(one)
+
+    return rank._replace(sets=tuple(told(one) for one in rank.sets))

@@ -1,0 +1,18 @@
+"""How far values of two ranks are apart, by the floats that stand for them. Pure."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+
+def distance(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """How far variables of two ranks are apart, in parts of their size; an estimate.
+
+    A projection on directions of signs moves by about the norm of the difference.
+    """
+    moved, size = 0.0, 0.0
+    for own, others in pairs:
+        steps = [(a - b) ** 2 for a, b in zip(own[1:], others[1:])]
+        moved += max(sum(steps) / len(steps), (own[0] - others[0]) ** 2)
+        size += max(own[0], others[0]) ** 2
+    return float((moved / size) ** 0.5) if size > 1e-12 else 0.0
