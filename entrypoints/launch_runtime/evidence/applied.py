@@ -3,12 +3,13 @@
 ``hvd.allreduce(parameter.grad)`` gives a new tensor and leaves the gradient as it was: a script
 that does not assign it trains each rank apart, though gradients go from rank to rank. Where the
 way of the result cannot be followed (it was copied), the gradients that the ranks applied in the
-same step say it: they are those of one average, or each rank's own.
+same step say it: they are those of one average, or each rank's own. TensorFlow's tensors do not
+change: there one that went out and is applied itself says it alone.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
@@ -30,30 +31,35 @@ class Judged(NamedTuple):
 
 
 def judged(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Judged:
-    """Looks at the sets of which no other evidence says how they were exchanged."""
-    found: dict[tuple[str, int, int], dict[int, Record]] = {}
-    for rank in training:
-        for key, one in _unfollowed(ranks[rank]):
-            found.setdefault(key, {})[rank] = one
+    """Looks at the sets whose gradients went out, and of which nobody saw the result applied."""
+    for sets in _alike(ranks, training, lambda one: one["wasted"]).values():
+        far = _far(sets, "weights")
+        if len(sets) > 1 and (far is None or far > SAME_WEIGHTS):
+            return Judged(list(ranks), _apart(sets, "their own gradients", words))
     proven: list[Record] = []
-    for (_, _, step), sets in sorted(found.items()):
-        far = _far(sets, "applied")
+    unfollowed = _alike(ranks, training, lambda one: one["how"] == "values" and one["applied"])
+    for sets in unfollowed.values():
+        steps = {one["applied"]["step"] for one in sets.values()}
+        far = _far(sets, "applied") if len(steps) == 1 else None
         if far is None:
             continue
         if far <= FAR_APART:
             proven += sets.values()
         elif (_far(sets, "weights") or 0.0) > SAME_WEIGHTS:
-            return Judged(list(ranks), _thrown_away(sets, step, words))
+            what = f"other gradients in each rank, in step {steps.pop()} for one"
+            return Judged(list(ranks), _apart(sets, what, words))
     return Judged([_with(rank, proven) for rank in ranks], None)
 
 
-def _unfollowed(rank: Rank) -> list[tuple[tuple[str, int, int], Record]]:
-    """Its sets with applied gradients, by form, number among those of this form, and step."""
-    forms: list[str] = []
-    found = []
-    for one in rank.trained:
-        if one["how"] == "values" and one["applied"]:
-            found.append(((one["form"], forms.count(one["form"]), one["applied"]["step"]), one))
+def _alike(
+    ranks: Sequence[Rank], training: Sequence[int], is_meant: Callable[[Record], Any]
+) -> dict[tuple[str, int], dict[int, Record]]:
+    """Sets of the ranks, by form and number among those of this form: rank -> set."""
+    found: dict[tuple[str, int], dict[int, Record]] = {}
+    for rank in training:
+        forms: list[str] = []
+        for one in filter(is_meant, ranks[rank].trained):
+            found.setdefault((one["form"], forms.count(one["form"])), {})[rank] = one
             forms.append(one["form"])
     return found
 
@@ -70,13 +76,12 @@ def _far(sets: dict[int, Record], what: str) -> float | None:
     return max(apart, default=None)
 
 
-def _thrown_away(sets: dict[int, Record], step: int, words: Words) -> Finding:
+def _apart(sets: dict[int, Record], what: str, words: Words) -> Finding:
     (first, *_) = sets.values()
     return Finding(
         "",
         f"{lines.count(len(sets), 'rank')} trained apart: their gradients went to other ranks, and "
-        f"what came back was not put into them: in step {step} {first['name']} applied other "
-        "gradients in each rank",
+        f"what came back was not put into them: {first['name']} applied {what}",
         f"{words.assign}; or {words.wrap}; {OPT_OUT}",
     )
 

@@ -12,16 +12,16 @@ A record is a JSON object::
 ``sets`` has one entry for each optimizer (or hand-written update). ``groups`` are the groups of
 ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``past``: its
 model is wrapped to exchange them, and the script calls the model inside. ``unused``: values of its
-variables went to other ranks, and the script never gave them another value. ``how`` is what went:
-``gradients``; ``weights``, the values of its variables; ``values``, something of their shapes.
-``ways`` are words of ``WAYS``. ``form`` is a digest of
-the shapes of its variables, in order. ``prints`` are four 32-bit floats a
-variable: its norm and three projections of its values on fixed directions. ``other`` are exchanges
-of at least ``MANY`` elements that belong to no variable: group and elements. ``called_after``
-counts the collectives that Python called after the first training step. ``devices`` are the GPUs
-that held what was trained, by names that the ranks of a machine share. ``applied`` is there where
-gradients went out and nobody saw whether what came back was put into them: prints of those that an
-optimizer applied in the step that was looked at last::
+variables went to other ranks, and the script never gave them another value. ``wasted``: gradients,
+of half of its elements at least, went to other ranks, and were applied as they had been. ``how`` is
+what went: ``gradients``; ``weights``, the values of its variables; ``values``, something of their
+shapes. ``ways`` are words of ``WAYS``. ``form`` is a digest of the shapes of its variables, in
+order. ``prints`` are four 32-bit floats a variable: its norm and three projections of its values on
+fixed directions. ``other`` are exchanges of at least ``MANY`` elements that belong to no variable:
+group and elements. ``called_after`` counts the collectives that Python called after the first
+training step. ``devices`` are the GPUs that held what was trained, by names that the ranks of a
+machine share. ``applied`` is there where gradients went out and nobody saw whether what came back
+was put into them: prints of those that an optimizer applied in the step that was looked at last::
 
     {"step": 16, "kept": [0, 1], "prints": "base64"}
 """
@@ -135,7 +135,8 @@ def _checked(one: Record) -> Record:
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
-    checked["past"], checked["unused"] = bool(one.get("past")), bool(one.get("unused"))
+    for name in ("past", "unused", "wasted"):
+        checked[name] = bool(one.get(name))
     checked["ways"] = [way for way in WAYS if way in one.get("ways", ())]
     for name in ("variables", "elements", "local", "exchanged"):
         checked[name] = int(one[name])

@@ -78,6 +78,14 @@ GOOD = {
         "values exchanged, weights not compared",
     ),
     "gradients that came back by a copy": ([[record(unfollowed(2.0, 3.0))]] * 2, EQUAL.words),
+    "gradients of the same data on every rank, applied as they were": (
+        [[record(one_set(wasted=True))]] * 2,
+        EQUAL.words,
+    ),
+    "one rank applied its own": (
+        [[record(one_set(wasted=True, weights=None))], [record(one_set(weights=None))]],
+        "gradients exchanged, weights not compared",
+    ),
     "the same in two optimizers of a form": (
         [[record(unfollowed(2.0, 3.0), unfollowed(7.0, 8.0))]] * 2,
         EQUAL.words,
@@ -272,7 +280,15 @@ BAD = {
             [record(unfollowed(2.0, 3.0))],
             [record(unfollowed(5.0, -3.0, weights=weights(0.0, 1.1)))],
         ],
-        "what came back was not put into them: in step 4 Adam applied other gradients in each rank",
+        "came back was not put into them: Adam applied other gradients in each rank, in step 4",
+    ),
+    "gradients that went out and were applied as they were": (
+        [[record(one_set(wasted=True))], [record(one_set(wasted=True, weights=weights(0, 1.1)))]],
+        "2 ranks trained apart: their gradients went to other ranks, and what came back was not",
+    ),
+    "the same where weights cannot be read": (
+        [[record(one_set(wasted=True, weights=None))]] * 2,
+        "what came back was not put into them: Adam applied their own gradients",
     ),
     "the same on the last of three": (
         [[record(unfollowed(2.0, 3.0))]] * 2

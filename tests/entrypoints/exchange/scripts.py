@@ -285,6 +285,16 @@ TOGETHER = {
         _steps(exchange="gradients = [hvd.allreduce(g) for g in gradients]", seed="1"),
         EQUAL,
     ),
+    "own allreduce, in a function": (
+        _FUNCTION.replace(f"    {_WRAPPED}\n", "").replace(
+            "    sgd.apply", "    gradients = hvd.grouped_allreduce(gradients)\n    sgd.apply"
+        ),
+        EQUAL,
+    ),
+    "what a wrapped tape gives, exchanged once more to be looked at": (
+        _steps(begin=_BROADCAST, tape=_WRAPPED, exchange="for g in gradients: hvd.allreduce(g)"),
+        EQUAL,
+    ),
     "own allreduce of clipped gradients": (
         _steps(
             exchange="gradients = hvd.grouped_allreduce("
@@ -340,6 +350,16 @@ APART = {
     "averages that nobody assigns": (
         _steps(after="for v in network.variables: hvd.allreduce(v)"),
         "2 ranks trained apart: their weights went to other ranks, and no variable was given",
+    ),
+    "gradients whose averages nobody applies": (
+        _steps(begin=_BROADCAST, exchange="for g in gradients: hvd.allreduce(g)"),
+        "what came back was not put into them: SGD applied their own gradients",
+    ),
+    "the same in a function, as a group": (
+        _FUNCTION.replace(f"    {_WRAPPED}\n", "").replace(
+            "    sgd.apply", "    hvd.grouped_allreduce(gradients)\n    sgd.apply"
+        ),
+        "what came back was not put into them: SGD applied their own gradients",
     ),
     "averages before the first step, and metrics": (
         _steps(

@@ -205,7 +205,7 @@ with torch.no_grad():
 APART = {
     "gradients gathered, and their mean put nowhere": (
         "spread(net); train(net, after=gathering(net))",
-        "what came back was not put into them: in step 4 SGD applied other gradients in each rank",
+        "what came back was not put into them: SGD applied other gradients in each rank, in step 4",
     ),
     "every rank on one GPU": (
         "train(DDP(net)); cuda_says({0: 10**9})",

@@ -122,6 +122,7 @@ class Collector:
         pairs: Sequence[tuple[Any, Variable | None]],
         steps: Callable[[], int] | None,
         ways: Iterable[str] = (),
+        reduces: bool = False,
     ) -> None:
         """An optimizer changes variables by gradients; once a trace inside a ``tf.function``.
 
@@ -131,6 +132,7 @@ class Collector:
             pairs: Gradient and variable of each.
             steps: Gives the number of its steps, where somebody counts them.
             ways: Of ``evidence.records.WAYS``, in which its gradients go to other ranks.
+            reduces: It is given gradients of this rank, and reduces them itself.
         """
         known = self._by_owner.get(id(owner))
         if known is None or not known.is_of(owner):
@@ -146,7 +148,10 @@ class Collector:
             known.add(variable)
             group = self._arrived.of(gradient)
             if group is not None and group != BROADCAST:
+                variable.is_reduced = True
                 self._went(variable, GRADIENTS, group)
+            elif not reduces and self._gradients.of(gradient) is variable:
+                variable.is_raw = True
 
     def is_known(self, owner: Any, count: int) -> bool:
         """Whether a further step of this optimizer is no news."""
@@ -208,6 +213,7 @@ class Collector:
         self._called()
         for variable in variables:
             if variable is not None:
+                variable.is_reduced = True
                 self._went(variable, GRADIENTS, group, ways)
 
     @_quiet

@@ -200,7 +200,8 @@ class _Hooks:
         name = type(optimizer).__name__
         passes = getattr(helper, "backward_passes_per_step", 1)
         ways = [ACCUMULATED] if isinstance(passes, int) and passes > 1 else []
-        collector.applied(optimizer, name, known, _steps_of(optimizer), ways)
+        reduces = type(optimizer).__module__.partition(".")[0] == "horovod"
+        collector.applied(optimizer, name, known, _steps_of(optimizer), ways, reduces)
 
 
 def tracked(collector: Collector, found: Any) -> Variable | None:

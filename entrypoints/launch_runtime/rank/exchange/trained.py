@@ -49,6 +49,8 @@ class Variable:
         self.is_past = False  # a wrapper was made for its model, called or not
         self.local = False  # registered to be trained by each rank alone
         self.has_gradient = False
+        self.is_reduced = False  # what is applied to it is known to come from an exchange
+        self.is_raw = False  # its own gradient was applied, as it was computed
         self.changed_at: int | None = None  # the step at which the script assigned it last
         self.print: bytes | None = None
         self.owner: TrainedSet | None = None
@@ -72,6 +74,11 @@ class Variable:
         """Whether its value alone went out, and it was never given another one: what came back was
         looked at, and the ranks trained apart."""
         return self.hows == {WEIGHTS} and not self.is_renewed and not self.is_blind
+
+    @property
+    def is_wasted(self) -> bool:
+        """Whether its gradient went out and was applied all the same: what came back was not."""
+        return self.is_raw and not self.is_reduced and self.hows == {GRADIENTS}
 
     def went(self, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         """Notes an exchange over ``group``."""
@@ -224,6 +231,8 @@ class TrainedSet:
             "past": any(variable.is_past and not variable.groups for variable in own),
             "unused": any(variable.is_unused for variable in own),
         }
+        wasted = sum(variable.elements for variable in own if variable.is_wasted)
+        entry["wasted"] = wasted > 0 and 2 * wasted >= entry["elements"]
         if weights and hows and (hows[0] != VALUES or self._applied):
             # What only some ranks have whole says little of the rest.
             is_whole = all(variable.is_whole for variable in own)
