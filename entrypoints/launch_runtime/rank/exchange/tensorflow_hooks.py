@@ -200,7 +200,9 @@ class _Hooks:
         name = type(optimizer).__name__
         passes = getattr(helper, "backward_passes_per_step", 1)
         ways = [ACCUMULATED] if isinstance(passes, int) and passes > 1 else []
-        reduces = type(optimizer).__module__.partition(".")[0] == "horovod"
+        # Horovod's wrapped ones, and all of those under a strategy of TensorFlow's.
+        of_horovod = type(optimizer).__module__.partition(".")[0] == "horovod"
+        reduces = of_horovod or self._replicas is not None
         collector.applied(optimizer, name, known, _steps_of(optimizer), ways, reduces)
 
 
