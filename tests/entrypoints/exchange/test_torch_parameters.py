@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
@@ -441,6 +442,23 @@ def test_a_gradient_that_went_out_is_read_in_its_type_and_not_whole(
     assert collector.read(sent).tolist() == [0.5, 1.5, 2.5]
     with pytest.raises(ValueError, match="no real numbers"):
         collector.read(whole)
+
+
+@pytest.mark.parametrize("capturing", [True, False])
+def test_while_a_cuda_graph_is_made_no_gradient_is_read(
+    hooks: Hooks,
+    collector: Collector,
+    optimizer_of: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capturing: bool,
+) -> None:
+    cuda = SimpleNamespace(is_current_stream_capturing=lambda: capturing)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    sent = Tensor([0.5], place=128)
+    optimizer = optimizer_of(parameter(1.0, gradient=sent))
+    hooks.exchanged([sent], [], PAIR)
+    optimizer.step()
+    assert len(collector.unfollowed_ones) == (not capturing)
 
 
 def test_what_went_out_is_known_for_one_step_and_by_its_place_alone(

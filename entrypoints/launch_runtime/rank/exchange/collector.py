@@ -161,7 +161,9 @@ class Collector:
             and known.is_of(owner)
             and len(known.variables) == count
             and self._phase in known.phases
-            and all(variable.how == GRADIENTS for variable in known.variables)
+            and all(
+                variable.how == GRADIENTS and not variable.is_wasted for variable in known.variables
+            )
         )
 
     @_quiet

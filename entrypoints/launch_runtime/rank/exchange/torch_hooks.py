@@ -10,6 +10,7 @@ apply then is compared.
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
@@ -134,7 +135,7 @@ class Hooks:
                 self._collector.reduced([variable], exchange)
             elif place and place in self._given:
                 unfollowed.append((gradient, variable, self._given[place]))
-        if unfollowed:
+        if unfollowed and not _is_capturing():
             self._collector.unfollowed(optimizer, count, unfollowed, _values)
 
     def look_at_compiled(self) -> None:
@@ -212,6 +213,13 @@ def _place(tensor: Any) -> int:
     """Where its values begin; 0 for a sparse one, which no place stands for."""
     tensor = _own(tensor)
     return 0 if getattr(tensor, "is_sparse", False) else int(tensor.data_ptr())
+
+
+def _is_capturing() -> bool:
+    """Whether a CUDA graph is made, in which nothing may be read."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    is_capturing = getattr(cuda, "is_current_stream_capturing", None)
+    return is_capturing is not None and bool(is_capturing())
 
 
 def _values(tensor: Any, most: int = fingerprints.MOST_APPLIED_VALUES) -> Any:

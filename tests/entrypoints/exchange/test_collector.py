@@ -1,0 +1,104 @@
+"""What a process's record says of gradients that went out, by stand-ins for its tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from launch_runtime.evidence.records import ALL
+from launch_runtime.rank.exchange.collector import Collector
+
+
+class Tensor:
+    """Something that a weak reference can be made to."""
+
+
+class Rank:
+    """A process with one variable, or several, and an optimizer."""
+
+    def __init__(self, elements: tuple[int, ...] = (4,)) -> None:
+        self.told: list[dict[str, Any]] = []
+        self.collector = Collector(self.told.append)
+        self.optimizer, self._kept = Tensor(), [Tensor() for _ in elements]
+        keep = self.collector.variables.keep
+        self.variables = [
+            keep(kept, (count,), lambda count=count: numpy.ones(count))
+            for kept, count in zip(self._kept, elements, strict=True)
+        ]
+
+    def step(self, send: Any, apply: Any, **how: Any) -> None:
+        """Computes gradients, exchanges those of ``send``, applies what ``apply`` gives of each:
+        "raw", "mean", or another one for what the script has made of it."""
+        count = len(self.variables)
+        gradients, means = [Tensor() for _ in range(count)], [Tensor() for _ in range(count)]
+        self.collector.computed(gradients, self.variables)
+        for index in send:
+            self.collector.exchanged(gradients[index], [4], ALL)
+            self.collector.arrived(means[index], ALL)
+        given = {"raw": gradients, "mean": means}.get(apply) or [Tensor() for _ in range(count)]
+        if not self.collector.is_known(self.optimizer, count):
+            pairs = list(zip(given, self.variables, strict=True))
+            self.collector.applied(self.optimizer, "SGD", pairs, None, **how)
+
+    def is_wasted(self) -> bool:
+        """What its last record says."""
+        self.collector.finish()
+        (one,) = self.told[-1]["sets"]
+        assert one["how"] == "gradients"
+        return bool(one["wasted"])
+
+
+@pytest.mark.parametrize(
+    ("apply", "how", "wasted"),
+    [
+        ("raw", {}, True),
+        ("mean", {}, False),
+        ("clipped", {}, False),
+        ("raw", {"reduces": True}, False),
+    ],
+    ids=["as it was", "its mean", "something else", "by an optimizer that reduces"],
+)
+def test_a_gradient_that_went_out_and_is_applied_as_it_was_is_wasted(
+    apply: str, how: dict[str, Any], wasted: bool
+) -> None:
+    rank = Rank()
+    rank.step([0], apply, **how)
+    assert rank.is_wasted() is wasted
+
+
+def test_means_that_come_to_be_applied_end_it() -> None:
+    """As in a script whose first steps are each rank's own."""
+    rank = Rank()
+    rank.step([], "raw")
+    rank.step([0], "mean")
+    assert not rank.is_wasted()
+
+
+def test_what_reduced_the_gradients_of_a_variable_is_believed() -> None:
+    rank = Rank()
+    rank.step([0], "raw")
+    rank.collector.reduced(rank.variables, ALL)
+    assert not rank.is_wasted()
+
+
+def test_averaged_weights_stand_beside_gradients_that_were_looked_at() -> None:
+    rank = Rank()
+    rank.step([0], "raw")
+    mean = Tensor()
+    rank.collector.arrived(mean, ALL)
+    rank.collector.assigned(rank.variables[0], mean)
+    assert not rank.is_wasted()
+
+
+@pytest.mark.parametrize(("elements", "wasted"), [((4, 4), True), ((3, 4), False)])
+def test_half_of_the_elements_must_be_wasted(elements: tuple[int, int], wasted: bool) -> None:
+    rank = Rank(elements)
+    rank.step([0], "raw")
+    assert rank.is_wasted() is wasted
+
+
+def test_of_an_optimizer_that_was_not_told_nothing_is_kept() -> None:
+    rank = Rank()
+    rank.collector.unfollowed(rank.optimizer, 1, [(Tensor(), rank.variables[0], ALL)], id)
+    assert rank.variables[0].hows == set()
