@@ -444,21 +444,36 @@ def test_a_gradient_that_went_out_is_read_in_its_type_and_not_whole(
         collector.read(whole)
 
 
-@pytest.mark.parametrize("capturing", [True, False])
+@pytest.mark.parametrize(
+    ("cuda", "is_read"),
+    [
+        (SimpleNamespace(is_initialized=lambda: True), True),
+        (SimpleNamespace(is_initialized=lambda: False, is_current_stream_capturing=None), True),
+        (
+            SimpleNamespace(is_initialized=lambda: True, is_current_stream_capturing=lambda: False),
+            True,
+        ),
+        (
+            SimpleNamespace(is_initialized=lambda: True, is_current_stream_capturing=lambda: True),
+            False,
+        ),
+    ],
+    ids=["an old PyTorch", "no GPU", "no graph", "a graph"],
+)
 def test_while_a_cuda_graph_is_made_no_gradient_is_read(
     hooks: Hooks,
     collector: Collector,
     optimizer_of: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
-    capturing: bool,
+    cuda: SimpleNamespace,
+    is_read: bool,
 ) -> None:
-    cuda = SimpleNamespace(is_current_stream_capturing=lambda: capturing)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     sent = Tensor([0.5], place=128)
     optimizer = optimizer_of(parameter(1.0, gradient=sent))
     hooks.exchanged([sent], [], PAIR)
     optimizer.step()
-    assert len(collector.unfollowed_ones) == (not capturing)
+    assert len(collector.unfollowed_ones) == is_read
 
 
 def test_what_went_out_is_known_for_one_step_and_by_its_place_alone(

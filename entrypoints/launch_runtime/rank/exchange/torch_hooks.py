@@ -218,8 +218,9 @@ def _place(tensor: Any) -> int:
 def _is_capturing() -> bool:
     """Whether a CUDA graph is made, in which nothing may be read."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    is_capturing = getattr(cuda, "is_current_stream_capturing", None)
-    return is_capturing is not None and bool(is_capturing())
+    if cuda is None or not cuda.is_initialized():  # without a driver the other question raises
+        return False
+    return hasattr(cuda, "is_current_stream_capturing") and bool(cuda.is_current_stream_capturing())
 
 
 def _values(tensor: Any, most: int = fingerprints.MOST_APPLIED_VALUES) -> Any:
