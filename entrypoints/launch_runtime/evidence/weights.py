@@ -13,7 +13,7 @@ from launch_runtime.words import Words
 # that were drawn apart differ by about their own size.
 FAR_APART = 0.05
 # Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
-# averages before it saves, only a whole model that is another one counts.
+# averages before it saves, only a whole model that is another one is refused; less is said.
 ANOTHER_MODEL = 0.5
 
 
@@ -36,8 +36,11 @@ def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) ->
             f"{strategy.broadcast}; {OPT_OUT}",
         )
     if any(one.compared for one in found):
-        sampled = any(one.sampled for one in found)
-        return Finding(f"{words}, weights equal" + (" in a sample" if sampled else ""))
+        sample = " in a sample" if any(one.sampled for one in found) else ""
+        apart = max(one.apart for one in found)
+        if apart > FAR_APART:
+            return Finding(f"{words}, weights differ by {_percent(apart)} at the end{sample}")
+        return Finding(f"{words}, weights equal{sample}")
     reasons = [one.reason for one in found if one.reason]
     return Finding(f"{words}, weights not compared" + (f" ({reasons[0]})" if reasons else ""))
 
@@ -82,6 +85,7 @@ class _Compared(NamedTuple):
     worst: str
     sampled: bool
     reason: str
+    apart: float = 0.0  # how far the whole models of two ranks are, where that is no failure
 
 
 def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Compared:
@@ -109,11 +113,12 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Com
         pairs = [(own[index], theirs[index]) for index in shared]
         found = found._replace(compared=found.compared or bool(pairs))
         where = f"between ranks {first} and {rank}"
-        if blind and distance(pairs) > (ANOTHER_MODEL if how == "gradients" else FAR_APART):
+        far = distance(pairs) if blind else 0.0
+        if far > (ANOTHER_MODEL if how == "gradients" else FAR_APART):
             return found._replace(
-                differing=True,
-                worst=f"the model by {_percent(distance(pairs))} of its size {where}",
+                differing=True, worst=f"the model by {_percent(far)} of its size {where}"
             )
+        found = found._replace(apart=max(found.apart, far))
         each = [] if blind else [(distance([pair]), index) for pair, index in zip(pairs, shared)]
         apart = [(far, index) for far, index in each if far > FAR_APART]
         if apart:

@@ -197,7 +197,14 @@ GOOD = {
             [record(one_set(weights=weights(0.0, 1.0, blind=True)))],
             [record(one_set(weights=weights(0.05, 1.2, blind=True)))],
         ],
-        EQUAL.words,
+        "gradients exchanged, weights differ by 11% at the end",
+    ),
+    "changed unseen, a sample, the last rank furthest but one": (
+        [
+            [record(one_set(weights=exact((norm, 0, 0, 0), blind=True, shapes=["3", "3"])))]
+            for norm in (20, 20, 16, 18)
+        ],
+        "gradients exchanged, weights differ by 20% at the end in a sample",
     ),
     "a group that its first rank alone names": (
         [[record(over([0, 1]))], [record(ALONE)]],
@@ -469,7 +476,8 @@ def test_a_distance_is_told_in_parts_of_the_size_and_five_percent_is_none(
 @pytest.mark.parametrize(
     ("how", "norm", "found"),
     [
-        ("gradients", 10, "gradients exchanged, weights equal"),
+        ("gradients", 19, "gradients exchanged, weights equal"),
+        ("gradients", 10, "gradients exchanged, weights differ by 50% at the end"),
         ("gradients", 8, "the model by 60% of its size"),
         ("weights", 19, "parameters exchanged, weights equal"),
         ("weights", 18, "parameters exchanged, weights differ at the end"),
