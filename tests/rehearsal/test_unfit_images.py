@@ -80,10 +80,11 @@ def test_an_image_without_what_the_toolkit_starts_ranks_by_is_refused(
 def test_a_script_that_cannot_be_read_never_reaches_a_container(
     launch: Launch, toolkit_image: str, client: Any
 ) -> None:
-    folder = source(launch, f"{TELLS}\nif hvd.rank() = 0:\n    pass\n")
+    folder = source(launch, f"{TELLS}if hvd.rank() = 0:\n    pass\n")
+    line = TELLS.count("\n") + 1
     answer = rehearse(launch, foreign(toolkit_image), "--source", str(folder))
     assert answer.code == 2
-    assert "train.py:11: a syntax error" in answer.err, answer.err
+    assert f"train.py:{line}: a syntax error" in answer.err, answer.err
     assert things_of(client, JOB) == []
 
 
