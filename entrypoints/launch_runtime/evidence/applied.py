@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.prints import distance
-from launch_runtime.evidence.records import Rank, Record, table
+from launch_runtime.evidence.records import ALL, Rank, Record, table
 from launch_runtime.words import Words
 
 # Averages differ by rounding, and gradients of other samples by about their own size.
@@ -32,12 +32,17 @@ class Judged(NamedTuple):
 
 def judged(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Judged:
     """Looks at the sets whose gradients went out, and of which nobody saw the result applied."""
-    for sets in _alike(ranks, training, lambda one: one["wasted"]).values():
+    for sets in _alike(ranks, training, lambda one: one["wasted"], lambda one: ALL).values():
         far = _far(sets, "weights")
         if len(sets) > 1 and (far is None or far > SAME_WEIGHTS):
             return Judged(list(ranks), _apart(sets, "their own gradients", words))
     proven: list[Record] = []
-    unfollowed = _alike(ranks, training, lambda one: one["how"] == "values" and one["applied"])
+    unfollowed = _alike(
+        ranks,
+        training,
+        lambda one: one["how"] == "values" and one["applied"],
+        lambda one: one["applied"]["group"],
+    )
     for sets in unfollowed.values():
         steps = {one["applied"]["step"] for one in sets.values()}
         far = _far(sets, "applied") if len(steps) == 1 else None
@@ -52,15 +57,20 @@ def judged(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Judg
 
 
 def _alike(
-    ranks: Sequence[Rank], training: Sequence[int], is_meant: Callable[[Record], Any]
-) -> dict[tuple[str, int], dict[int, Record]]:
-    """Sets of the ranks, by form and number among those of this form: rank -> set."""
-    found: dict[tuple[str, int], dict[int, Record]] = {}
+    ranks: Sequence[Rank],
+    training: Sequence[int],
+    is_meant: Callable[[Record], Any],
+    group_of: Callable[[Record], Any],
+) -> dict[tuple[str, int, Any], dict[int, Record]]:
+    """Sets of the ranks, by form, number among those of this form, and group: rank -> set."""
+    found: dict[tuple[str, int, Any], dict[int, Record]] = {}
     for rank in training:
         forms: list[str] = []
         for one in filter(is_meant, ranks[rank].trained):
-            found.setdefault((one["form"], forms.count(one["form"])), {})[rank] = one
-            forms.append(one["form"])
+            form, group = one["form"], group_of(one)
+            key = (form, forms.count(form), group if group == ALL else tuple(group))
+            found.setdefault(key, {})[rank] = one
+            forms.append(form)
     return found
 
 

@@ -23,7 +23,7 @@ training step. ``devices`` are the GPUs that held what was trained, by names tha
 machine share. ``applied`` is there where gradients went out and nobody saw whether what came back
 was put into them: prints of those that an optimizer applied in the step that was looked at last::
 
-    {"step": 16, "kept": [0, 1], "prints": "base64"}
+    {"step": 16, "group": "all", "kept": [0, 1], "prints": "base64"}
 """
 
 from __future__ import annotations
@@ -158,6 +158,7 @@ def _checked(one: Record) -> Record:
     if applied:
         checked["applied"] = {
             "step": int(applied["step"]),
+            "group": _group(applied["group"]),
             "kept": [int(index) for index in applied["kept"]],
             "prints": str(applied["prints"]),
         }

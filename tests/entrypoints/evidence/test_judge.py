@@ -54,10 +54,10 @@ def record(*sets: dict[str, Any], **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def unfollowed(*values: float, step: int = 4, **changes: Any) -> dict[str, Any]:
+def unfollowed(*values: float, step: int = 4, group: Any = ALL, **changes: Any) -> dict[str, Any]:
     """Gradients that went out; what was applied is around ``values``."""
     prints = weights(*values)
-    applied = {"step": step, "kept": prints["kept"], "prints": prints["prints"]}
+    applied = {"step": step, "group": group, "kept": prints["kept"], "prints": prints["prints"]}
     return one_set(how="values", applied=applied, **changes)
 
 
@@ -105,12 +105,19 @@ GOOD = {
         ],
         "values exchanged, weights not compared",
     ),
+    "averages of pairs, and weights of all averaged now and then": (
+        [
+            [record(unfollowed(mean, group=pair, weights=weights(mean / 10, blind=True)))]
+            for mean, pair in ((2.0, [0, 1]), (2.0, [0, 1]), (5.0, [2, 3]), (5.0, [2, 3]))
+        ],
+        "gradients exchanged, weights differ by 27% at the end",
+    ),
     "gradients of other steps": (
         [[record(unfollowed(2.0, 3.0))], [record(unfollowed(5.0, -3.0, step=8))]],
         "values exchanged, weights not compared",
     ),
     "gradients of which none could be read": (
-        [[record(one_set(how="values", applied={"step": 1, "kept": [], "prints": ""}))]] * 2,
+        [[record({**unfollowed(), "how": "values"})]] * 2,
         "values exchanged, weights not compared",
     ),
     "gradients that came back as an exchange left them too": (

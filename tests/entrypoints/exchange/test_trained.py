@@ -62,10 +62,10 @@ def test_gradients_that_nobody_followed_are_told_with_the_weights(trained: Train
             raise ValueError("no real numbers")
         return numpy.full(3, gradient)
 
-    trained.look_at_applied(2, [(7, trained.variables[0])], read)
-    trained.look_at_applied(4, list(zip([0, 5], trained.variables, strict=True)), read)
+    trained.look_at_applied(2, "all", [(7, trained.variables[0])], read)
+    trained.look_at_applied(4, [0, 2], list(zip([0, 5], trained.variables, strict=True)), read)
     told = trained.record(True, 5.0)
-    assert (told["applied"]["step"], told["applied"]["kept"]) == (4, [0, 1])
+    assert [told["applied"][name] for name in ("step", "group", "kept")] == [4, [0, 2], [0, 1]]
     assert {index: one[0] for index, one in table(told["applied"]).items()} == {
         1: pytest.approx(5 * 3**0.5)
     }
@@ -77,7 +77,9 @@ def test_of_many_gradients_the_largest_are_read(trained: TrainedSet, monkeypatch
     trained.variables[1].elements = 9
     seen: list[str] = []
     pairs = list(zip("ab", trained.variables, strict=True))
-    trained.look_at_applied(1, pairs, lambda gradient: seen.append(gradient) or numpy.ones(3))
+    trained.look_at_applied(
+        1, "all", pairs, lambda gradient: seen.append(gradient) or numpy.ones(3)
+    )
     assert (seen, trained.record(True, 5.0)["applied"]["kept"]) == (["b"], [1])
 
 

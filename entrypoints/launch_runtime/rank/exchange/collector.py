@@ -278,7 +278,10 @@ class Collector:
             return
         for _, variable, group in gradients:
             self._went(variable, VALUES, group)
-        known.look_at_applied(step, [(gradient, one) for gradient, one, _ in gradients], read)
+        # Ranks can be compared that averaged among themselves.
+        (_, _, group), *_ = gradients
+        alike = [(gradient, one) for gradient, one, its in gradients if its == group]
+        known.look_at_applied(step, group, alike, read)
 
     @property
     def has_begun(self) -> bool:

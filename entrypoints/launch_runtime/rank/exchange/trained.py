@@ -185,9 +185,14 @@ class TrainedSet:
         return alive and self.steps() == 0
 
     def look_at_applied(
-        self, step: int, gradients: Sequence[tuple[Any, Variable]], read: Callable[[Any], Any]
+        self,
+        step: int,
+        group: Any,
+        gradients: Sequence[tuple[Any, Variable]],
+        read: Callable[[Any], Any],
     ) -> None:
-        """Keeps the floats of gradients that it is about to apply in this step; of the largest."""
+        """Keeps the floats of gradients that it is about to apply in this step, and that went over
+        ``group``; of the largest."""
         kept = fingerprints.chosen(
             [variable.elements for _, variable in gradients], fingerprints.MOST_APPLIED
         )
@@ -197,7 +202,8 @@ class TrainedSet:
                 prints.append(fingerprints.of(read(gradients[index][0])))
             except Exception:  # no real numbers, or none to be had
                 prints.append(None)
-        self._applied = {"step": step, "kept": kept, "prints": fingerprints.joined(prints)}
+        told = {"step": step, "group": group, "kept": kept}
+        self._applied = {**told, "prints": fingerprints.joined(prints)}
 
     def settle(self) -> None:
         """A variable goes: the steps are read while they can be."""
