@@ -20,6 +20,7 @@ from launch_runtime.evidence.records import (
     may_be,
     merged,
 )
+from launch_runtime.evidence.samples import alike
 from launch_runtime.evidence.weights import compared
 from launch_runtime.words import HOROVOD, Words
 
@@ -85,7 +86,10 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
     fault = (
         applied.failure or _forgotten(ranks, training, words) or _crowded(ranks, training, words)
     )
-    return fault or compared(applied.ranks, training, words)
+    if fault:
+        return fault
+    found, same = compared(applied.ranks, training, words), alike(applied.ranks, training)
+    return found._replace(words=f"{found.words}, {same}") if same and not found.failure else found
 
 
 def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) -> Finding:

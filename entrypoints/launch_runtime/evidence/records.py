@@ -4,6 +4,7 @@ A record is a JSON object::
 
     {"pid": 71, "final": true, "joined": false, "called_after": 3,
      "devices": ["GPU-7f2c"], "other": [[["all"], 4096]],
+     "samples": {"losses": [[1, 2.31], [2, 2.07], [3, 1.94]]},
      "sets": [{"name": "Adam", "form": "84a0c1d2", "variables": 8, "elements": 52650, "local": 0,
                "exchanged": 8, "how": "gradients", "groups": ["all"], "phases": ["during"],
                "weights": {"shapes": ["784x64", "64"], "prints": "base64", "kept": [0, 1],
@@ -24,6 +25,10 @@ machine share. ``applied`` is there where gradients went out and nobody saw whet
 was put into them: prints of those that an optimizer applied in the step that was looked at last::
 
     {"step": 16, "group": "all", "kept": [0, 1], "prints": "base64"}
+
+``samples`` are numbers that other samples would not have: the ``losses`` that gradients were taken
+of, and the norm of the ``batches`` that training functions were called with; each of a few steps,
+by its number from 1 on.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from __future__ import annotations
 import base64
 import math
 import struct
-from typing import Any, Iterable, MutableMapping, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, MutableMapping, NamedTuple, Sequence
 
 ALL = "all"
 EXCHANGE, INIT, STRICT = "exchange", "init", "strict"
@@ -42,7 +47,11 @@ PRINT_FLOATS = 4
 ADASUM, FP16, ACCUMULATED = "adasum", "fp16", "accumulated"
 WAYS = {ADASUM: "Adasum", FP16: "fp16", ACCUMULATED: "accumulated"}  # the proof's words
 
+# What of a training is compared to tell whether ranks read the same samples.
+BATCHES, LOSSES = "batches", "losses"
+
 Record = MutableMapping[str, Any]
+Samples = Mapping[str, Mapping[int, float]]  # kind -> number of a step -> what was read
 
 
 class Rank(NamedTuple):
@@ -54,6 +63,7 @@ class Rank(NamedTuple):
     joined: bool
     called_after: int
     devices: frozenset[str] = frozenset()
+    samples: tuple[Samples, ...] = ()  # of each process that has some
 
     @property
     def trained(self) -> tuple[Record, ...]:
@@ -71,19 +81,24 @@ def merged(records: Iterable[Record]) -> Rank:
     sets: list[Record] = []
     other: list[tuple[Any, int]] = []
     devices: set[str] = set()
+    samples: list[Samples] = []
     for record in records:
         try:
             own_sets = [_checked(one) for one in record["sets"]]
             own_other = [(_group(group), int(count)) for group, count in record["other"]]
             own_devices = {str(name)[:80] for name in record.get("devices", ())}
+            own_samples = _samples(record.get("samples") or {})
             final = final or bool(record["final"])
             joined, called = joined or bool(record["joined"]), called + int(record["called_after"])
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             continue
         sets += own_sets
         other += own_other
         devices |= own_devices
-    return Rank(final, tuple(sets), tuple(other), joined, called, frozenset(devices))
+        samples += [own_samples] if own_samples else []
+    return Rank(
+        final, tuple(sets), tuple(other), joined, called, frozenset(devices), tuple(samples)
+    )
 
 
 def counts(one: Record, other: Sequence[tuple[Any, int]]) -> bool:
@@ -164,6 +179,14 @@ def _checked(one: Record) -> Record:
         }
         table(checked["applied"])
     return checked
+
+
+def _samples(found: Mapping[str, Any]) -> Samples:
+    return {
+        kind: {int(number): float(value) for number, value in found[kind]}
+        for kind in (BATCHES, LOSSES)
+        if found.get(kind)
+    }
 
 
 def _group(group: Any) -> Any:

@@ -11,6 +11,7 @@ from launch_runtime.rank import gpu_pinning, horovod_hook, identity
 from launch_runtime.rank.exchange import (
     horovod_hooks,
     horovod_torch_hooks,
+    sample_hooks,
     tensorflow_hooks,
 )
 from launch_runtime.rank.identity import MPIRUN, PLACE_VARIABLES, WATCHED_VARIABLES, Place
@@ -29,7 +30,13 @@ class Horovod(Strategy):
     settles_keras = True
     watched = WATCHED_VARIABLES
     place_names = PLACE_VARIABLES
-    tables = (tensorflow_hooks.table, horovod_torch_hooks.table, horovod_hooks.table)
+    tables = (
+        tensorflow_hooks.table,
+        horovod_torch_hooks.table,
+        horovod_hooks.table,
+        sample_hooks.tensorflow,
+        sample_hooks.torch,
+    )
     waits = (
         Wait("/horovod/"),
         Wait("/torch/autograd/", ("backward", "_engine_run_backward")),

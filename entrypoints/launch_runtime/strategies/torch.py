@@ -6,7 +6,7 @@ from typing import Any, Mapping, Sequence
 
 from launch_runtime import torch_names
 from launch_runtime.rank import gpu_pinning, identity, torch_hook, tracebacks
-from launch_runtime.rank.exchange import process_groups
+from launch_runtime.rank.exchange import process_groups, sample_hooks
 from launch_runtime.rank.identity import Place
 from launch_runtime.rank.world_check import World, WorldCheck
 from launch_runtime.stacks import Wait
@@ -90,7 +90,7 @@ class Torch(Strategy):
     watched = (*torch_names.PLACE, *torch_names.RENDEZVOUS)
     # A child may meet elsewhere; whether it is the rank that was promised, the world says.
     place_names = torch_names.PLACE
-    tables = (process_groups.table,)
+    tables = (process_groups.table, sample_hooks.torch)
     # As in the stacks of ranks that waited with torch 1.13 (Gloo), and in the source of 2.5.
     waits = (
         Wait("/torch/distributed/"),

@@ -61,6 +61,12 @@ def unfollowed(*values: float, step: int = 4, group: Any = ALL, **changes: Any) 
     return one_set(how="values", applied=applied, **changes)
 
 
+def sampled(*values: float, kind: str = "losses", **changes: Any) -> dict[str, Any]:
+    """A good record, and what was read at steps 1, 2 and so on."""
+    found = [[number, value] for number, value in enumerate(values, start=1)]
+    return record(one_set(), samples={kind: found}, **changes)
+
+
 ALONE = one_set(exchanged=0, how="", groups=[], weights=None)
 BESIDE = one_set(form="f1", name="SGD", exchanged=0, how="", groups=[], weights=None)
 OTHERS = one_set(weights=weights(9.0, -4.0))
@@ -86,11 +92,11 @@ GOOD = {
         [[record(one_set(wasted=True, weights=None))], [record(one_set(weights=None))]],
         "gradients exchanged, weights not compared",
     ),
-    "the same in two optimizers of a form": (
+    "gradients that came back by a copy, in two optimizers of a form": (
         [[record(unfollowed(2.0, 3.0), unfollowed(7.0, 8.0))]] * 2,
         EQUAL.words,
     ),
-    "the same with an average that differs by rounding": (
+    "gradients that came back by a copy, and differ by rounding": (
         [[record(unfollowed(2.0, 3.0))], [record(unfollowed(2.000001, 3.0))]],
         EQUAL.words,
     ),
@@ -98,7 +104,7 @@ GOOD = {
         [[record(unfollowed(2.0, 3.0))], [record(unfollowed(5.0, -3.0))]],
         "values exchanged, weights not compared",
     ),
-    "the same where weights cannot be read": (
+    "gradients that were looked at, where weights cannot be read": (
         [
             [record(unfollowed(2.0, 3.0, weights=None))],
             [record(unfollowed(5.0, -3.0, weights=None))],
@@ -117,7 +123,7 @@ GOOD = {
         "values exchanged, weights not compared",
     ),
     "gradients of which none could be read": (
-        [[record({**unfollowed(), "how": "values"})]] * 2,
+        [[record(unfollowed())]] * 2,
         "values exchanged, weights not compared",
     ),
     "gradients that came back as an exchange left them too": (
@@ -283,6 +289,65 @@ def test_what_trained_together_passes_and_says_how(name: str) -> None:
     assert (found.failure, found.words) == ("", words)
 
 
+HALVES = [{"losses": [[1, first], [2, 2.1], [3, 1.9]]} for first in (2.3, 2.4)]
+SAME = {
+    "losses": (
+        [[sampled(2.3, 2.1, 1.9)], [sampled(2.3, 2.1, 1.900001)]],
+        ", losses equal in all ranks (the same samples?)",
+    ),
+    "losses, and one rank made more steps": (
+        [[sampled(2.3, 2.1, 1.9)], [sampled(2.3, 2.1, 1.9, 1.2)]],
+        ", losses equal in all ranks (the same samples?)",
+    ),
+    "batches": (
+        [[sampled(40.0, 41.0, 39.0, kind="batches")]] * 3,
+        ", batches equal in all ranks (the same samples?)",
+    ),
+    "batches that differ in their last bits": (
+        [[sampled(40.0, 41.0, middle, kind="batches")] for middle in (39.0, 39.0000001)],
+        "",
+    ),
+    "losses that differ at one step": ([[sampled(2.3, 2.1, end)] for end in (1.9, 1.8)], ""),
+    "two steps": ([[sampled(2.3, 2.1)]] * 2, ""),
+    "a loss that stands still": ([[sampled(0.5, 0.5, 0.5, 0.7)]] * 2, ""),
+    "samples divided by the local rank": (
+        [[sampled(first, 2.1, 1.9)] for first in (2.3, 2.4, 2.3, 2.4)],
+        ", losses equal in ranks 0 and 2 (the same samples?)",
+    ),
+    "three of four": (
+        [[sampled(first, 2.1, 1.9)] for first in (2.4, 2.3, 2.3, 2.3)],
+        ", losses equal in ranks 1, 2 and 3 (the same samples?)",
+    ),
+    "parts of one model": (
+        [
+            [record(over([0, 2]), other=[[[0, 1], 600]], samples=HALVES[0])],
+            [record(over([1, 3]), other=[[[0, 1], 600]], samples=HALVES[0])],
+            [record(over([0, 2]), other=[[[2, 3], 600]], samples=HALVES[1])],
+            [record(over([1, 3]), other=[[[2, 3], 600]], samples=HALVES[1])],
+        ],
+        "",
+    ),
+    "two processes of a rank": ([[sampled(2.3, 2.1, 1.9), sampled(2.3, 2.1, 1.9, pid=8)]] * 2, ""),
+    "none of one rank": ([[sampled(2.3, 2.1, 1.9)], [record(one_set())]], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_ranks_that_seem_to_read_the_same_samples_are_told(name: str) -> None:
+    records, words = SAME[name]
+
+    found = judge(dict(enumerate(records)), len(records))
+
+    assert found == Finding(EQUAL.words + words)
+
+
+@pytest.mark.parametrize("samples", [3, "x", {"losses": 3}, {"losses": [[1]]}, {"losses": ["ab"]}])
+def test_samples_that_are_none_make_a_record_none(samples: Any) -> None:
+    found = judge({rank: [record(one_set(), samples=samples)] for rank in (0, 1)}, 2)
+
+    assert found.words == "evidence missing"
+
+
 BAD = {
     "no exchange": ([[record(ALONE)]] * 3, "3 ranks trained apart: no gradient"),
     "weights that went out and never came in": (
@@ -300,11 +365,11 @@ BAD = {
         [[record(one_set(wasted=True))], [record(one_set(wasted=True, weights=weights(0, 1.1)))]],
         "2 ranks trained apart: their gradients went to other ranks, and what came back was not",
     ),
-    "the same where weights cannot be read": (
+    "gradients that were applied as they were, where weights cannot be read": (
         [[record(one_set(wasted=True, weights=None))]] * 2,
         "what came back was not put into them: Adam applied their own gradients",
     ),
-    "the same on the last of three": (
+    "what came back was put nowhere on the last of three": (
         [[record(unfollowed(2.0, 3.0))]] * 2
         + [[record(unfollowed(5.0, -3.0, weights=weights(0.0, 1.1)))]],
         "3 ranks trained apart: their gradients went to other ranks",

@@ -263,6 +263,15 @@ _SET_TAPE = "tape = hvd.DistributedGradientTape(tape, process_set={})"
 # Whoever leaves takes Horovod away from ranks that are still at it.
 _LEAVE_TOGETHER = "hvd.allreduce(tf.constant(1.0))\n"
 
+_BATCHES = (
+    _FUNCTION.replace("def step(number):", "def step(batch, number):")
+    .replace("loss = network.loss(number)", "loss = network.loss(number) + tf.reduce_mean(batch)")
+    .replace(
+        "loss = step(number)",
+        "loss = step(np.random.RandomState(SEED).rand(8).astype('f'), number)",
+    )
+)
+
 EXCHANGED, EQUAL = "gradients exchanged", "gradients exchanged, weights equal"
 SHUTDOWN = _START + "hvd.init()\nhvd.shutdown()\n" + _NETWORK
 
@@ -279,6 +288,19 @@ TOGETHER = {
     "own backward passes in 16 bits": (
         _SUMS,
         "gradients exchanged (fp16, accumulated), weights equal",
+    ),
+    "a tape, eager, on the same samples": (
+        _steps(begin=_BROADCAST, tape=_WRAPPED).replace("100 * (RANK % 1000) + step", "step"),
+        f"{EQUAL}, losses equal in all ranks (the same samples?)",
+    ),
+    "a function of a batch": (_BATCHES.replace("SEED", "9 * number + RANK"), EQUAL),
+    "a function of the same batches": (
+        _BATCHES.replace("SEED", "number"),
+        f"{EQUAL}, batches equal in all ranks (the same samples?)",
+    ),
+    "fit on the same samples": (
+        _FIT.replace("seed(hvd.rank())", "seed(1)"),
+        f"{EQUAL}, losses equal in all ranks (the same samples?)",
     ),
     "parameters averaged": (_AVERAGES, "parameters exchanged, weights equal"),
     "own allreduce": (

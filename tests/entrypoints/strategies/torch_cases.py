@@ -60,6 +60,14 @@ UNKNOWN = "exchange of unknown values seen, weights not compared"
 # name -> what ranks do, and the words of the verdict
 TOGETHER = {
     "DDP": ("train(DDP(net))", EQUAL),
+    "DDP on the same samples": (
+        "model = DDP(net); torch.manual_seed(1); train(model)",
+        f"{EQUAL}, losses equal in all ranks (the same samples?)",
+    ),
+    "DDP whose samples were divided by two of the four ranks": (
+        "model = DDP(net); torch.manual_seed(rank % 2); train(model)",
+        f"{EQUAL}, losses equal in ranks 0 and 2 (the same samples?)",
+    ),
     "a GPU a rank, and something small on the first": (
         "train(DDP(net)); cuda_says({rank: 10**9, 0: 10**9 if rank == 0 else 10**6})",
         EQUAL,

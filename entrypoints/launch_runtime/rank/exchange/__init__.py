@@ -9,3 +9,9 @@ makes weights comparable. No graph is changed, and inside a ``tf.function`` noth
 # whose variables are known.
 APPLYING, REDUCING = "applying", "reducing"
 BROADCAST = "broadcast"  # in the place of a group: what came is one rank's value
+
+
+def is_looked_at(count: int) -> bool:
+    """Whether a step is one of those at which something is read: the first ones, and then ever more
+    rarely."""
+    return count <= 4 or count & (count - 1) == 0

@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from launch_runtime.evidence.records import ACCUMULATED
 from launch_runtime.rank.exchange import BROADCAST, devices, fingerprints
+from launch_runtime.rank.exchange.samples import Samples
 from launch_runtime.rank.exchange.seen import Marks, Unclaimed
 from launch_runtime.rank.exchange.trained import (
     BY_HAND,
@@ -95,6 +96,7 @@ class Collector:
         self._sums = Marks()  # a variable that gathers gradients -> the variable that they are of
         self._arrived = Marks()  # what an exchange gave -> the group that it went over
         self._unclaimed = Unclaimed()
+        self._samples = Samples()
         self._has_begun = False  # a gradient was computed
         self._joined, self._called_after, self._calls = False, 0, 0
         self._sent_at = float("-inf")
@@ -283,6 +285,16 @@ class Collector:
         alike = [(gradient, one) for gradient, one, its in gradients if its == group]
         known.look_at_applied(step, group, alike, read)
 
+    @_quiet
+    def sampled(self, kind: str, read: Callable[[], float]) -> None:
+        """A training step has been given a batch, or has come to a loss.
+
+        Args:
+            kind: ``BATCHES`` or ``LOSSES``.
+            read: Gives it as a number, which other samples would not have; may raise anything.
+        """
+        self._samples.note(kind, read)
+
     @property
     def has_begun(self) -> bool:
         """Whether training has begun: a gradient was computed, or an optimizer has made a step."""
@@ -398,5 +410,6 @@ class Collector:
             "called_after": self._called_after,
             "devices": devices.in_use(os.environ) if last else [],
             "other": [list(entry) for entry in self._unclaimed.largest],
+            "samples": self._samples.record(),
             "sets": sets,
         }

@@ -17,6 +17,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence
 
 from launch_runtime.evidence.records import ALL
+from launch_runtime.rank.exchange.structures import dense, flat
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
 
@@ -102,7 +103,7 @@ class Replicas:
         def group(context: Any, value: Any) -> Any:
             return _group(context.num_replicas_in_sync)
 
-        self._wrap(base, "all_reduce", lambda args: _flat(args[1]), group)
+        self._wrap(base, "all_reduce", lambda args: flat(args[1]), group)
 
     def operations(self, module: Any) -> None:
         """``tensorflow.python.distribute.cross_device_ops``."""
@@ -141,14 +142,14 @@ class Replicas:
             if group != ALL:
                 continue
             for part in _components(value):
-                tensor = _dense(part)
+                tensor = dense(part)
                 applied = self._of_shape(tensor)
                 if applied:
                     collector.reduced(applied, group)
                 else:
                     collector.exchanged(tensor, list(tensor.shape), group)
         if any(group == ALL for _, group in given):
-            for value in _flat(result):
+            for value in flat(result):
                 for part in _components(value):
                     collector.arrived(part, ALL)
 
@@ -198,15 +199,3 @@ def _is_several(value: Any) -> bool:
 def _components(value: Any) -> Sequence[Any]:
     """A value's tensors, one a replica of this process."""
     return value.__dict__["_values"] if _is_several(value) else (value,)
-
-
-def _dense(tensor: Any) -> Any:
-    """The values of a sparse gradient, as TensorFlow has it; anything else itself."""
-    values = getattr(tensor, "values", None)
-    return tensor if values is None or callable(values) else values
-
-
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, (list, tuple)):
-        return [leaf for part in value for leaf in _flat(part)]
-    return [value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Sequence
 
+from launch_runtime.rank.exchange.structures import dense
 from launch_runtime.rank.exchange.trained import MOST, is_group
 
 # Smaller tensors are metrics, counters and flags.
@@ -20,7 +21,7 @@ class Marks:
 
     def set(self, tensor: Any, what: Any) -> None:
         """``tensor`` is ``what`` from now on."""
-        tensor, marks = _dense(tensor), self._marks
+        tensor, marks = dense(tensor), self._marks
         if len(marks) >= MOST:
             for key in [key for key, (ref, _) in marks.items() if ref() is None]:
                 del marks[key]
@@ -35,7 +36,7 @@ class Marks:
         """What ``tensor`` is, or None."""
         if tensor is None:
             return None
-        tensor = _dense(tensor)
+        tensor = dense(tensor)
         ref, what = self._marks.get(id(tensor), (None, None))
         return what if ref is not None and ref() is tensor else None
 
@@ -95,9 +96,3 @@ class Unclaimed:
             return False
         self.largest.append([group, elements])
         return True
-
-
-def _dense(tensor: Any) -> Any:
-    """The values of a sparse gradient, as TensorFlow has it; anything else itself."""
-    values = getattr(tensor, "values", None)
-    return tensor if values is None or callable(values) else values

@@ -17,6 +17,7 @@ from launch_runtime.evidence.records import ACCUMULATED
 from launch_runtime.rank.exchange import APPLYING
 from launch_runtime.rank.exchange.distribute_hooks import Replicas
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
+from launch_runtime.rank.exchange.structures import flat
 from launch_runtime.rank.exchange.trained import Variable
 from launch_runtime.rank.import_hook import OnImport
 
@@ -175,13 +176,13 @@ class _Hooks:
                 self._collector.assigned(known)
 
     def _computed(self, tape: Any, sources: Any, result: Any) -> None:
-        flat, gradients = _flat(sources), _flat(result)
-        if len(flat) != len(gradients):
+        trained, gradients = flat(sources), flat(result)
+        if len(trained) != len(gradients):
             return
-        known = [self._track(source) for source in flat]
+        known = [self._track(source) for source in trained]
         local = getattr(tape, "_local_sources", None)  # of Horovod's tape
         if local:
-            _note_local(flat, known, local)
+            _note_local(trained, known, local)
         self._collector.computed(gradients, known)
 
     def _applied(self, optimizer: Any, pairs: list[Any]) -> None:
@@ -289,11 +290,3 @@ def _note_local(found: Iterable[Any], known: Iterable[Variable | None], local: A
     for variable, one in zip(found, known):
         if one is not None and hasattr(variable, "ref") and variable.ref() in local:
             one.local = True
-
-
-def _flat(structure: Any) -> list[Any]:
-    if isinstance(structure, (list, tuple)):
-        return [leaf for part in structure for leaf in _flat(part)]
-    if isinstance(structure, dict):
-        return [leaf for key in sorted(structure) for leaf in _flat(structure[key])]
-    return [structure]

@@ -14,15 +14,13 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
-from launch_runtime.rank.exchange import APPLYING, fingerprints
+from launch_runtime.rank.exchange import APPLYING, fingerprints, is_looked_at
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.trained import MOST, Variable
 from launch_runtime.rank.exchange.untraced import untraced
 
 if TYPE_CHECKING:
     from launch_runtime.rank.exchange.collector import Collector
-
-_EVERY_STEP_UNTIL = 4
 
 
 class Hooks:
@@ -114,7 +112,7 @@ class Hooks:
         if not last:
             self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
         count = self._steps[optimizer]
-        if count <= _EVERY_STEP_UNTIL or count & (count - 1) == 0:
+        if is_looked_at(count):
             self._look_at(optimizer, count)
         self._recent.clear()
         self._given.clear()
@@ -135,7 +133,7 @@ class Hooks:
                 self._collector.reduced([variable], exchange)
             elif place and place in self._given:
                 unfollowed.append((gradient, variable, self._given[place]))
-        if unfollowed and not _is_capturing():
+        if unfollowed and not is_capturing():
             self._collector.unfollowed(optimizer, count, unfollowed, _values)
 
     def look_at_compiled(self) -> None:
@@ -215,7 +213,7 @@ def _place(tensor: Any) -> int:
     return 0 if getattr(tensor, "is_sparse", False) else int(tensor.data_ptr())
 
 
-def _is_capturing() -> bool:
+def is_capturing() -> bool:
     """Whether a CUDA graph is made, in which nothing may be read."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is None or not cuda.is_initialized():  # without a driver the other question raises

@@ -1,0 +1,74 @@
+"""Whether ranks seem to train on the same samples. Pure.
+
+Ranks that average their gradients and read the same batches do one rank's work as often as there
+are ranks, and nothing fails. It may be right (a loss over all ranks' batches at once, synthetic
+data), so it is said and never refused.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Mapping, Sequence
+
+from launch_runtime import lines
+from launch_runtime.evidence.records import ALL, BATCHES, LOSSES, Rank, groups
+
+# Of the same batches to the last bit; of losses, which a GPU may add up in another order.
+_NEAR = {BATCHES: 0.0, LOSSES: 1e-5}
+_LEAST = 3  # values that differ from step to step: a constant says nothing
+
+
+def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
+    """Which ranks had the same batches or losses throughout, for the proof; "" where none had.
+
+    Compared are ranks that exchanged their gradients among themselves: those that hold parts of
+    one model read the same samples rightly.
+    """
+    for kind in (BATCHES, LOSSES):
+        found = max(
+            (same for members in _groups(ranks, training) for same in _same(ranks, members, kind)),
+            key=len,
+            default=(),
+        )
+        if found:
+            who = "all ranks" if len(found) == len(ranks) else lines.ranks(found)
+            return f"{kind} equal in {who} (the same samples?)"
+    return ""
+
+
+def _groups(ranks: Sequence[Rank], training: Sequence[int]) -> list[list[int]]:
+    found: list[list[int]] = []
+    for rank in training:
+        for one in ranks[rank].exchanging:
+            for group in groups(one):
+                members = [other for other in training if group == ALL or other in group]
+                if members not in found:
+                    found.append(members)
+    return found
+
+
+def _same(ranks: Sequence[Rank], members: Sequence[int], kind: str) -> list[tuple[int, ...]]:
+    """Ranks with the same values, two at least."""
+    parts: list[list[int]] = []
+    for rank in members:
+        own = _of(ranks[rank], kind)
+        part = next((one for one in parts if _is_one(own, _of(ranks[one[0]], kind), kind)), None)
+        if part is None:
+            parts.append([rank])
+        else:
+            part.append(rank)
+    return [tuple(part) for part in parts if len(part) > 1]
+
+
+def _of(rank: Rank, kind: str) -> Mapping[int, float]:
+    """Nothing where several processes of a rank train."""
+    return rank.samples[0].get(kind, {}) if len(rank.samples) == 1 else {}
+
+
+def _is_one(own: Mapping[int, float], others: Mapping[int, float], kind: str) -> bool:
+    shared = sorted(own.keys() & others.keys())
+    near = all(
+        math.isclose(own[number], others[number], rel_tol=_NEAR[kind], abs_tol=0.0)
+        for number in shared
+    )
+    return near and len({own[number] for number in shared}) >= _LEAST
