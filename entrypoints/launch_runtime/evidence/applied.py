@@ -13,14 +13,9 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
-from launch_runtime.evidence.prints import distance
-from launch_runtime.evidence.records import ALL, Rank, Record, table
+from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, distance
+from launch_runtime.evidence.records import ALL, Rank, Record, placed, table
 from launch_runtime.words import Words
-
-# Averages differ by rounding, and gradients of other samples by about their own size.
-FAR_APART = 0.05
-# Weights that a script has averaged itself, unseen, may be a few steps apart.
-SAME_WEIGHTS = 0.001
 
 
 class Judged(NamedTuple):
@@ -65,12 +60,10 @@ def _alike(
     """Sets of the ranks, by form, number among those of this form, and group: rank -> set."""
     found: dict[tuple[str, int, Any], dict[int, Record]] = {}
     for rank in training:
-        forms: list[str] = []
-        for one in filter(is_meant, ranks[rank].trained):
-            form, group = one["form"], group_of(one)
-            key = (form, forms.count(form), group if group == ALL else tuple(group))
+        for form, number, one in placed(filter(is_meant, ranks[rank].trained)):
+            group = group_of(one)
+            key = (form, number, group if group == ALL else tuple(group))
             found.setdefault(key, {})[rank] = one
-            forms.append(form)
     return found
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Sequence, Tuple
+
+Pair = Tuple[Sequence[float], Sequence[float]]  # the floats of one variable in two ranks
+
+# What ranks have averaged differs by rounding alone, some parts in a million. Start weights that
+# were drawn apart, and gradients of other samples, differ by about their own size.
+FAR_APART = 0.05
+# Beyond it weights are not called equal: rounding does not move them so far.
+SAME_WEIGHTS = 0.001
 
 
-def distance(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+def distance(pairs: Sequence[Pair]) -> float:
     """How far variables of two ranks are apart, in parts of their size; an estimate.
 
     A projection on directions of signs moves by about the norm of the difference.

@@ -123,6 +123,17 @@ def may_be(one: Record, entry: tuple[Any, int]) -> bool:
     return (group == ALL or len(group) > 1) and elements * 100 >= one["elements"]
 
 
+def placed(sets: Iterable[Record]) -> list[tuple[str, int, Record]]:
+    """Each with its form, and its number among those of this form: the same on every rank that
+    trains the same models in the same order."""
+    seen: dict[str, int] = {}
+    found = []
+    for one in sets:
+        number = seen[one["form"]] = seen.get(one["form"], -1) + 1
+        found.append((one["form"], number, one))
+    return found
+
+
 def table(weights: Record) -> dict[int, tuple[float, ...]]:
     """Index of a variable, or of an applied gradient -> its floats; those that could not be read
     are left out."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from launch_runtime.evidence.finding import OPT_OUT, Finding
-from launch_runtime.evidence.prints import distance
-from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, groups, table
+from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, Pair, distance
+from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, groups, may_be, placed, table
 from launch_runtime.words import Words
 
-# Ranks that average gradients differ by rounding alone, some parts in a million. Start weights
-# that were drawn apart differ by about their own size.
-FAR_APART = 0.05
 # Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
 # averages before it saves, only a whole model that is another one is refused; less is said.
 ANOTHER_MODEL = 0.5
+# The best of what went out is what is compared: "" where nobody knows what that was.
+_HOWS = ("gradients", "weights", "values")
 
 
 def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) -> Finding:
@@ -22,23 +21,20 @@ def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) ->
     words = exchanged(one for rank in training for one in ranks[rank].exchanging)
     if any(rank.joined for rank in ranks):
         return Finding(f"{words}, weights not compared ({strategy.uneven} was called)")
-    how = "gradients" if _keys(ranks, training, "gradients") else "weights"
+    how = next((how for how in _HOWS if _keys(ranks, training, how)), "")
     found = [_compare(ranks, key, how) for key in _keys(ranks, training, how)]
-    differing = [one for one in found if one.differing]
-    if differing and how == "weights":  # as steps of each rank after the last average make them
-        return Finding(f"{words}, weights differ at the end")
-    if differing:
-        one = differing[0]
+    worst = next((one.worst for one in found if one.worst), "")
+    if worst:
         return Finding(
             "",
-            f"gradients were exchanged, but the weights differ at the end: {one.worst}; the "
-            "ranks did not start from the same weights",
+            f"gradients were exchanged, but the weights differ at the end: {worst}; the ranks did "
+            "not start from the same weights",
             f"{strategy.broadcast}; {OPT_OUT}",
         )
     if any(one.compared for one in found):
         sample = " in a sample" if any(one.sampled for one in found) else ""
         apart = max(one.apart for one in found)
-        if apart > FAR_APART:
+        if apart > SAME_WEIGHTS:
             return Finding(f"{words}, weights differ by {_percent(apart)} at the end{sample}")
         return Finding(f"{words}, weights equal{sample}")
     reasons = [one.reason for one in found if one.reason]
@@ -61,31 +57,41 @@ def _keys(ranks: Sequence[Rank], training: Sequence[int], how: str) -> list[tupl
     """What can be compared: sets of the same form, of the same place among these, and a group."""
     keys: dict[tuple[str, int, Any], None] = {}
     for rank in training:
-        for form, place, one in _placed(ranks[rank], how):
-            for group in groups(one):
+        for form, place, one in _averaged(ranks[rank], how):
+            for group in _over(ranks[rank], one):
                 keys[(form, place, ALL if group == ALL else tuple(group))] = None
     return list(keys)
 
 
-def _placed(rank: Rank, how: str) -> list[tuple[str, int, Record]]:
-    """The sets whose gradients (or weights) were averaged: form, number among those of this form,
-    set."""
-    forms: list[str] = []
-    placed = []
-    for one in rank.trained:
-        if one["how"] == how and groups(one):
-            placed.append((one["form"], forms.count(one["form"]), one))
-            forms.append(one["form"])
-    return placed
+def _averaged(rank: Rank, how: str) -> list[tuple[str, int, Record]]:
+    """The sets of which this went to other ranks: form, number, set."""
+    return placed(one for one in rank.trained if one["how"] == how and _over(rank, one))
+
+
+def _over(rank: Rank, one: Record) -> list[Any]:
+    """The groups over which a set went; or may have gone, where nothing is known of it."""
+    if one["how"]:
+        return groups(one)
+    return [group for group, elements in rank.other if may_be(one, (group, elements))]
 
 
 class _Compared(NamedTuple):
+    """Sets that were averaged together.
+
+    Attributes:
+        compared: Whether there was anything to compare.
+        sampled: Whether the largest variables alone were.
+        reason: Why nothing was compared, where that is known.
+        apart: How far the first rank's is from another one's at most, in parts of its size.
+        worst: What is further apart than averages can be; "" where steps of each rank after the
+            last average of parameters may have done it.
+    """
+
     compared: bool
-    differing: bool
-    worst: str
     sampled: bool
     reason: str
-    apart: float = 0.0  # how far the whole models of two ranks are, where that is no failure
+    apart: float = 0.0
+    worst: str = ""
 
 
 def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Compared:
@@ -93,43 +99,48 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Com
     members = range(len(ranks)) if group == ALL else [r for r in group if 0 <= r < len(ranks)]
     held: list[tuple[int, Record]] = []
     for rank in members:
-        for its_form, its_place, one in _placed(ranks[rank], how):
+        for its_form, its_place, one in _averaged(ranks[rank], how):
             if (its_form, its_place) == (form, place) and one.get("weights"):
                 held.append((rank, one["weights"]))
     reason = next((weights["why"] for _, weights in held if weights["why"]), "")
     if len(held) < 2 or reason:
-        return _Compared(False, False, "", False, reason)
+        return _Compared(False, False, reason)
     changed = {index for _, weights in held for index in weights["changed"]}
-    if how == "weights":  # that is how a script puts averages in
+    if how != "gradients":  # that is how a script puts averages in
         changed = set()
     blind = any(weights["blind"] for _, weights in held)
     sampled = any(len(weights["kept"]) < len(weights["shapes"]) for _, weights in held)
-    found = _Compared(False, False, "", sampled, "")
+    found = _Compared(False, sampled, "")
     (first, known), *others = held
     own = table(known)
     for rank, weights in others:
         theirs = table(weights)
-        shared = [index for index in own if index in theirs and index not in changed]
-        pairs = [(own[index], theirs[index]) for index in shared]
-        found = found._replace(compared=found.compared or bool(pairs))
-        where = f"between ranks {first} and {rank}"
-        far = distance(pairs) if blind else 0.0
-        if far > (ANOTHER_MODEL if how == "gradients" else FAR_APART):
-            return found._replace(
-                differing=True, worst=f"the model by {_percent(far)} of its size {where}"
-            )
-        found = found._replace(apart=max(found.apart, far))
-        each = [] if blind else [(distance([pair]), index) for pair, index in zip(pairs, shared)]
-        apart = [(far, index) for far, index in each if far > FAR_APART]
-        if apart:
-            far, index = max(apart)
-            shape = known["shapes"][index] or "()"
-            worst = f"a variable of shape {shape} by {_percent(far)} of its size {where}"
-            return found._replace(differing=True, worst=worst)
+        pairs = {
+            index: (own[index], theirs[index])
+            for index in own
+            if index in theirs and index not in changed
+        }
+        far = distance(list(pairs.values()))
+        found = found._replace(compared=found.compared or bool(pairs), apart=max(found.apart, far))
+        worst = _worst(pairs, known["shapes"], blind) if how == "gradients" else ""
+        if worst:
+            where = f"between ranks {first} and {rank}"
+            return found._replace(worst=f"{worst} of its size {where}")
     if not found.compared:
         found = found._replace(reason="reassigned after the last step" if changed else "")
     return found
 
 
+def _worst(pairs: Mapping[int, Pair], shapes: Sequence[str], blind: bool) -> str:
+    """What is further apart than averages of gradients can be, and by how much; or ""."""
+    if blind:
+        far = distance(list(pairs.values()))
+        return f"the model by {_percent(far)}" if far > ANOTHER_MODEL else ""
+    far, index = max(((distance([pair]), index) for index, pair in pairs.items()), default=(0.0, 0))
+    return (
+        f"a variable of shape {shapes[index] or '()'} by {_percent(far)}" if far > FAR_APART else ""
+    )
+
+
 def _percent(part: float) -> str:
-    return f"{min(part, 9.99):.0%}"
+    return f"{min(part, 9.99):.{0 if part >= 0.01 else 1}%}"

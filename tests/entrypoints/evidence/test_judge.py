@@ -102,7 +102,7 @@ GOOD = {
     ),
     "gradients that were looked at, and weights averaged": (
         [[record(unfollowed(2.0, 3.0))], [record(unfollowed(5.0, -3.0))]],
-        "values exchanged, weights not compared",
+        "values exchanged, weights equal",
     ),
     "gradients that were looked at, where weights cannot be read": (
         [
@@ -120,11 +120,11 @@ GOOD = {
     ),
     "gradients of other steps": (
         [[record(unfollowed(2.0, 3.0))], [record(unfollowed(5.0, -3.0, step=8))]],
-        "values exchanged, weights not compared",
+        "values exchanged, weights equal",
     ),
     "gradients of which none could be read": (
         [[record(unfollowed())]] * 2,
-        "values exchanged, weights not compared",
+        "values exchanged, weights equal",
     ),
     "gradients that came back as an exchange left them too": (
         [
@@ -139,7 +139,7 @@ GOOD = {
     ),
     "parameters averaged, and steps after that": (
         [[record(one_set(how="weights"))], [record(one_set(how="weights", weights=weights(5, 9)))]],
-        "parameters exchanged, weights differ at the end",
+        "parameters exchanged, weights differ by 85% at the end",
     ),
     "averages put in after the last step": (
         [[record(one_set(how="weights", weights=weights(0.0, 1.0, changed=[0, 1])))]] * 2,
@@ -152,6 +152,28 @@ GOOD = {
     "an exchange that nobody can attribute": (
         [[record(ALONE, other=[[ALL, 600]])]] * 2,
         "exchange of unknown values seen, weights not compared",
+    ),
+    "values, to weights that ranks have moved on from": (
+        [[record(one_set(how="values", weights=weights(0.0, moved)))] for moved in (1.0, 1.1)],
+        "values exchanged, weights differ by 6% at the end",
+    ),
+    "values that were assigned at the end": (
+        [[record(one_set(how="values", weights=weights(0.0, 1.0, changed=[0, 1])))]] * 2,
+        "values exchanged, weights equal",
+    ),
+    "an exchange that nobody can attribute, and equal weights": (
+        [[record({**ALONE, "weights": weights(0.0, 1.0)}, other=[[ALL, 600]])]] * 2,
+        "exchange of unknown values seen, weights equal",
+    ),
+    "an exchange that nobody can attribute, and other weights": (
+        [[record({**ALONE, "weights": weights(*held)}, other=[[ALL, 600]])]
+         for held in ((0.0, 1.0), (9.0, -4.0))],
+        "exchange of unknown values seen, weights differ by 99% at the end",
+    ),
+    "an exchange between some that nobody can attribute, and weights of others": (
+        [[record({**ALONE, "weights": weights(0.0, held)}, other=[[[0, 1], 600], [[1, 2], 600]])]
+         for held in (1.0, 1.0, 1.0)],
+        "exchange of unknown values seen, weights equal",
     ),
     "one rank trains and sends": (
         [[record(ALONE, called_after=3)], [record()]],
@@ -526,12 +548,11 @@ def test_rounding_is_no_difference_and_other_start_weights_are() -> None:
         ((2, 0, 0, 0), (2, 1, 0, 0), 29),
         ((0.5, 0, 0, 0), (0.5, 0.25, 0, 0), 29),
         ((20, 1, 2, 3), (10, 7, 2, 3), 50),
-        ((20, 0, 0, 0), (19, 0, 0, 0), 0),
         ((0, 0, 0, 0), (0, 0, 0, 0), 0),
         ((1, 0, 0, 0), (1, 100, 0, 0), 999),
     ],
 )
-def test_a_distance_is_told_in_parts_of_the_size_and_five_percent_is_none(
+def test_a_distance_is_told_in_parts_of_the_size(
     own: tuple[float, ...], others: tuple[float, ...], percent: int
 ) -> None:
     for pair in ((own, others), (others, own)):
@@ -546,13 +567,32 @@ def test_a_distance_is_told_in_parts_of_the_size_and_five_percent_is_none(
 
 
 @pytest.mark.parametrize(
+    ("norm", "words"),
+    [
+        (19.99, "weights equal"),
+        (19.9, "weights differ by 0.5% at the end"),
+        (19, "weights differ by 5% at the end"),
+    ],
+)
+def test_weights_less_than_five_percent_apart_are_told_and_not_refused(
+    norm: float, words: str
+) -> None:
+    ranks = [[record(one_set(weights=exact((size, 0, 0, 0))))] for size in (20, norm)]
+
+    assert judge(dict(enumerate(ranks)), 2) == Finding(f"gradients exchanged, {words}")
+
+
+@pytest.mark.parametrize(
     ("how", "norm", "found"),
     [
-        ("gradients", 19, "gradients exchanged, weights equal"),
+        ("gradients", 19.99, "gradients exchanged, weights equal"),
+        ("gradients", 19.9, "gradients exchanged, weights differ by 0.5% at the end"),
+        ("gradients", 19, "gradients exchanged, weights differ by 5% at the end"),
         ("gradients", 10, "gradients exchanged, weights differ by 50% at the end"),
         ("gradients", 8, "the model by 60% of its size"),
-        ("weights", 19, "parameters exchanged, weights equal"),
-        ("weights", 18, "parameters exchanged, weights differ at the end"),
+        ("weights", 19.99, "parameters exchanged, weights equal"),
+        ("weights", 19, "parameters exchanged, weights differ by 5% at the end"),
+        ("weights", 8, "parameters exchanged, weights differ by 60% at the end"),
     ],
 )
 def test_of_weights_that_may_change_unseen_only_another_model_counts(

@@ -323,7 +323,7 @@ TOGETHER = {
             "tf.clip_by_global_norm(gradients, 1.0)[0]); gradients = [g * 1 for g in gradients]",
             seed="1",
         ),
-        "values exchanged, weights not compared",
+        "values exchanged, weights equal",
     ),
     "pickled gradients": (
         _steps(
@@ -331,7 +331,7 @@ TOGETHER = {
             "zip(*hvd.allgather_object([g.numpy() for g in gradients]))]",
             seed="1",
         ),
-        "exchange of unknown values seen, weights not compared",
+        "exchange of unknown values seen, weights equal",
     ),
     "own allreduce of weights": (
         _steps(after="for v in network.variables: v.assign(hvd.allreduce(v))"),

@@ -12,8 +12,10 @@ import numpy
 import pytest
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints, horovod_torch_hooks, torch_hooks
+from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.torch_hooks import Hooks
-from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable, Variables
+from launch_runtime.rank.exchange.trained_sets import TrainedSet
+from launch_runtime.rank.exchange.variables import GRADIENTS, Variable, Variables
 
 PAIR = [0, 1]
 
@@ -211,7 +213,7 @@ def test_a_parameter_without_real_numbers_is_not_read(hooks: Hooks) -> None:
 
 
 def exchanged_by_an_optimizer(variable: Variable) -> TrainedSet:
-    owner = TrainedSet("SGD", None, None)
+    owner = TrainedSet("SGD", None, None, Unclaimed())
     owner.add(variable)
     variable.went(GRADIENTS, ALL)
     return owner

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[3] / "entrypoints")
 
 from launch_runtime.rank.exchange import collector as exchange  # noqa: E402
+from launch_runtime.rank.exchange import telling  # noqa: E402
 from launch_runtime.rank.import_hook import when_imported  # noqa: E402
 from launch_runtime.strategies.horovod import STRATEGY  # noqa: E402
 
@@ -31,13 +32,13 @@ def _watch_horovod(module: object) -> None:
 
     def after_init(*args: object, **kwargs: object) -> None:
         init(*args, **kwargs)
-        collector.world(exchange.INITIALISED)
+        collector.world(telling.INITIALISED)
 
     def before_shutdown(*args: object, **kwargs: object) -> None:
         if args[0].is_initialized():  # type: ignore[attr-defined]
             collector.finish()
         shutdown(*args, **kwargs)
-        collector.world(exchange.SHUT_DOWN)
+        collector.world(telling.SHUT_DOWN)
 
     basics.init, basics.shutdown = after_init, before_shutdown
 

@@ -54,8 +54,7 @@ net = network()
 """
 
 EQUAL = "gradients exchanged, weights equal"
-VALUES = "values exchanged, weights not compared"
-UNKNOWN = "exchange of unknown values seen, weights not compared"
+VALUES = "values exchanged, weights equal"
 
 # name -> what ranks do, and the words of the verdict
 TOGETHER = {
@@ -171,7 +170,7 @@ train(model, optimizer=ZeroRedundancyOptimizer(model.parameters(), torch.optim.S
     ),
     "a pipeline": (
         """
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.0001)
 for _ in range(6):
     here = torch.randn(64, 4)
     if rank:
@@ -188,7 +187,7 @@ for _ in range(6):
         dist.send(here.grad, rank - 1)
     optimizer.step()
 """,
-        UNKNOWN,
+        "exchange of unknown values seen, weights differ by 165% at the end",
     ),
     "one rank trains for the others": (
         """

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[3] / "entrypoints")
 
 from launch_runtime.rank.exchange import collector as exchange  # noqa: E402
+from launch_runtime.rank.exchange import telling  # noqa: E402
 from launch_runtime.strategies.torch import STRATEGY  # noqa: E402
 
 FOLDER, RANK, SIZE = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -29,11 +30,11 @@ class Check:
         pass
 
     def joined(self, world: object, carrier: object, why: object, call: str = "") -> None:
-        collector.world(exchange.INITIALISED)
+        collector.world(telling.INITIALISED)
 
     def leaving(self) -> None:
         collector.finish()
-        collector.world(exchange.SHUT_DOWN)
+        collector.world(telling.SHUT_DOWN)
 
 
 def run(case: dict, left: Path) -> None:

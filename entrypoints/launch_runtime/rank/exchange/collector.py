@@ -1,4 +1,4 @@
-"""Keeps what the hooks see in one process, and makes the record of it."""
+"""Keeps what the hooks see in one process."""
 
 from __future__ import annotations
 
@@ -6,35 +6,26 @@ import contextlib
 import functools
 import os
 import threading
-import time
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from launch_runtime.evidence.records import ACCUMULATED
-from launch_runtime.rank.exchange import BROADCAST, devices, fingerprints
+from launch_runtime.rank.exchange import BROADCAST
 from launch_runtime.rank.exchange.samples import Samples
 from launch_runtime.rank.exchange.seen import Marks, Unclaimed
-from launch_runtime.rank.exchange.trained import (
-    BY_HAND,
+from launch_runtime.rank.exchange.telling import Send, Telling
+from launch_runtime.rank.exchange.trained_sets import BY_HAND, TrainedSets
+from launch_runtime.rank.exchange.variables import (
     GRADIENTS,
     UNKNOWN,
     VALUES,
     WEIGHTS,
-    TrainedSet,
     Variable,
     Variables,
     is_group,
-    matched,
 )
 from launch_runtime.rank.import_hook import OnImport, when_imported
 
-Send = Callable[["dict[str, Any]"], None]
 Table = Callable[["Collector"], "Mapping[str, OnImport]"]
-
-BEFORE, DURING, AFTER = "before", "during", "after"
-INITIALISED, SHUT_DOWN = "initialised", "shut-down"
-
-_PAUSE_SECONDS = 60.0  # between two records, but for the last one
-_MOST_SETS = 64
 
 
 def install(send: Send, tables: Sequence[Table]) -> Collector:
@@ -86,22 +77,16 @@ class Collector:
             os.register_at_fork(after_in_child=lambda: self._reset(send))
 
     def _reset(self, send: Send) -> None:
-        self._send, self._pid, self.broken = send, os.getpid(), ""
-        self._phase = BEFORE
-        self._sets: list[TrainedSet] = []
-        self._by_owner: dict[int, TrainedSet] = {}
-        self._by_hand: TrainedSet | None = None
+        self._pid, self.broken = os.getpid(), ""
+        self._unclaimed = Unclaimed()
+        self._sets = TrainedSets(self._unclaimed)
         self.variables = Variables()
         self._gradients = Marks()  # a gradient -> the variable that it is of
         self._sums = Marks()  # a variable that gathers gradients -> the variable that they are of
         self._arrived = Marks()  # what an exchange gave -> the group that it went over
-        self._unclaimed = Unclaimed()
         self._samples = Samples()
         self._has_begun = False  # a gradient was computed
-        self._joined, self._called_after, self._calls = False, 0, 0
-        self._sent_at = float("-inf")
-        self._finished = False
-        self._last: dict[str, Any] | None = None
+        self._telling = Telling(send, self._sets, self._unclaimed, self._samples)
         self._inside = threading.local()
 
     # -- what hooks say ------------------------------------------------------------------------
@@ -136,13 +121,11 @@ class Collector:
             ways: Of ``evidence.records.WAYS``, in which its gradients go to other ranks.
             reduces: It is given gradients of this rank, and reduces them itself.
         """
-        known = self._by_owner.get(id(owner))
-        if known is None or not known.is_of(owner):
-            known = self._new_set(name, owner, steps)
-            if known is None:
-                return
-        if self._phase not in known.phases:
-            known.phases.append(self._phase)
+        known = self._sets.of(owner) or self._sets.begin(name, owner, steps)
+        if known is None:
+            return
+        if self._telling.phase not in known.phases:
+            known.phases.append(self._telling.phase)
         known.ways.update(ways)
         for gradient, variable in pairs:
             if variable is None:
@@ -157,12 +140,11 @@ class Collector:
 
     def is_known(self, owner: Any, count: int) -> bool:
         """Whether a further step of this optimizer is no news."""
-        known = self._by_owner.get(id(owner))
+        known = self._sets.of(owner)
         return (
             known is not None
-            and known.is_of(owner)
             and len(known.variables) == count
-            and self._phase in known.phases
+            and self._telling.phase in known.phases
             and all(
                 variable.how == GRADIENTS and not variable.is_wasted for variable in known.variables
             )
@@ -187,12 +169,10 @@ class Collector:
             steps = variable.owner.steps()
             variable.changed_at = UNKNOWN if steps is None else steps
         elif variable.has_gradient:
-            if self._by_hand is None:
-                self._by_hand = TrainedSet(BY_HAND, None, None)
-                self._sets.append(self._by_hand)
-            if self._phase not in self._by_hand.phases:
-                self._by_hand.phases.append(self._phase)
-            self._by_hand.add(variable)
+            by_hand = self._sets.by_hand()
+            if self._telling.phase not in by_hand.phases:
+                by_hand.phases.append(self._telling.phase)
+            by_hand.add(variable)
 
     @_quiet
     def summed(self, accumulator: Any, gradient: Any) -> None:
@@ -214,7 +194,7 @@ class Collector:
         self, variables: Iterable[Variable | None], group: Any, ways: Iterable[str] = ()
     ) -> None:
         """The gradients of these variables go through an exchange over ``group``."""
-        self._called()
+        self._telling.called()
         for variable in variables:
             if variable is not None:
                 variable.is_reduced = True
@@ -244,7 +224,7 @@ class Collector:
             is_bytes: It holds bytes: a pickled object.
             ways: Of ``evidence.records.WAYS``.
         """
-        self._called()
+        self._telling.called()
         if is_now and not self.has_begun:
             return
         total, gradient = self._sums.of(tensor), self._gradients.of(tensor)
@@ -257,7 +237,7 @@ class Collector:
             if value.owner is None and not value.has_gradient:  # not trained itself, so far
                 self._unclaimed.see_shape(value.shape, group)
         elif self._unclaimed.see(shape, group, is_bytes):
-            self._news()
+            self._telling.news()
 
     @_quiet
     def unfollowed(
@@ -275,8 +255,8 @@ class Collector:
             gradients: Each with its variable and the group that it went over.
             read: Gives a gradient's values as a NumPy array; may raise anything.
         """
-        known = self._by_owner.get(id(owner))
-        if known is None or not known.is_of(owner):
+        known = self._sets.of(owner)
+        if known is None:
             return
         for _, variable, group in gradients:
             self._went(variable, VALUES, group)
@@ -310,12 +290,12 @@ class Collector:
     @_quiet
     def sent(self) -> None:
         """A broadcast, or a collective that carries no gradient."""
-        self._called()
+        self._telling.called()
 
     def carried(self, group: Any, elements: int) -> None:
         """So many elements of nobody went over ``group`` by now."""
         if self._unclaimed.see([elements], group):
-            self._news()
+            self._telling.news()
 
     def before_last_word(self, look: Callable[[], None]) -> None:
         """``look`` is called ahead of every last record."""
@@ -324,33 +304,26 @@ class Collector:
     @_quiet
     def joined(self) -> None:
         """``hvd.join()``: from here on this rank may have fewer steps than others."""
-        self._joined = True
+        self._telling.joined = True
 
     def world(self, state: str) -> None:
         """``initialised`` once this process has joined it, ``shut-down`` once it has left."""
         if os.getpid() == self._pid:
-            self._phase = DURING if state == INITIALISED else AFTER
-            self._finished = self._finished and state != INITIALISED
+            self._telling.world(state)
 
     @_quiet
     def finish(self) -> None:
         """Reads the weights and sends the last record; before the world is left, and at the end."""
         for look in self._looks:
             look()
-        # Once the world is gone, weights are those of that moment.
-        record = self._record(weights=not self._finished)
-        self._finished = self._finished or self._phase != BEFORE
-        if record == self._last:
-            return
-        self._last = record
-        self._send(record)
+        self._telling.last()
 
     def counts(self) -> dict[str, int]:
         """Steps of all optimizers, and collectives that Python has called; from any thread."""
-        steps = [one.steps() for one in list(self._sets)]
+        steps = [one.steps() for one in self._sets]
         known = [count for count in steps if count is not None]
         found = {"steps": sum(known)} if known else {}
-        return {**found, "calls": self._calls}
+        return {**found, "calls": self._telling.calls}
 
     def give_up(self, error: Exception) -> None:
         """A mistake of ours: nothing is seen any more."""
@@ -369,47 +342,8 @@ class Collector:
         finally:
             setattr(self._inside, what, getattr(self._inside, what, 1) - 1)
 
-    def _new_set(self, name: str, owner: Any, steps: Callable[[], int] | None) -> TrainedSet | None:
-        if len(self._sets) >= _MOST_SETS:
-            return None
-        known = self._by_owner[id(owner)] = TrainedSet(name, owner, steps)
-        self._sets.append(known)
-        return known
-
     def _went(self, variable: Variable, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         new = group not in variable.groups
         variable.went(how, group, ways)
         if new and is_group(group):
-            self._news()
-
-    def _called(self) -> None:
-        self._calls += 1
-        if self._sets:
-            self._called_after += 1
-
-    def _news(self) -> None:
-        """Sends a record at the first exchange, and then once a minute."""
-        now = time.monotonic()
-        if now - self._sent_at < _PAUSE_SECONDS:
-            return
-        self._sent_at = now
-        self._send(self._record(weights=False))
-
-    def _record(self, weights: bool) -> dict[str, Any]:
-        for one in self._sets:
-            matched(one, self._unclaimed.shapes)
-        began, sets, last = time.monotonic(), [], weights or self._finished
-        for one in self._sets:
-            if one.variables and not (last and one.never_ran):
-                left = fingerprints.SECONDS - (time.monotonic() - began)
-                sets.append(one.record(weights, left))
-        return {
-            "pid": self._pid,
-            "final": last,
-            "joined": self._joined,
-            "called_after": self._called_after,
-            "devices": devices.in_use(os.environ) if last else [],
-            "other": [list(entry) for entry in self._unclaimed.largest],
-            "samples": self._samples.record(),
-            "sets": sets,
-        }
+            self._telling.news()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, S
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange.structures import dense, flat
-from launch_runtime.rank.exchange.trained import Variable
+from launch_runtime.rank.exchange.variables import Variable
 from launch_runtime.rank.import_hook import OnImport
 
 if TYPE_CHECKING:

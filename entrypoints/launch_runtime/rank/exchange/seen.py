@@ -6,7 +6,7 @@ import weakref
 from typing import Any, Sequence
 
 from launch_runtime.rank.exchange.structures import dense
-from launch_runtime.rank.exchange.trained import MOST, is_group
+from launch_runtime.rank.exchange.variables import MOST, is_group
 
 # Smaller tensors are metrics, counters and flags.
 MANY = 64
@@ -52,6 +52,9 @@ class Unclaimed:
     def __init__(self) -> None:
         self.shapes: dict[tuple[int, ...], list[Any]] = {}
         self.largest: list[list[Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.shapes or self.largest)
 
     def see(self, shape: Sequence[int | None], group: Any, is_bytes: bool = False) -> bool:
         """Notes one; whether its group is news.

@@ -18,7 +18,7 @@ from launch_runtime.rank.exchange import APPLYING
 from launch_runtime.rank.exchange.distribute_hooks import Replicas
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.structures import flat
-from launch_runtime.rank.exchange.trained import Variable
+from launch_runtime.rank.exchange.variables import Variable
 from launch_runtime.rank.import_hook import OnImport
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from launch_runtime.rank.exchange import APPLYING, fingerprints, is_looked_at
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
-from launch_runtime.rank.exchange.trained import MOST, Variable
 from launch_runtime.rank.exchange.untraced import untraced
+from launch_runtime.rank.exchange.variables import MOST, Variable
 
 if TYPE_CHECKING:
     from launch_runtime.rank.exchange.collector import Collector

@@ -1,137 +1,19 @@
-"""The variables that a process trains, and the sets in which its optimizers train them."""
+"""The sets in which the optimizers of a process train its variables."""
 
 from __future__ import annotations
 
-import sys
 import time
 import weakref
 import zlib
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
-from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints
+from launch_runtime.rank.exchange.seen import Unclaimed
+from launch_runtime.rank.exchange.variables import GRADIENTS, UNKNOWN, VALUES, WEIGHTS, Variable
 
-# What went to other ranks: a variable's gradient; its own value; something of its shape.
-GRADIENTS, WEIGHTS, VALUES = "gradients", "weights", "values"
 BY_HAND = "a hand-written update"
-MOST = 8192  # variables, and marks of tensors
 SMALLEST_BUFFER = 8  # elements of a whole model in one buffer, which is no metric
-UNKNOWN = -1  # a step that nobody counts
-
-Reader = Callable[[], Any]  # the values as a NumPy array; may raise anything
-
-
-class Variable:
-    """One variable, held so that the script can drop it.
-
-    Its values are read when it is dropped, or at the end. ``read`` must not hold the variable
-    itself, only its storage, which is given up in that moment.
-
-    Args:
-        variable: The framework's object.
-        shape: Its dimensions.
-        read: Gives its values.
-    """
-
-    def __init__(self, variable: Any, shape: Sequence[int], read: Reader):
-        self.shape = tuple(shape)
-        self.elements = 1
-        for dimension in self.shape:
-            self.elements *= int(dimension)
-        self._read: Reader | None = read
-        self._ref = weakref.ref(variable, self._dropped)
-        self.groups: list[Any] = []  # over which its gradient or its value went
-        self.hows: set[str] = set()
-        self.ways: set[str] = set()  # of evidence.records.WAYS
-        self.is_renewed = False  # the script gave it another value after one of it had gone out
-        self.is_blind = False  # the framework lets a script change it unseen
-        self.is_whole = True  # every rank has all of it, so that ranks can be compared
-        self.is_past = False  # a wrapper was made for its model, called or not
-        self.local = False  # registered to be trained by each rank alone
-        self.has_gradient = False
-        self.is_reduced = False  # what is applied to it is known to come from an exchange
-        self.is_raw = False  # its own gradient was applied, as it was computed
-        self.changed_at: int | None = None  # the step at which the script assigned it last
-        self.print: bytes | None = None
-        self.owner: TrainedSet | None = None
-
-    def is_of(self, variable: Any) -> bool:
-        """Whether it stands for that very object; numbers of objects are used again."""
-        return self._ref() is variable
-
-    @property
-    def is_dropped(self) -> bool:
-        """Whether the script has let it go."""
-        return self._ref() is None
-
-    @property
-    def how(self) -> str:
-        """The best of what went to other ranks, or ""."""
-        return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in self.hows), "")
-
-    @property
-    def is_unused(self) -> bool:
-        """Whether its value alone went out, and it was never given another one: what came back was
-        looked at, and the ranks trained apart."""
-        return self.hows == {WEIGHTS} and not self.is_renewed and not self.is_blind
-
-    @property
-    def is_wasted(self) -> bool:
-        """Whether its gradient went out and was applied all the same: what came back was not."""
-        return self.is_raw and not self.is_reduced and self.hows == {GRADIENTS}
-
-    def went(self, how: str, group: Any, ways: Iterable[str] = ()) -> None:
-        """Notes an exchange over ``group``."""
-        if group not in self.groups:
-            self.groups.append(group)
-        self.hows.add(how)
-        self.ways.update(ways)
-
-    def look(self) -> None:
-        """Reads the values and keeps their floats; a variable that was dropped keeps its own."""
-        if self._read is None:
-            return
-        try:
-            self.print = fingerprints.of(self._read())
-        except Exception:  # no value to be had: a graph without a session, a lost device
-            self.print = None
-
-    def _dropped(self, _: Any, ends: Callable[[], bool] = sys.is_finalizing) -> None:
-        # All is told by then, and PyTorch 2.11 aborts where a view is let go at that time.
-        if ends():
-            return
-        if self.how and self.owner is not None:
-            self.owner.settle()
-            self.look()
-        self._read = None
-
-
-class Variables:
-    """What stands for the variables of a framework, by the numbers of its objects."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, Variable] = {}
-        self._by_handle: dict[int, Variable] = {}
-
-    def of(self, found: Any) -> Variable | None:
-        """What stands for the framework's object, if it was seen before."""
-        known = self._known.get(id(found))
-        return known if known is not None and known.is_of(found) else None
-
-    def by_handle(self, handle: Any) -> Variable | None:
-        """The same by the object of its storage."""
-        known = self._by_handle.get(id(handle))
-        return known if known is not None and not known.is_dropped else None
-
-    def keep(self, found: Any, shape: Sequence[int], read: Reader, handle: Any = None) -> Variable:
-        """What stands for the framework's object from now on."""
-        if len(self._known) >= MOST:
-            self._known = _alive(self._known)
-            self._by_handle = _alive(self._by_handle)
-        known = self._known[id(found)] = Variable(found, shape, read)
-        if handle is not None:
-            self._by_handle[id(handle)] = known
-        return known
+_MOST_SETS = 64
 
 
 class TrainedSet:
@@ -141,10 +23,14 @@ class TrainedSet:
         name: The optimizer's class.
         owner: The optimizer, or None for updates that the script writes itself.
         steps: Gives the number of its steps, where somebody counts them.
+        unclaimed: Exchanges that belong to no variable, and may be of this set.
     """
 
-    def __init__(self, name: str, owner: Any, steps: Callable[[], int] | None):
+    def __init__(
+        self, name: str, owner: Any, steps: Callable[[], int] | None, unclaimed: Unclaimed
+    ):
         self.name = name
+        self._unclaimed = unclaimed
         self._owner = weakref.ref(owner) if owner is not None else None
         self._steps = steps
         self.variables: list[Variable] = []
@@ -209,6 +95,11 @@ class TrainedSet:
         """A variable goes: the steps are read while they can be."""
         self.steps()
 
+    @property
+    def may_have_gone(self) -> bool:
+        """Whether something went to other ranks that may have been of these variables."""
+        return bool(self._unclaimed)
+
     def record(self, weights: bool, seconds: float) -> dict[str, Any]:
         """This set's entry in the record.
 
@@ -239,10 +130,11 @@ class TrainedSet:
         }
         wasted = sum(variable.elements for variable in own if variable.is_wasted)
         entry["wasted"] = wasted > 0 and 2 * wasted >= entry["elements"]
-        if weights and hows and (hows[0] != VALUES or self._applied):
+        if weights and (hows or self.may_have_gone):
             # What only some ranks have whole says little of the rest.
             is_whole = all(variable.is_whole for variable in own)
-            comparable = [one for one in exchanged if one.how == hows[0]] if is_whole else []
+            comparable = [one for one in exchanged if one.how == hows[0]] if hows else own
+            comparable = comparable if is_whole else []
             self._compared = self._weights(comparable, seconds)
         entry["weights"] = self._compared
         if self._applied:
@@ -274,6 +166,66 @@ class TrainedSet:
         }
 
 
+class TrainedSets:
+    """Those of one process, in the order in which they were seen.
+
+    Args:
+        unclaimed: See :class:`TrainedSet`.
+    """
+
+    def __init__(self, unclaimed: Unclaimed) -> None:
+        self._unclaimed = unclaimed
+        self._all: list[TrainedSet] = []
+        self._by_owner: dict[int, TrainedSet] = {}
+        self._by_hand: TrainedSet | None = None
+
+    def __iter__(self) -> Iterator[TrainedSet]:
+        return iter(list(self._all))  # a thread counts while the script makes another one
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def of(self, owner: Any) -> TrainedSet | None:
+        """What that very optimizer trains, where it was seen before."""
+        known = self._by_owner.get(id(owner))
+        return known if known is not None and known.is_of(owner) else None
+
+    def begin(self, name: str, owner: Any, steps: Callable[[], int] | None) -> TrainedSet | None:
+        """The set of an optimizer that is new; None where there are too many.
+
+        Args:
+            name, owner, steps: See :class:`TrainedSet`.
+        """
+        if len(self._all) >= _MOST_SETS:
+            return None
+        known = self._by_owner[id(owner)] = TrainedSet(name, owner, steps, self._unclaimed)
+        self._all.append(known)
+        return known
+
+    def by_hand(self) -> TrainedSet:
+        """That of all updates which the script writes itself."""
+        if self._by_hand is None:
+            self._by_hand = TrainedSet(BY_HAND, None, None, self._unclaimed)
+            self._all.append(self._by_hand)
+        return self._by_hand
+
+    def record(self, weights: bool, is_last: bool) -> list[dict[str, Any]]:
+        """Their entries in the record.
+
+        Args:
+            weights: Whether to read the values; takes ``fingerprints.SECONDS`` at most.
+            is_last: What was traced by now, and has made no step, never ran.
+        """
+        for one in self._all:
+            _match(one, self._unclaimed.shapes)
+        began, entries = time.monotonic(), []
+        for one in self._all:
+            if one.variables and not (is_last and one.never_ran):
+                left = fingerprints.SECONDS - (time.monotonic() - began)
+                entries.append(one.record(weights, left))
+        return entries
+
+
 def _why(variables: Sequence[Variable]) -> str:
     """Why there are no weights to compare; ``variables`` are those that could be."""
     return "the weights could not be read" if variables else "each rank has a part of them"
@@ -285,7 +237,7 @@ def _form(variables: Sequence[Variable]) -> str:
     return f"{zlib.crc32(shapes.encode()):08x}"
 
 
-def matched(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
+def _match(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
     """Gives the set's variables the groups of tensors that have their shapes.
 
     For exchanges that nobody can follow from a gradient to a variable (clipped, cast or copied on
@@ -304,12 +256,3 @@ def matched(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
     for variable in fitting:
         for group in shapes[variable.shape]:
             variable.went(VALUES, group)
-
-
-def is_group(group: Any) -> bool:
-    """Whether an exchange over it reaches another rank."""
-    return group == ALL or len(group) > 1
-
-
-def _alive(known: dict[int, Variable]) -> dict[int, Variable]:
-    return {number: one for number, one in known.items() if not one.is_dropped}

@@ -10,8 +10,10 @@ import numpy
 import pytest
 from launch_runtime.evidence.records import table
 from launch_runtime.rank.exchange import fingerprints
+from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.torch_hooks import _is_part
-from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable
+from launch_runtime.rank.exchange.trained_sets import TrainedSet
+from launch_runtime.rank.exchange.variables import GRADIENTS, Variable
 
 from tests.places import ENTRYPOINTS
 
@@ -21,9 +23,14 @@ class Parameter:
 
 
 @pytest.fixture
-def trained():
+def unclaimed() -> Unclaimed:
+    return Unclaimed()
+
+
+@pytest.fixture
+def trained(unclaimed: Unclaimed):
     owner = Parameter()
-    one = TrainedSet("Adam", owner, lambda: 3)
+    one = TrainedSet("Adam", owner, lambda: 3, unclaimed)
     kept = [owner]
     for place in range(2):
         parameter = Parameter()
@@ -51,11 +58,37 @@ def test_a_part_that_was_exchanged_in_another_way_counts_too(trained: TrainedSet
     assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
 
 
+def test_weights_are_read_where_what_went_out_may_have_been_theirs(
+    trained: TrainedSet, unclaimed: Unclaimed
+):
+    for variable in trained.variables:
+        variable.hows, variable.groups = set(), []
+    assert trained.record(True, 5.0)["weights"] is None
+    unclaimed.see([6], "all")
+    assert trained.record(True, 5.0)["weights"]["kept"] == [0, 1]
+    trained.variables[0].is_whole = False
+    assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
+
+
+@pytest.mark.parametrize("went", [True, False])
+def test_what_is_dropped_keeps_its_weights_where_they_may_be_asked_for(
+    went: bool, trained: TrainedSet, unclaimed: Unclaimed
+):
+    for variable in trained.variables:
+        variable.hows, variable.groups = set(), []
+    if went:
+        unclaimed.see([6], "all")
+    trained.kept.clear()  # type: ignore[attr-defined]
+    unclaimed.see([6], "all")
+    told = trained.record(True, 5.0)["weights"]
+    assert len(table(told)) == (2 if went else 0)
+    assert told["why"] == ("" if went else "the weights could not be read")
+
+
 def test_gradients_that_nobody_followed_are_told_with_the_weights(trained: TrainedSet):
     for variable in trained.variables:
         variable.hows = {"values"}
     assert "applied" not in trained.record(True, 5.0)
-    assert trained.record(True, 5.0)["weights"] is None
 
     def read(gradient: int) -> numpy.ndarray:
         if gradient == 0:
@@ -96,7 +129,9 @@ AT_THE_END = """
 import gc, sys
 gc.set_threshold(10**6)
 sys.path.insert(0, sys.argv[1])
-from launch_runtime.rank.exchange.trained import GRADIENTS, TrainedSet, Variable
+from launch_runtime.rank.exchange.seen import Unclaimed
+from launch_runtime.rank.exchange.trained_sets import TrainedSet
+from launch_runtime.rank.exchange.variables import GRADIENTS, Variable
 
 class Tensor:
     pass
@@ -106,7 +141,7 @@ def read():
     return [1.0]
 
 tensors = [Tensor(), Tensor()]
-owner = TrainedSet("SGD", None, None)
+owner = TrainedSet("SGD", None, None, Unclaimed())
 kept = []
 for one in tensors:
     kept.append(Variable(one, [1], read))
