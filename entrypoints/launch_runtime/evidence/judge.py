@@ -88,8 +88,11 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
     )
     if fault:
         return fault
-    found, same = compared(applied.ranks, training, words), alike(applied.ranks, training)
-    return found._replace(words=f"{found.words}, {same}") if same and not found.failure else found
+    found = compared(applied.ranks, training, words)
+    if found.failure:
+        return found
+    said = [found.words, _idle(ranks, training), alike(applied.ranks, training)]
+    return found._replace(words=", ".join(filter(None, said)))
 
 
 def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) -> Finding:
@@ -163,6 +166,16 @@ def _crowded(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Fi
                 f"{words.pick}, or use --pin-gpu guard; {OPT_OUT}",
             )
     return None
+
+
+def _idle(ranks: Sequence[Rank], training: Sequence[int]) -> str:
+    """Whose GPUs were paid for and not used, for the proof."""
+    idle = [rank for rank in training if ranks[rank].is_idle]
+    if not idle:
+        return ""
+    if len(idle) == len(training):
+        return "all GPUs idle"
+    return f"the GPU{'s' if len(idle) > 1 else ''} of {lines.ranks(idle)} idle"
 
 
 def _parts(ranks: Sequence[Rank], training: Sequence[int], size: int) -> list[list[int]]:

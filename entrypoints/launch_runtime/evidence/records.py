@@ -3,12 +3,12 @@
 A record is a JSON object::
 
     {"pid": 71, "final": true, "joined": false, "called_after": 3,
-     "devices": ["GPU-7f2c"], "other": [[["all"], 4096]],
+     "devices": ["GPU-7f2c"], "idle_gpu": "", "other": [[["all"], 4096]],
      "samples": {"losses": [[1, 2.31], [2, 2.07], [3, 1.94]]},
      "sets": [{"name": "Adam", "form": "84a0c1d2", "variables": 8, "elements": 52650, "local": 0,
                "exchanged": 8, "how": "gradients", "groups": ["all"], "phases": ["during"],
-               "weights": {"shapes": ["784x64", "64"], "prints": "base64", "kept": [0, 1],
-                           "changed": [], "blind": false, "why": ""}}]}
+               "weights": {"shapes": ["784x64", "64"], "prints": "base64", "of": 2,
+                           "kept": [0, 1], "changed": [], "blind": false, "why": ""}}]}
 
 ``sets`` has one entry for each optimizer (or hand-written update). ``groups`` are the groups of
 ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``past``: its
@@ -21,8 +21,10 @@ order. ``prints`` are four 32-bit floats a variable: its norm and three projecti
 fixed directions. ``other`` are exchanges of at least ``MANY`` elements that belong to no variable:
 group and elements. ``called_after`` counts the collectives that Python called after the first
 training step. ``devices`` are the GPUs that held what was trained, by names that the ranks of a
-machine share. ``applied`` is there where gradients went out and nobody saw whether what came back
-was put into them: prints of those that an optimizer applied in the step that was looked at last::
+machine share; ``idle_gpu`` is why it trains on none, though it has one. ``parts``: other ranks hold
+the rest of some variables. ``applied`` is there where gradients went out and nobody saw whether
+what came back was put into them: prints of those that an optimizer applied in the step that was
+looked at last::
 
     {"step": 16, "group": "all", "kept": [0, 1], "prints": "base64"}
 
@@ -63,6 +65,7 @@ class Rank(NamedTuple):
     joined: bool
     called_after: int
     devices: frozenset[str] = frozenset()
+    is_idle: bool = False  # whatever trained there left its GPU alone
     samples: tuple[Samples, ...] = ()  # of each process that has some
 
     @property
@@ -81,6 +84,7 @@ def merged(records: Iterable[Record]) -> Rank:
     sets: list[Record] = []
     other: list[tuple[Any, int]] = []
     devices: set[str] = set()
+    idle: list[bool] = []
     samples: list[Samples] = []
     for record in records:
         try:
@@ -95,10 +99,13 @@ def merged(records: Iterable[Record]) -> Rank:
         sets += own_sets
         other += own_other
         devices |= own_devices
+        idle += [bool(record.get("idle_gpu"))] if own_sets else []
         samples += [own_samples] if own_samples else []
+    is_idle = bool(idle) and all(idle)
     return Rank(
-        final, tuple(sets), tuple(other), joined, called, frozenset(devices), tuple(samples)
-    )
+        final, tuple(sets), tuple(other), joined, called, frozenset(devices), is_idle,
+        tuple(samples),
+    )  # fmt: skip
 
 
 def counts(one: Record, other: Sequence[tuple[Any, int]]) -> bool:
@@ -161,7 +168,7 @@ def _checked(one: Record) -> Record:
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
-    for name in ("past", "unused", "wasted"):
+    for name in ("past", "parts", "unused", "wasted"):
         checked[name] = bool(one.get(name))
     checked["ways"] = [way for way in WAYS if way in one.get("ways", ())]
     for name in ("variables", "elements", "local", "exchanged"):
@@ -171,6 +178,7 @@ def _checked(one: Record) -> Record:
         checked["weights"] = {
             "shapes": [str(shape)[:80] for shape in weights["shapes"]],
             "prints": str(weights["prints"]),
+            "of": int(weights.get("of", len(weights["shapes"]))),
             "kept": [int(index) for index in weights["kept"]],
             "changed": [int(index) for index in weights["changed"]],
             "blind": bool(weights.get("blind")),

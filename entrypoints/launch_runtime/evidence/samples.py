@@ -21,8 +21,8 @@ _LEAST = 3  # values that differ from step to step: a constant says nothing
 def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
     """Which ranks had the same batches or losses throughout, for the proof; "" where none had.
 
-    Compared are ranks that exchanged their gradients among themselves: those that hold parts of
-    one model read the same samples rightly.
+    Compared are ranks that exchanged their gradients among themselves, and each have the whole
+    model: those that hold parts of one may read the same samples rightly.
     """
     for kind in (BATCHES, LOSSES):
         found = max(
@@ -39,7 +39,10 @@ def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
 def _groups(ranks: Sequence[Rank], training: Sequence[int]) -> list[list[int]]:
     found: list[list[int]] = []
     for rank in training:
-        for one in ranks[rank].exchanging:
+        sets = ranks[rank].exchanging
+        if any(one["parts"] for one in sets):
+            continue
+        for one in sets:
             for group in groups(one):
                 members = [other for other in training if group == ALL or other in group]
                 if members not in found:

@@ -12,8 +12,6 @@ from launch_runtime.words import Words
 # Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
 # averages before it saves, only a whole model that is another one is refused; less is said.
 ANOTHER_MODEL = 0.5
-# The best of what went out is what is compared: "" where nobody knows what that was.
-_HOWS = ("gradients", "weights", "values")
 
 
 def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) -> Finding:
@@ -21,8 +19,8 @@ def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) ->
     words = exchanged(one for rank in training for one in ranks[rank].exchanging)
     if any(rank.joined for rank in ranks):
         return Finding(f"{words}, weights not compared ({strategy.uneven} was called)")
-    how = next((how for how in _HOWS if _keys(ranks, training, how)), "")
-    found = [_compare(ranks, key, how) for key in _keys(ranks, training, how)]
+    followed = bool(_keys(ranks, training, True))
+    found = [_compare(ranks, key, followed) for key in _keys(ranks, training, followed)]
     worst = next((one.worst for one in found if one.worst), "")
     if worst:
         return Finding(
@@ -53,19 +51,24 @@ def exchanged(sets: Iterable[Record]) -> str:
     return "exchange of unknown values seen"
 
 
-def _keys(ranks: Sequence[Rank], training: Sequence[int], how: str) -> list[tuple[str, int, Any]]:
+def _keys(
+    ranks: Sequence[Rank], training: Sequence[int], followed: bool
+) -> list[tuple[str, int, Any]]:
     """What can be compared: sets of the same form, of the same place among these, and a group."""
     keys: dict[tuple[str, int, Any], None] = {}
     for rank in training:
-        for form, place, one in _averaged(ranks[rank], how):
+        for form, place, one in _averaged(ranks[rank], followed):
             for group in _over(ranks[rank], one):
                 keys[(form, place, ALL if group == ALL else tuple(group))] = None
     return list(keys)
 
 
-def _averaged(rank: Rank, how: str) -> list[tuple[str, int, Record]]:
-    """The sets of which this went to other ranks: form, number, set."""
-    return placed(one for one in rank.trained if one["how"] == how and _over(rank, one))
+def _averaged(rank: Rank, followed: bool) -> list[tuple[str, int, Record]]:
+    """The sets whose gradients went to other ranks; or of which anything else did, or may have
+    done: form, number, set."""
+    return placed(
+        one for one in rank.trained if (one["how"] == "gradients") is followed and _over(rank, one)
+    )
 
 
 def _over(rank: Rank, one: Record) -> list[Any]:
@@ -94,22 +97,22 @@ class _Compared(NamedTuple):
     worst: str = ""
 
 
-def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Compared:
+def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -> _Compared:
     form, place, group = key
     members = range(len(ranks)) if group == ALL else [r for r in group if 0 <= r < len(ranks)]
     held: list[tuple[int, Record]] = []
     for rank in members:
-        for its_form, its_place, one in _averaged(ranks[rank], how):
+        for its_form, its_place, one in _averaged(ranks[rank], followed):
             if (its_form, its_place) == (form, place) and one.get("weights"):
                 held.append((rank, one["weights"]))
     reason = next((weights["why"] for _, weights in held if weights["why"]), "")
     if len(held) < 2 or reason:
         return _Compared(False, False, reason)
     changed = {index for _, weights in held for index in weights["changed"]}
-    if how != "gradients":  # that is how a script puts averages in
+    if not followed:  # that is how a script puts averages in
         changed = set()
     blind = any(weights["blind"] for _, weights in held)
-    sampled = any(len(weights["kept"]) < len(weights["shapes"]) for _, weights in held)
+    sampled = any(len(weights["kept"]) < weights["of"] for _, weights in held)
     found = _Compared(False, sampled, "")
     (first, known), *others = held
     own = table(known)
@@ -122,7 +125,7 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], how: str) -> _Com
         }
         far = distance(list(pairs.values()))
         found = found._replace(compared=found.compared or bool(pairs), apart=max(found.apart, far))
-        worst = _worst(pairs, known["shapes"], blind) if how == "gradients" else ""
+        worst = _worst(pairs, known["shapes"], blind) if followed else ""
         if worst:
             where = f"between ranks {first} and {rank}"
             return found._replace(worst=f"{worst} of its size {where}")

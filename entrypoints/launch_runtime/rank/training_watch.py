@@ -51,6 +51,7 @@ class TrainingWatch:
         self._reporter, self._guard = reporter, guard
         self._collector: Any = None
         self._deadline: _Deadline | None = None
+        self._warned = False
         if wanted:
             try:
                 self._collector = collector.install(self._send, strategy.tables)
@@ -108,6 +109,18 @@ class TrainingWatch:
         # A helper that the script starts in a process of its own trains nothing.
         if os.getpid() == self._guard or record.get("sets") or record.get("other"):
             self._reporter.evidence(record)
+        self._warn_of_idle_gpu(record)
+
+    def _warn_of_idle_gpu(self, record: Mapping[str, Any]) -> None:
+        """Early, and once: who pays for a GPU can still end the job."""
+        idle = record.get("idle_gpu")
+        if not idle or self._warned or self._reporter.rank != 0:
+            return
+        if any(one["groups"] for one in record["sets"]):  # it trains
+            self._warned = True
+            self._reporter.line(
+                lines.warning(f"rank 0 trains on the processor, and its GPU is idle: {idle}")
+            )
 
     def _give_up(self, error: Exception) -> None:
         self._collector = None

@@ -26,7 +26,8 @@ def weights(*values: float, **changes: Any) -> dict[str, Any]:
     prints = [fingerprints.of(draw.rand(300) + value) for value in values]
     return {
         "shapes": ["300"] * len(values), "prints": fingerprints.joined(prints),
-        "kept": list(range(len(values))), "changed": [], "blind": False, "why": "", **changes,
+        "of": len(values), "kept": list(range(len(values))), "changed": [], "blind": False,
+        "why": "", **changes,
     }  # fmt: skip
 
 
@@ -195,6 +196,31 @@ GOOD = {
         [[record(one_set(weights=weights(5.0, 1.0, changed=[0])))], [record(one_set())]],
         EQUAL.words,
     ),
+    "ranks that left their GPUs alone": (
+        [[record(one_set(), idle_gpu="CUDA is missing")]] * 2,
+        f"{EQUAL.words}, all GPUs idle",
+    ),
+    "one that did": (
+        [[record(one_set(), idle_gpu=why)] for why in ("", "CUDA is missing", "")],
+        f"{EQUAL.words}, the GPU of rank 1 idle",
+    ),
+    "two that did": (
+        [[record(one_set(), idle_gpu=why)] for why in ("", "CUDA is missing", "CUDA is missing")],
+        f"{EQUAL.words}, the GPUs of ranks 1 and 2 idle",
+    ),
+    "a process beside the one that trains on a GPU": (
+        [[record(idle_gpu="CUDA is missing"), record(one_set(), idle_gpu="", pid=8)]] * 2,
+        EQUAL.words,
+    ),
+    "two processes that train, and one on a GPU": (
+        [[record(one_set(), idle_gpu="CUDA is missing"), record(one_set(), idle_gpu="", pid=8)]]
+        * 2,
+        EQUAL.words,
+    ),
+    "idle GPUs, and the same samples": (
+        [[sampled(2.3, 2.1, 1.9, idle_gpu="CUDA is missing")]] * 2,
+        f"{EQUAL.words}, all GPUs idle, losses equal in all ranks (the same samples?)",
+    ),
     "shards over groups": (
         [
             [record(over([0, 2], weights=weights(1.0)), other=[[[0, 1], 600]])],
@@ -224,7 +250,7 @@ GOOD = {
         "gradients exchanged, weights not compared (the weights could not be read)",
     ),
     "a sample": (
-        [[record(one_set(weights={**weights(1.0, 2.0), "shapes": ["300"] * 9}))]] * 2,
+        [[record(one_set(weights=weights(1.0, 2.0, of=9)))]] * 2,
         "gradients exchanged, weights equal in a sample",
     ),
     "changed unseen": (
@@ -236,7 +262,7 @@ GOOD = {
     ),
     "changed unseen, a sample, the last rank furthest but one": (
         [
-            [record(one_set(weights=exact((norm, 0, 0, 0), blind=True, shapes=["3", "3"])))]
+            [record(one_set(weights=exact((norm, 0, 0, 0), blind=True, of=2)))]
             for norm in (20, 20, 16, 18)
         ],
         "gradients exchanged, weights differ by 20% at the end in a sample",
@@ -347,6 +373,10 @@ SAME = {
             [record(over([0, 2]), other=[[[2, 3], 600]], samples=HALVES[1])],
             [record(over([1, 3]), other=[[[2, 3], 600]], samples=HALVES[1])],
         ],
+        "",
+    ),
+    "parts of one model over all ranks": (
+        [[record(one_set(parts=True), samples=HALVES[0])]] * 2,
         "",
     ),
     "two processes of a rank": ([[sampled(2.3, 2.1, 1.9), sampled(2.3, 2.1, 1.9, pid=8)]] * 2, ""),

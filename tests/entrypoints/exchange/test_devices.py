@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from launch_runtime.rank import gpu_pinning
 from launch_runtime.rank.exchange import devices
 
 HOST = socket.gethostname()
@@ -22,7 +23,8 @@ def torch_with(held: dict[int, int], uuids: bool = True, started: bool = True) -
             device_count=lambda: len(held),
             get_device_properties=lambda index: properties[index],
             max_memory_allocated=lambda index: held[index],
-        )
+        ),
+        version=SimpleNamespace(cuda="12.4"),
     )
 
 
@@ -33,7 +35,7 @@ def _no_framework(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_process_without_a_framework_uses_none() -> None:
-    assert devices.in_use({}) == []
+    assert devices.look({}).names == []
 
 
 @pytest.mark.parametrize(
@@ -52,13 +54,13 @@ def test_a_gpu_counts_where_tensors_lay(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch_with(held))
 
-    assert devices.in_use({}) == used
+    assert devices.look({}).names == used
 
 
 def test_torch_that_never_used_a_gpu_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch_with({0: 10**9}, started=False))
 
-    assert devices.in_use({}) == []
+    assert devices.look({}).names == []
 
 
 def test_torch_without_a_gpu_uses_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,13 +68,13 @@ def test_torch_without_a_gpu_uses_none(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.cuda.is_available = lambda: False
     monkeypatch.setitem(sys.modules, "torch", torch)
 
-    assert devices.in_use({}) == []
+    assert devices.look({}).names == []
 
 
 def test_ranks_that_are_to_share_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch_with({0: 10**9}))
 
-    assert devices.in_use({"LAUNCH_PIN_GPU": "none"}) == []
+    assert devices.look({"LAUNCH_PIN_GPU": "none"}).names == []
 
 
 @pytest.mark.parametrize(
@@ -89,13 +91,13 @@ def test_without_a_uuid_a_gpu_is_named_as_cuda_shows_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch_with({0: 0, 1: 10**9}, uuids=False))
 
-    assert devices.in_use(environment) == [f"{HOST}:{name}"]
+    assert devices.look(environment).names == [f"{HOST}:{name}"]
 
 
 def test_slices_of_one_gpu_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch_with({0: 10**9}))
 
-    assert devices.in_use({"CUDA_VISIBLE_DEVICES": "MIG-7"}) == [f"{HOST}:MIG-7"]
+    assert devices.look({"CUDA_VISIBLE_DEVICES": "MIG-7"}).names == [f"{HOST}:MIG-7"]
 
 
 def tensorflow_with(peaks: dict[int, int]) -> Any:
@@ -116,7 +118,7 @@ def test_tensorflow_names_a_gpu_by_its_place_before_it_was_chosen(
     monkeypatch.setitem(sys.modules, "tensorflow.python.eager.context", context)
     monkeypatch.setitem(sys.modules, "tensorflow", tensorflow_with({3: 10**8}))
 
-    assert devices.in_use({"CUDA_VISIBLE_DEVICES": "4,5,6,7"}) == [f"{HOST}:7"]
+    assert devices.look({"CUDA_VISIBLE_DEVICES": "4,5,6,7"}).names == [f"{HOST}:7"]
 
 
 @pytest.mark.parametrize("context", [{"_initialized": False}, {}])
@@ -127,13 +129,13 @@ def test_tensorflow_that_was_only_imported_is_not_started(
     monkeypatch.setitem(sys.modules, "tensorflow.python.eager.context", eager)
     monkeypatch.setitem(sys.modules, "tensorflow", tensorflow_with({0: 10**8}))
 
-    assert devices.in_use({}) == []
+    assert devices.look({}).names == []
 
 
 def test_tensorflow_that_has_not_begun_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow", tensorflow_with({0: 10**8}))
 
-    assert devices.in_use({}) == []
+    assert devices.look({}).names == []
 
 
 def test_a_gpu_that_does_not_answer_takes_nothing_else_with_it(
@@ -146,4 +148,80 @@ def test_a_gpu_that_does_not_answer_takes_nothing_else_with_it(
     torch.cuda.max_memory_allocated = lost
     monkeypatch.setitem(sys.modules, "torch", torch)
 
-    assert devices.in_use({}) == []
+    assert devices.look({}).names == []
+
+
+PUT_NOTHING = "PyTorch has put nothing there (model.to(device), and its batches)"
+BUILT_WITHOUT = "this PyTorch is built without CUDA"
+FINDS_NONE = "TensorFlow finds none (CUDA's libraries are missing, or others than it is built for)"
+
+
+class There:
+    """Puts frameworks in, and a GPU."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        monkeypatch.setattr(gpu_pinning, "rank_sees_devices", lambda: True)
+
+    def torch(self, held: dict[int, int], started: bool = True, **version: Any) -> Any:
+        torch = torch_with(held, started=started)
+        torch.version = SimpleNamespace(**{"cuda": "12.4", **version})
+        self._monkeypatch.setitem(sys.modules, "torch", torch)
+        return torch
+
+    def tensorflow(self, peaks: dict[int, int], started: bool = True) -> None:
+        context = SimpleNamespace(_context=SimpleNamespace(_initialized=started))
+        self._monkeypatch.setitem(sys.modules, "tensorflow.python.eager.context", context)
+        self._monkeypatch.setitem(sys.modules, "tensorflow", tensorflow_with(peaks))
+
+
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> There:
+    return There(monkeypatch)
+
+
+def test_a_gpu_on_which_nothing_lies_is_idle_and_why(there: There) -> None:
+    assert devices.look({}).idle == ""  # nothing trains here
+    there.torch({}, started=False)
+    assert devices.look({}).idle == PUT_NOTHING
+    there.torch({0: 0})
+    assert devices.look({}).idle == PUT_NOTHING
+    there.torch({}, started=False, cuda=None)
+    assert devices.look({}) == ([], BUILT_WITHOUT)
+    assert devices.look({"LAUNCH_PIN_GPU": "none"}) == ([], BUILT_WITHOUT)
+    there.torch({}, started=False, cuda=None, hip="6.2")
+    assert devices.look({}).idle == PUT_NOTHING
+
+
+def test_of_two_frameworks_both_must_be_known_to_use_none(there: There) -> None:
+    there.tensorflow({})
+    assert devices.look({}).idle == FINDS_NONE
+    there.torch({}, started=False)
+    assert devices.look({}).idle == f"{PUT_NOTHING} and {FINDS_NONE}"
+    there.tensorflow({0: 0})
+    assert devices.look({}).idle == f"{PUT_NOTHING} and TensorFlow has put nothing there"
+    there.torch({0: 10**6})
+    assert devices.look({}).idle == ""
+    there.torch({}, started=False)
+    there.tensorflow({0: 10**6})
+    assert devices.look({}).idle == ""
+
+
+def test_nothing_is_said_of_a_graph_in_a_session_or_a_gpu_that_does_not_answer(
+    there: There,
+) -> None:
+    there.tensorflow({}, started=False)
+    assert devices.look({}).idle == ""
+    there.torch({}, started=False)
+    assert devices.look({}).idle == ""
+    there.tensorflow({})
+    there.torch({0: 0}).cuda.max_memory_allocated = {}.__getitem__
+    assert devices.look({}).idle == ""
+
+
+def test_nothing_is_idle_where_there_is_no_gpu(
+    there: There, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there.torch({}, started=False)
+    monkeypatch.setattr(gpu_pinning, "rank_sees_devices", lambda: False)
+    assert devices.look({}).idle == ""

@@ -13,7 +13,7 @@ from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.torch_hooks import _is_part
 from launch_runtime.rank.exchange.trained_sets import TrainedSet
-from launch_runtime.rank.exchange.variables import GRADIENTS, Variable
+from launch_runtime.rank.exchange.variables import GRADIENTS, VALUES, WEIGHTS, Variable
 
 from tests.places import ENTRYPOINTS
 
@@ -43,14 +43,50 @@ def trained(unclaimed: Unclaimed):
 
 
 def test_whole_weights_are_compared(trained: TrainedSet):
-    weights = trained.record(True, 5.0)["weights"]
+    entry = trained.record(True, 5.0)
+    weights = entry["weights"]
     assert (weights["shapes"], weights["kept"], weights["why"]) == (["3", "3"], [0, 1], "")
+    assert not entry["parts"]
+
+
+def test_a_weight_is_named_by_its_number_among_all_of_the_set(trained: TrainedSet):
+    trained.variables[0].hows, trained.variables[0].groups = set(), []
+    told = trained.record(True, 5.0)["weights"]
+    assert (told["shapes"], told["of"], told["kept"]) == (["3", "3"], 1, [1])
+    trained.look_at_applied(2, "all", [(1, trained.variables[1])], lambda _: numpy.ones(3))
+    assert trained.record(True, 5.0)["applied"]["kept"] == [1]
+
+
+@pytest.mark.parametrize(("how", "blind", "compared"), [
+    (GRADIENTS, True, 1), (WEIGHTS, False, 1), (WEIGHTS, True, 2), (VALUES, False, 2),
+])  # fmt: skip
+def test_of_what_is_a_guess_all_weights_are_compared(
+    how: str, blind: bool, compared: int, trained: TrainedSet
+):
+    for variable in trained.variables:
+        variable.is_blind, variable.is_renewed = blind, True
+    trained.variables[0].hows, trained.variables[0].groups = set(), []
+    trained.variables[1].hows = {how}
+    assert trained.record(True, 5.0)["weights"]["of"] == compared
+
+
+def test_what_another_optimizer_trains_too_is_in_a_set_once(
+    trained: TrainedSet, unclaimed: Unclaimed
+):
+    beside = TrainedSet("SGD", None, None, unclaimed)
+    for _ in range(2):
+        beside.add(trained.variables[0])
+    assert len(beside.variables) == 1
 
 
 def test_with_a_part_among_them_nothing_is_compared_and_it_says_so(trained: TrainedSet):
     trained.variables[1].is_whole = False
-    weights = trained.record(True, 5.0)["weights"]
-    assert (weights["shapes"], weights["why"]) == ([], "each rank has a part of them")
+    entry = trained.record(True, 5.0)
+    assert entry["parts"]
+    assert (entry["weights"]["kept"], entry["weights"]["why"]) == (
+        [],
+        "each rank has a part of them",
+    )
 
 
 def test_a_part_that_was_exchanged_in_another_way_counts_too(trained: TrainedSet):

@@ -86,6 +86,23 @@ def test_lines_come_at_the_first_exchange_before_shutdown_and_at_the_end(run: Ru
     assert record["told"] == ["initialised", "shut-down"]
 
 
+def test_an_idle_gpu_is_told_once_and_early_by_rank_0_and_in_the_proof_of_all(run: Run) -> None:
+    text = START + "anytraining.idle('this PyTorch is built without CUDA')\n"
+    text += "anytraining.train(exchanged=False)\nprint('alone')\n"
+    text += "anytraining.train()\nprint('trained')\nanytraining.train()\n"
+    ranks = [run(text.replace("exchanged=False", "variables=3"), rank) for rank in (0, 1)]
+    warning = (
+        "launch: warning: rank 0 trains on the processor, and its GPU is idle: this PyTorch is "
+        "built without CUDA"
+    )
+    printed = [line for line in ranks[0].stdout.splitlines() if not line.startswith(LINE)]
+    assert [line for line in printed if line][:3] == [PROOF, warning, "alone"]
+    assert [ended.stdout.count(": warning: ") for ended in ranks] == [1, 0]
+    assert judged(*ranks) == Finding("gradients exchanged, weights equal, all GPUs idle")
+    apart = run(text.partition("anytraining.train()")[0])
+    assert ": warning: " not in apart.stdout
+
+
 def test_large_evidence_goes_in_several_lines(run: Run) -> None:
     # Weights that do not compress.
     text = START + "import random\nfor n in range(60): anytraining.train(weight=random.random())\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
-from typing import Any, Mapping
+from typing import Any, Mapping, NamedTuple
 
 from launch_runtime.rank import gpu_pinning
 
@@ -18,27 +18,51 @@ from launch_runtime.rank import gpu_pinning
 _SHARE_OF_FULLEST = 0.1
 
 
-def in_use(environment: Mapping[str, str]) -> list[str]:
-    """Names of the GPUs that hold what this process trains: their UUIDs, where they are known.
+class Use(NamedTuple):
+    """Where a process trains.
 
-    Empty where it has used none, or shares GPUs by its user's wish (``--pin-gpu none``). Imports no
-    framework and starts none.
+    Attributes:
+        names: Of the GPUs that hold what it trains: their UUIDs, where they are known. None where
+            it shares GPUs by its user's wish (``--pin-gpu none``).
+        idle: Why it uses none, though it has one; "" where it does, has none, or nobody knows.
     """
-    if environment.get("LAUNCH_PIN_GPU") == "none":
-        return []
+
+    names: list[str]
+    idle: str
+
+
+def look(environment: Mapping[str, str]) -> Use:
+    """Where this process trains by now. Imports no framework and starts none."""
     held: dict[str, int] = {}
-    for framework, look in (("torch", _of_torch), ("tensorflow", _of_tensorflow)):
+    reasons: list[str | None] = []  # of each framework that is there; None where it does not say
+    for framework, of, why in (
+        ("torch", _of_torch, _why_not_torch),
+        ("tensorflow", _of_tensorflow, _why_not_tensorflow),
+    ):
         module = sys.modules.get(framework)
+        if module is None:
+            continue
+        reason = None
         # A GPU that does not answer any more must not take the rest of the evidence with it.
         with contextlib.suppress(Exception):
-            held.update(look(module, environment) if module else {})
+            found = of(module, environment)
+            held.update(found or {})
+            reason = why(module) if found is not None else None
+        reasons.append(reason)
     fullest = max(held.values(), default=0)
-    return sorted(name for name, size in held.items() if size > fullest * _SHARE_OF_FULLEST)
+    known = [reason for reason in reasons if reason]
+    is_idle = bool(known) and len(known) == len(reasons) and not fullest
+    idle = " and ".join(known) if is_idle and gpu_pinning.rank_sees_devices() else ""
+    if environment.get("LAUNCH_PIN_GPU") == "none":
+        return Use([], idle)
+    names = [name for name, size in held.items() if size > fullest * _SHARE_OF_FULLEST]
+    return Use(sorted(names), idle)
 
 
-def _of_torch(torch: Any, environment: Mapping[str, str]) -> dict[str, int]:
+def _of_torch(torch: Any, environment: Mapping[str, str]) -> dict[str, int] | None:
     """GPU's name -> the most bytes that tensors took there."""
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+    # In this order: whether CUDA is available is asked of the driver, which that starts.
+    if not (torch.cuda.is_initialized() and torch.cuda.is_available()):
         return {}
     held = {}
     for index in range(torch.cuda.device_count()):
@@ -51,18 +75,31 @@ def _of_torch(torch: Any, environment: Mapping[str, str]) -> dict[str, int]:
     return held
 
 
-def _of_tensorflow(tensorflow: Any, environment: Mapping[str, str]) -> dict[str, int]:
+def _why_not_torch(torch: Any) -> str:
+    if getattr(torch.version, "cuda", None) is None and getattr(torch.version, "hip", None) is None:
+        return "this PyTorch is built without CUDA"
+    return "PyTorch has put nothing there (model.to(device), and its batches)"
+
+
+def _of_tensorflow(tensorflow: Any, environment: Mapping[str, str]) -> dict[str, int] | None:
+    """The same of TensorFlow; None where its graphs may use any, in a session of their own."""
     eager = sys.modules.get("tensorflow.python.eager.context")
     context = getattr(eager, "_context", None)
     # A question would start what the script has not.
     if context is None or not getattr(context, "_initialized", False):
-        return {}
+        return None
     held = {}
     for index, device in enumerate(tensorflow.config.get_visible_devices("GPU")):
         memory = tensorflow.config.experimental.get_memory_info(f"GPU:{index}")
         physical = int(device.name.rpartition(":")[2])
         held[_named(physical, environment)] = memory["peak"]
     return held
+
+
+def _why_not_tensorflow(tensorflow: Any) -> str:
+    if tensorflow.config.get_visible_devices("GPU"):
+        return "TensorFlow has put nothing there"
+    return "TensorFlow finds none (CUDA's libraries are missing, or others than it is built for)"
 
 
 def _named(index: int, environment: Mapping[str, str]) -> str:

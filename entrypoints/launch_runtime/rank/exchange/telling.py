@@ -74,13 +74,14 @@ class Telling:
         self._send(record)
 
     def _record(self, weights: bool) -> dict[str, Any]:
-        last = weights or self._finished
+        last, use = weights or self._finished, devices.look(os.environ)
         return {
             "pid": self._pid,
             "final": last,
             "joined": self.joined,
             "called_after": self._called_after,
-            "devices": devices.in_use(os.environ) if last else [],
+            "devices": use.names if last else [],
+            "idle_gpu": use.idle,
             "other": [list(entry) for entry in self._unclaimed.largest],
             "samples": self._samples.record(),
             "sets": self._sets.record(weights, last),

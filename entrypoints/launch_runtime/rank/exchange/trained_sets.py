@@ -46,7 +46,7 @@ class TrainedSet:
 
     def add(self, variable: Variable) -> None:
         """One more variable that this optimizer trains."""
-        if variable.owner is self:
+        if variable.owner is self or any(one is variable for one in self.variables):
             return
         if variable.owner is not None and variable.owner.name == BY_HAND:
             variable.owner.variables.remove(variable)
@@ -79,15 +79,16 @@ class TrainedSet:
     ) -> None:
         """Keeps the floats of gradients that it is about to apply in this step, and that went over
         ``group``; of the largest."""
-        kept = fingerprints.chosen(
+        chosen = fingerprints.chosen(
             [variable.elements for _, variable in gradients], fingerprints.MOST_APPLIED
         )
         prints: list[bytes | None] = []
-        for index in kept:
+        for index in chosen:
             try:
                 prints.append(fingerprints.of(read(gradients[index][0])))
             except Exception:  # no real numbers, or none to be had
                 prints.append(None)
+        kept = self._places([gradients[index][1] for index in chosen])
         told = {"step": step, "group": group, "kept": kept}
         self._applied = {**told, "prints": fingerprints.joined(prints)}
 
@@ -130,40 +131,50 @@ class TrainedSet:
         }
         wasted = sum(variable.elements for variable in own if variable.is_wasted)
         entry["wasted"] = wasted > 0 and 2 * wasted >= entry["elements"]
+        # What only some ranks have whole says little of the rest.
+        is_whole = all(variable.is_whole for variable in own)
+        entry["parts"] = not is_whole
         if weights and (hows or self.may_have_gone):
-            # What only some ranks have whole says little of the rest.
-            is_whole = all(variable.is_whole for variable in own)
-            comparable = [one for one in exchanged if one.how == hows[0]] if hows else own
-            comparable = comparable if is_whole else []
-            self._compared = self._weights(comparable, seconds)
+            known = [one for one in exchanged if one.how == hows[0]] if hows else []
+            # Of what cannot be followed, or may change unseen, the exchanged ones are a guess.
+            is_certain = hows[:1] == [GRADIENTS] or (
+                hows[:1] == [WEIGHTS] and not any(one.is_blind for one in own)
+            )
+            comparable = known if is_certain else own
+            self._compared = self._weights(comparable if is_whole else [], seconds)
         entry["weights"] = self._compared
         if self._applied:
             entry["applied"] = self._applied
         return entry
 
     def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
-        kept = fingerprints.chosen([variable.elements for variable in variables])
+        chosen = fingerprints.chosen([variable.elements for variable in variables])
+        looked_at = [variables[index] for index in chosen]
         deadline = time.monotonic() + seconds
-        prints = []
-        for index in kept:
+        for variable in looked_at:
             if time.monotonic() < deadline:
-                variables[index].look()
-            prints.append(variables[index].print)
+                variable.look()
+        prints = [variable.print for variable in looked_at]
         steps = self.steps()
         changed = [
-            index
-            for index in kept
-            if variables[index].changed_at is not None
-            and (steps is None or variables[index].changed_at in (steps, UNKNOWN))
+            variable
+            for variable in looked_at
+            if variable.changed_at is not None and variable.changed_at in (steps, UNKNOWN)
         ]
         return {
-            "shapes": ["x".join(map(str, variable.shape)) for variable in variables],
+            "shapes": ["x".join(map(str, variable.shape)) for variable in self.variables],
             "prints": fingerprints.joined(prints),
-            "kept": kept,
-            "changed": changed,
+            "of": len(variables),
+            "kept": self._places(looked_at),
+            "changed": self._places(changed),
             "blind": any(variable.is_blind for variable in variables),
             "why": "" if any(prints) else _why(variables),
         }
+
+    def _places(self, variables: Sequence[Variable]) -> list[int]:
+        """Their numbers in this set, which are the same on every rank."""
+        numbers = {id(variable): number for number, variable in enumerate(self.variables)}
+        return [numbers[id(variable)] for variable in variables]
 
 
 class TrainedSets:

@@ -4,6 +4,7 @@
     anytraining.train()                   # an optimizer whose gradients went through an exchange
     anytraining.train(exchanged=False)    # one whose gradients did not
     anytraining.train(weight=2.0)         # where its weights end
+    anytraining.idle("no CUDA")           # why its GPU is idle
 
 STANDIN_FINISH says what becomes of the last record: ``hangs`` or ``fails``.
 """
@@ -19,7 +20,7 @@ import types
 def install(send, tables):
     collector = Collector(send)
     sys.modules["anytraining"] = module = types.ModuleType("anytraining")
-    module.train = collector.train
+    module.train, module.idle = collector.train, collector.idle
     return collector
 
 
@@ -31,6 +32,7 @@ class Collector:
 
     def _reset(self):
         self._sets, self._phase, self._told, self._sent = [], "before", [], None
+        self._idle = ""
 
     def train(self, exchanged=True, weight=1.0, variables=2, name="Adam"):
         floats = struct.pack("<4f", *[weight] * 4) * variables
@@ -46,6 +48,9 @@ class Collector:
         })  # fmt: skip
         if exchanged and len(self._sets) == 1:
             self._send(self._record(final=False))
+
+    def idle(self, why):
+        self._idle = why
 
     def world(self, state):
         self._told.append(state)
@@ -65,5 +70,5 @@ class Collector:
         sets = [one if final else {**one, "weights": None} for one in self._sets]
         return {
             "pid": os.getpid(), "final": final, "joined": False, "called_after": 0, "other": [],
-            "sets": sets, "told": list(self._told),
+            "sets": sets, "told": list(self._told), "idle_gpu": self._idle,
         }  # fmt: skip
