@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -55,6 +56,21 @@ def pytest_runtest_makereport(
     report = yield
     item.stash[_FAILED] = report.failed or item.stash.get(_FAILED, False)
     return report
+
+
+@pytest.fixture(scope="session")
+def tmp_path_factory(tmp_path_factory: pytest.TempPathFactory) -> pytest.TempPathFactory:
+    """pytest's own, which looks at no other folder of the run before it makes one."""
+    numbers = itertools.count()
+
+    def mktemp(basename: str, numbered: bool = True) -> Path:
+        name = f"{basename}-{next(numbers)}" if numbered else basename
+        folder = tmp_path_factory.getbasetemp() / name
+        folder.mkdir(mode=0o700)
+        return folder
+
+    tmp_path_factory.mktemp = mktemp  # type: ignore[method-assign]
+    return tmp_path_factory
 
 
 @pytest.fixture(autouse=True)

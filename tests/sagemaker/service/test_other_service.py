@@ -58,6 +58,7 @@ def code_of(*words: str) -> int:
         return report(error)
 
 
+@pytest.mark.processes  # moto's server imports all of its services
 def test_a_whole_submission_is_taken(moto: str, capfd: pytest.CaptureFixture[str]) -> None:
     words = (
         "sagemaker", "train.py", "--instances", "2", "--gpus", "4", "--role", ROLE,
