@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -67,11 +68,10 @@ def _children(pid: int) -> list[int]:
     """As the kernel keeps them, by the thread that started each."""
     found: list[int] = []
     # Before and after each of thousands of tests: without Path's and a stream's own work.
-    try:
+    with contextlib.suppress(OSError):  # it ended meanwhile
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
-    except OSError:  # it ended meanwhile
-        return found
+            with contextlib.suppress(OSError):
+                found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
     return found
 
 

@@ -91,14 +91,15 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
     found = compared(applied.ranks, training, words)
     if found.failure:
         return found
-    said = [found.words, _idle(ranks, training), alike(applied.ranks, training)]
+    said = [found.words, idle(ranks), alike(applied.ranks, training)]
     return found._replace(words=", ".join(filter(None, said)))
 
 
 def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) -> Finding:
     """One rank trained, the others served it, or did nothing."""
     if exchanging or ranks[rank].called_after:
-        return Finding(f"rank {rank} trained, and exchanged with the others")
+        said = [f"rank {rank} trained, and exchanged with the others", idle(ranks)]
+        return Finding(", ".join(filter(None, said)))
     return Finding(
         "",
         f"rank {rank} trained alone: {lines.count(len(ranks) - 1, 'other rank')} neither trained "
@@ -168,14 +169,14 @@ def _crowded(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Fi
     return None
 
 
-def _idle(ranks: Sequence[Rank], training: Sequence[int]) -> str:
+def idle(ranks: Sequence[Rank]) -> str:
     """Whose GPUs were paid for and not used, for the proof."""
-    idle = [rank for rank in training if ranks[rank].is_idle]
-    if not idle:
+    found = [number for number, rank in enumerate(ranks) if rank.is_idle]
+    if not found:
         return ""
-    if len(idle) == len(training):
+    if len(found) == len(ranks):
         return "all GPUs idle"
-    return f"the GPU{'s' if len(idle) > 1 else ''} of {lines.ranks(idle)} idle"
+    return f"the GPU{'s' if len(found) > 1 else ''} of {lines.ranks(found)} idle"
 
 
 def _parts(ranks: Sequence[Rank], training: Sequence[int], size: int) -> list[list[int]]:

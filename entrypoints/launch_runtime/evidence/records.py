@@ -29,8 +29,10 @@ looked at last::
     {"step": 16, "group": "all", "kept": [0, 1], "prints": "base64"}
 
 ``samples`` are numbers that other samples would not have: the ``losses`` that gradients were taken
-of, and the norm of the ``batches`` that training functions were called with; each of a few steps,
-by its number from 1 on.
+of, and a checksum of the ``batches`` that training functions were called with; each of a few steps,
+by its number from 1 on. ``common`` are those of the groups that all of its exchanged variables went
+over. ``sure`` are the variables, by number, that were seen to be exchanged, where ``kept`` has
+others that may have been.
 """
 
 from __future__ import annotations
@@ -118,6 +120,12 @@ def groups(one: Record) -> list[Any]:
     return [group for group in one["groups"] if group == ALL or len(group) > 1]
 
 
+def common(one: Record) -> list[Any]:
+    """Those of them that all of its exchanged variables went over: between the ranks of another one
+    there may be parts of one model."""
+    return [group for group in groups(one) if group in one["common"]]
+
+
 def alone(one: Record) -> bool:
     """Whether it went through groups of one rank alone."""
     return bool(one["groups"]) and not groups(one)
@@ -165,6 +173,7 @@ def _checked(one: Record) -> Record:
         "form": str(one["form"])[:80],
         "how": str(one["how"]),
         "groups": [_group(group) for group in one["groups"]],
+        "common": [_group(group) for group in one.get("common", one["groups"])],
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
@@ -180,6 +189,7 @@ def _checked(one: Record) -> Record:
             "prints": str(weights["prints"]),
             "of": int(weights.get("of", len(weights["shapes"]))),
             "kept": [int(index) for index in weights["kept"]],
+            "sure": [int(index) for index in weights.get("sure", weights["kept"])],
             "changed": [int(index) for index in weights["changed"]],
             "blind": bool(weights.get("blind")),
             "why": str(weights["why"])[:200],

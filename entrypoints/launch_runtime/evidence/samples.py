@@ -1,8 +1,8 @@
 """Whether ranks seem to train on the same samples. Pure.
 
-Ranks that average their gradients and read the same batches do one rank's work as often as there
-are ranks, and nothing fails. It may be right (a loss over all ranks' batches at once, synthetic
-data), so it is said and never refused.
+Ranks that average their gradients and read the same batches each repeat the same work, and nothing
+fails. It may be right (a loss over all ranks' batches at once, synthetic data), so it is said and
+never refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from typing import Mapping, Sequence
 
 from launch_runtime import lines
-from launch_runtime.evidence.records import ALL, BATCHES, LOSSES, Rank, groups
+from launch_runtime.evidence.records import ALL, BATCHES, LOSSES, Rank, common
 
 # Of the same batches to the last bit; of losses, which a GPU may add up in another order.
 _NEAR = {BATCHES: 0.0, LOSSES: 1e-5}
@@ -21,8 +21,8 @@ _LEAST = 3  # values that differ from step to step: a constant says nothing
 def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
     """Which ranks had the same batches or losses throughout, for the proof; "" where none had.
 
-    Compared are ranks that exchanged their gradients among themselves, and each have the whole
-    model: those that hold parts of one may read the same samples rightly.
+    Compared are ranks that exchanged what they trained among themselves, and each have the whole
+    model: those that hold parts of one may rightly read the same samples.
     """
     for kind in (BATCHES, LOSSES):
         found = max(
@@ -38,13 +38,11 @@ def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
 
 def _groups(ranks: Sequence[Rank], training: Sequence[int]) -> list[list[int]]:
     found: list[list[int]] = []
+    whole = [rank for rank in training if not any(one["parts"] for one in ranks[rank].exchanging)]
     for rank in training:
-        sets = ranks[rank].exchanging
-        if any(one["parts"] for one in sets):
-            continue
-        for one in sets:
-            for group in groups(one):
-                members = [other for other in training if group == ALL or other in group]
+        for one in ranks[rank].exchanging:
+            for group in common(one):
+                members = [other for other in whole if group == ALL or other in group]
                 if members not in found:
                     found.append(members)
     return found
@@ -52,15 +50,22 @@ def _groups(ranks: Sequence[Rank], training: Sequence[int]) -> list[list[int]]:
 
 def _same(ranks: Sequence[Rank], members: Sequence[int], kind: str) -> list[tuple[int, ...]]:
     """Ranks with the same values, two at least."""
+    firsts = {rank: _of(ranks[rank], kind).get(1) for rank in members}
+    # In the order of their first values, equal ones lie side by side, however many ranks there are.
+    in_order = sorted((first, rank) for rank, first in firsts.items() if first is not None)
     parts: list[list[int]] = []
-    for rank in members:
+    for first, rank in in_order:
         own = _of(ranks[rank], kind)
-        part = next((one for one in parts if _is_one(own, _of(ranks[one[0]], kind), kind)), None)
-        if part is None:
-            parts.append([rank])
+        for part in reversed(parts):
+            if not _is_near(first, firsts[part[0]], kind):
+                parts.append([rank])
+                break
+            if _is_one(own, _of(ranks[part[0]], kind), kind):
+                part.append(rank)
+                break
         else:
-            part.append(rank)
-    return [tuple(part) for part in parts if len(part) > 1]
+            parts.append([rank])
+    return sorted(tuple(sorted(part)) for part in parts if len(part) > 1)
 
 
 def _of(rank: Rank, kind: str) -> Mapping[int, float]:
@@ -70,8 +75,9 @@ def _of(rank: Rank, kind: str) -> Mapping[int, float]:
 
 def _is_one(own: Mapping[int, float], others: Mapping[int, float], kind: str) -> bool:
     shared = sorted(own.keys() & others.keys())
-    near = all(
-        math.isclose(own[number], others[number], rel_tol=_NEAR[kind], abs_tol=0.0)
-        for number in shared
-    )
+    near = all(_is_near(own[number], others[number], kind) for number in shared)
     return near and len({own[number] for number in shared}) >= _LEAST
+
+
+def _is_near(one: float, other: float | None, kind: str) -> bool:
+    return other is not None and math.isclose(one, other, rel_tol=_NEAR[kind], abs_tol=0.0)

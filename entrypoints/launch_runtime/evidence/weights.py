@@ -6,7 +6,7 @@ from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, Pair, distance
-from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, groups, may_be, placed, table
+from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, common, may_be, placed, table
 from launch_runtime.words import Words
 
 # Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
@@ -74,7 +74,7 @@ def _averaged(rank: Rank, followed: bool) -> list[tuple[str, int, Record]]:
 def _over(rank: Rank, one: Record) -> list[Any]:
     """The groups over which a set went; or may have gone, where nothing is known of it."""
     if one["how"]:
-        return groups(one)
+        return common(one)
     return [group for group, elements in rank.other if may_be(one, (group, elements))]
 
 
@@ -118,11 +118,12 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
     own = table(known)
     for rank, weights in others:
         theirs = table(weights)
-        pairs = {
-            index: (own[index], theirs[index])
-            for index in own
-            if index in theirs and index not in changed
-        }
+        shared = own.keys() & theirs.keys() - changed
+        sure = shared.intersection(known["sure"], weights["sure"])
+        # Where nothing was seen to be exchanged in both, all that may have been is compared.
+        if followed or sure:
+            shared = sure
+        pairs = {index: (own[index], theirs[index]) for index in sorted(shared)}
         far = distance(list(pairs.values()))
         found = found._replace(compared=found.compared or bool(pairs), apart=max(found.apart, far))
         worst = _worst(pairs, known["shapes"], blind) if followed else ""

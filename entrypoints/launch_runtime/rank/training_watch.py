@@ -112,14 +112,14 @@ class TrainingWatch:
         self._warn_of_idle_gpu(record)
 
     def _warn_of_idle_gpu(self, record: Mapping[str, Any]) -> None:
-        """Early, and once: who pays for a GPU can still end the job."""
+        """Once, in the first steps: whoever pays for the GPU can still end the job."""
         idle = record.get("idle_gpu")
         if not idle or self._warned or self._reporter.rank != 0:
             return
         if any(one["groups"] for one in record["sets"]):  # it trains
             self._warned = True
             self._reporter.line(
-                lines.warning(f"rank 0 trains on the processor, and its GPU is idle: {idle}")
+                lines.warning(f"rank 0 trains on the CPU, and its GPU is idle: {idle}")
             )
 
     def _give_up(self, error: Exception) -> None:

@@ -13,6 +13,7 @@ import json
 from typing import Any, Callable, Mapping, Sequence
 
 from launch_runtime.evidence.finding import OPT_OUT, Finding
+from launch_runtime.evidence.judge import idle
 from launch_runtime.evidence.records import INIT, STRICT, Record, merged
 from launch_runtime.evidence.weights import exchanged
 from launch_runtime.rank import identity, tracebacks
@@ -280,7 +281,7 @@ def _judge_one(records: Sequence[Record], replicas: int, mode: str) -> Finding:
             f"one of {replicas} replicas trained: no gradient went from replica to replica",
             f"{_SCOPE}; {OPT_OUT}",
         )
-    return Finding(exchanged(rank.exchanging))
+    return Finding(", ".join(filter(None, (exchanged(rank.exchanging), idle([rank])))))
 
 
 STRATEGY = TensorFlow()

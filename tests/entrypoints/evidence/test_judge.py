@@ -101,6 +101,29 @@ GOOD = {
         [[record(unfollowed(2.0, 3.0))], [record(unfollowed(2.000001, 3.0))]],
         EQUAL.words,
     ),
+    "gradients that came back by a copy, beside a variable of each rank's own": (
+        [[record(unfollowed(2.0, 3.0, weights=weights(0.0, own, sure=[0])))] for own in (1.0, 9.0)],
+        EQUAL.words,
+    ),
+    "parameters averaged, beside a variable of each rank's own": (
+        [[record(one_set(how="weights", weights=weights(0.0, own, sure=[0])))]
+         for own in (1.0, 9.0)],
+        "parameters exchanged, weights equal",
+    ),
+    "parameters of which each rank was seen to send others": (
+        [[record(one_set(how=how, weights=weights(0.0, 1.0, sure=sure)))]
+         for how, sure in (("weights", [0]), ("values", [1]))],
+        "parameters exchanged, weights equal",
+    ),
+    "gradients of parts over some, and of the rest over all": (
+        [
+            [record(over([0, 2], ALL, common=[[0, 2]], weights=weights(1.0)))],
+            [record(over([1, 3], ALL, common=[[1, 3]], weights=weights(8.0)))],
+            [record(over([0, 2], ALL, common=[[0, 2]], weights=weights(1.0)))],
+            [record(over([1, 3], ALL, common=[[1, 3]], weights=weights(8.0)))],
+        ],
+        EQUAL.words,
+    ),
     "gradients that were looked at, and weights averaged": (
         [[record(unfollowed(2.0, 3.0))], [record(unfollowed(5.0, -3.0))]],
         "values exchanged, weights equal",
@@ -203,6 +226,10 @@ GOOD = {
     "one that did": (
         [[record(one_set(), idle_gpu=why)] for why in ("", "CUDA is missing", "")],
         f"{EQUAL.words}, the GPU of rank 1 idle",
+    ),
+    "one that trained, and served the others": (
+        [[record(ALONE, called_after=3, idle_gpu="CUDA is missing")], [record()]],
+        "rank 0 trained, and exchanged with the others, the GPU of rank 0 idle",
     ),
     "two that did": (
         [[record(one_set(), idle_gpu=why)] for why in ("", "CUDA is missing", "CUDA is missing")],
@@ -373,6 +400,19 @@ SAME = {
             [record(over([0, 2]), other=[[[2, 3], 600]], samples=HALVES[1])],
             [record(over([1, 3]), other=[[[2, 3], 600]], samples=HALVES[1])],
         ],
+        "",
+    ),
+    "parts of one model, and a layer that all have": (
+        [
+            [record(over([0, 2], ALL, common=[[0, 2]]), samples=HALVES[0])],
+            [record(over([1, 3], ALL, common=[[1, 3]]), samples=HALVES[0])],
+            [record(over([0, 2], ALL, common=[[0, 2]]), samples=HALVES[1])],
+            [record(over([1, 3], ALL, common=[[1, 3]]), samples=HALVES[1])],
+        ],
+        "",
+    ),
+    "parts of one model in one of the ranks": (
+        [[record(one_set(parts=parts), samples=HALVES[0])] for parts in (True, False)],
         "",
     ),
     "parts of one model over all ranks": (

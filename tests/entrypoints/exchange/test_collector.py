@@ -7,7 +7,9 @@ from typing import Any
 import numpy
 import pytest
 from launch_runtime.evidence.records import ALL
+from launch_runtime.rank.exchange import devices
 from launch_runtime.rank.exchange.collector import Collector
+from launch_runtime.rank.exchange.devices import Use
 
 
 class Tensor:
@@ -102,3 +104,32 @@ def test_of_an_optimizer_that_was_not_told_nothing_is_kept() -> None:
     rank = Rank()
     rank.collector.unfollowed(rank.optimizer, 1, [(Tensor(), rank.variables[0], ALL)], id)
     assert rank.variables[0].hows == set()
+
+
+def test_what_is_trained_is_told_in_the_second_step_once() -> None:
+    """Early, and not while a function is traced, whose variables may not be there yet."""
+    rank = Rank()
+    for step in range(20):
+        rank.collector.sampled("losses", lambda step=step: step)
+        rank.step([0], "mean")
+        seen = [bool(record["sets"]) for record in rank.told]
+        assert seen == ([False] if step < 1 else [False, True])
+
+
+def test_before_anything_trained_went_out_nothing_is_told_early() -> None:
+    rank = Rank()
+    for step in range(20):
+        rank.collector.sampled("losses", lambda step=step: step)
+        rank.step([], "raw")
+    assert rank.told == []
+
+
+def test_a_gpu_that_was_used_once_is_never_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    uses = [Use([], "CUDA is missing"), Use(["a"], "", True), Use([], "CUDA is missing")]
+    rank = Rank()
+    for use in uses:
+        monkeypatch.setattr(devices, "look", lambda _, use=use: use)
+        rank.step([0], "mean")
+        rank.collector.finish()
+    told = [record["idle_gpu"] for record in rank.told if record["final"]]
+    assert told == ["CUDA is missing", "", ""]

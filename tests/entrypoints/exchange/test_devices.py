@@ -151,9 +151,17 @@ def test_a_gpu_that_does_not_answer_takes_nothing_else_with_it(
     assert devices.look({}).names == []
 
 
-PUT_NOTHING = "PyTorch has put nothing there (model.to(device), and its batches)"
+NOT_USED = (
+    "PyTorch has not used CUDA: torch.cuda.is_available() is False, or the model was never moved "
+    "to the GPU"
+)
+PUT_NOTHING = "TensorFlow has put nothing on it, or the script hides it (set_visible_devices)"
+TENSORFLOW_WITHOUT = "this TensorFlow is built without CUDA"
 BUILT_WITHOUT = "this PyTorch is built without CUDA"
-FINDS_NONE = "TensorFlow finds none (CUDA's libraries are missing, or others than it is built for)"
+FINDS_NONE = (
+    "TensorFlow finds no GPU: CUDA's libraries are missing, or are not the versions that it was "
+    "built for"
+)
 
 
 class There:
@@ -169,10 +177,20 @@ class There:
         self._monkeypatch.setitem(sys.modules, "torch", torch)
         return torch
 
-    def tensorflow(self, peaks: dict[int, int], started: bool = True) -> None:
+    def tensorflow(
+        self,
+        peaks: dict[int, int],
+        started: bool = True,
+        built: bool = True,
+        there_are: int | None = None,
+    ) -> None:
         context = SimpleNamespace(_context=SimpleNamespace(_initialized=started))
         self._monkeypatch.setitem(sys.modules, "tensorflow.python.eager.context", context)
-        self._monkeypatch.setitem(sys.modules, "tensorflow", tensorflow_with(peaks))
+        tensorflow = tensorflow_with(peaks)
+        physical = list(peaks) if there_are is None else list(range(there_are))
+        tensorflow.config.list_physical_devices = lambda kind: physical
+        tensorflow.test = SimpleNamespace(is_built_with_cuda=lambda: built)
+        self._monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)
 
 
 @pytest.fixture
@@ -183,25 +201,34 @@ def there(monkeypatch: pytest.MonkeyPatch) -> There:
 def test_a_gpu_on_which_nothing_lies_is_idle_and_why(there: There) -> None:
     assert devices.look({}).idle == ""  # nothing trains here
     there.torch({}, started=False)
-    assert devices.look({}).idle == PUT_NOTHING
+    assert devices.look({}).idle == NOT_USED
     there.torch({0: 0})
-    assert devices.look({}).idle == PUT_NOTHING
+    assert devices.look({}).idle == NOT_USED
     there.torch({}, started=False, cuda=None)
-    assert devices.look({}) == ([], BUILT_WITHOUT)
-    assert devices.look({"LAUNCH_PIN_GPU": "none"}) == ([], BUILT_WITHOUT)
+    assert devices.look({}) == ([], BUILT_WITHOUT, False)
+    assert devices.look({"LAUNCH_PIN_GPU": "none"}) == ([], BUILT_WITHOUT, False)
     there.torch({}, started=False, cuda=None, hip="6.2")
+    assert devices.look({}).idle == NOT_USED
+
+
+def test_tensorflow_that_uses_none_says_which_of_three_causes_it_is(there: There) -> None:
+    there.tensorflow({}, built=False)
+    assert devices.look({}).idle == TENSORFLOW_WITHOUT
+    there.tensorflow({})
+    assert devices.look({}).idle == FINDS_NONE
+    there.tensorflow({}, there_are=1)
+    assert devices.look({}).idle == PUT_NOTHING
+    there.tensorflow({0: 0})
     assert devices.look({}).idle == PUT_NOTHING
 
 
 def test_of_two_frameworks_both_must_be_known_to_use_none(there: There) -> None:
     there.tensorflow({})
-    assert devices.look({}).idle == FINDS_NONE
     there.torch({}, started=False)
-    assert devices.look({}).idle == f"{PUT_NOTHING} and {FINDS_NONE}"
-    there.tensorflow({0: 0})
-    assert devices.look({}).idle == f"{PUT_NOTHING} and TensorFlow has put nothing there"
+    assert devices.look({}).idle == f"{NOT_USED} and {FINDS_NONE}"
     there.torch({0: 10**6})
-    assert devices.look({}).idle == ""
+    assert devices.look({}) == (["GPU-a-0"], "", True)
+    assert devices.look({"LAUNCH_PIN_GPU": "none"}) == ([], "", True)
     there.torch({}, started=False)
     there.tensorflow({0: 10**6})
     assert devices.look({}).idle == ""

@@ -79,6 +79,25 @@ def test_backward_is_called_as_before_and_its_loss_told(
     assert collector.told() == {"losses": [[1, 0.5], [2, 0.25]]}
 
 
+def test_a_backward_pass_within_another_one_is_none_of_its_own(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def backward(loss: Loss, layers: int = 0) -> None:
+        for _ in range(layers):
+            module.backward(Loss(9.0))
+
+    monkeypatch.setattr(sample_hooks, "untraced", lambda original, watched: watched)
+    module = SimpleNamespace(backward=backward)
+    for table in sample_hooks.torch(collector).values():  # type: ignore[arg-type]
+        table(module)
+    for value in (0.5, 0.25):
+        module.backward(Loss(value), layers=3)
+    with pytest.raises(TypeError):
+        module.backward(Loss(0.1), layers=None)
+    module.backward(Loss(0.75))
+    assert collector.told() == {"losses": [[1, 0.5], [2, 0.25], [3, 0.1], [4, 0.75]]}
+
+
 @pytest.mark.parametrize(
     "tensors",
     [
@@ -167,7 +186,18 @@ def test_a_function_that_trains_is_told_by_its_batches(
     for batch in ([3.0, 4.0], [0.0, 2.0]):
         assert step(Tensor(batch), number=Tensor(9, int), own=variable) == "result"
     assert step({"pictures": numpy.full((2, 2), 2, numpy.uint8), "name": "x"}) == "result"
-    assert collector.told() == {"batches": [[1, 5.0], [2, 2.0], [3, 4.0]]}
+    assert [number for number, _ in collector.told()["batches"]] == [1, 2, 3]
+
+
+def test_batches_that_differ_in_anything_have_other_checksums(
+    tensorflow: TensorFlow, collector: Collector
+) -> None:
+    step = tensorflow.function(lambda *args: tensorflow.tape.gradient(None, ["v"]))
+    for batch in ([1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [-1.0, -2.0]):
+        step(Tensor(batch), Tensor(9, int))
+    own = [value for _, value in collector.told()["batches"]]
+    assert own[0] == own[1]
+    assert len(set(own)) == 3
 
 
 def test_other_functions_and_functions_within_are_not_told(

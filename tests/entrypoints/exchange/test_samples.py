@@ -29,8 +29,8 @@ def test_kinds_are_counted_apart() -> None:
 
 def test_what_is_no_number_is_left_out_and_counts_as_a_step() -> None:
     samples = noted([2.0, float("nan"), float("inf")])
-    samples.note("losses", lambda: 1 / 0)
-    samples.note("losses", lambda: 3.0)
+    assert samples.note("losses", lambda: 1 / 0) == 4
+    assert samples.note("losses", lambda: 3.0) == 5
     for _ in range(3):
         samples.note("losses", lambda: 4.0)
     assert samples.record() == {"losses": [[1, 2.0], [8, 4.0]]}

@@ -67,7 +67,15 @@ def test_of_what_is_a_guess_all_weights_are_compared(
         variable.is_blind, variable.is_renewed = blind, True
     trained.variables[0].hows, trained.variables[0].groups = set(), []
     trained.variables[1].hows = {how}
-    assert trained.record(True, 5.0)["weights"]["of"] == compared
+    told = trained.record(True, 5.0)
+    assert (told["weights"]["of"], told["weights"]["sure"]) == (compared, [1])
+    assert told["common"] == ["all"]
+
+
+def test_a_group_that_some_variables_alone_went_over_is_common_to_none(trained: TrainedSet):
+    trained.variables[0].went(GRADIENTS, [0, 1])
+    told = trained.record(True, 5.0)
+    assert (told["groups"], told["common"]) == (["all", [0, 1]], ["all"])
 
 
 def test_what_another_optimizer_trains_too_is_in_a_set_once(
@@ -100,7 +108,7 @@ def test_weights_are_read_where_what_went_out_may_have_been_theirs(
     for variable in trained.variables:
         variable.hows, variable.groups = set(), []
     assert trained.record(True, 5.0)["weights"] is None
-    unclaimed.see([6], "all")
+    unclaimed.see([600], "all")
     assert trained.record(True, 5.0)["weights"]["kept"] == [0, 1]
     trained.variables[0].is_whole = False
     assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
@@ -113,9 +121,9 @@ def test_what_is_dropped_keeps_its_weights_where_they_may_be_asked_for(
     for variable in trained.variables:
         variable.hows, variable.groups = set(), []
     if went:
-        unclaimed.see([6], "all")
+        unclaimed.see([600], "all")
     trained.kept.clear()  # type: ignore[attr-defined]
-    unclaimed.see([6], "all")
+    unclaimed.see([600], "all")
     told = trained.record(True, 5.0)["weights"]
     assert len(table(told)) == (2 if went else 0)
     assert told["why"] == ("" if went else "the weights could not be read")

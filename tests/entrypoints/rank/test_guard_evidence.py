@@ -92,7 +92,7 @@ def test_an_idle_gpu_is_told_once_and_early_by_rank_0_and_in_the_proof_of_all(ru
     text += "anytraining.train()\nprint('trained')\nanytraining.train()\n"
     ranks = [run(text.replace("exchanged=False", "variables=3"), rank) for rank in (0, 1)]
     warning = (
-        "launch: warning: rank 0 trains on the processor, and its GPU is idle: this PyTorch is "
+        "launch: warning: rank 0 trains on the CPU, and its GPU is idle: this PyTorch is "
         "built without CUDA"
     )
     printed = [line for line in ranks[0].stdout.splitlines() if not line.startswith(LINE)]

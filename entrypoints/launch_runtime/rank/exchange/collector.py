@@ -9,7 +9,7 @@ import threading
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from launch_runtime.evidence.records import ACCUMULATED
-from launch_runtime.rank.exchange import BROADCAST
+from launch_runtime.rank.exchange import BROADCAST, is_looked_at
 from launch_runtime.rank.exchange.samples import Samples
 from launch_runtime.rank.exchange.seen import Marks, Unclaimed
 from launch_runtime.rank.exchange.telling import Send, Telling
@@ -273,7 +273,9 @@ class Collector:
             kind: ``BATCHES`` or ``LOSSES``.
             read: Gives it as a number, which other samples would not have; may raise anything.
         """
-        self._samples.note(kind, read)
+        count = self._samples.note(kind, read)
+        if count > 1 and is_looked_at(count):
+            self._telling.in_course()
 
     @property
     def has_begun(self) -> bool:

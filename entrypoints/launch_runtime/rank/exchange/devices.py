@@ -22,13 +22,15 @@ class Use(NamedTuple):
     """Where a process trains.
 
     Attributes:
-        names: Of the GPUs that hold what it trains: their UUIDs, where they are known. None where
+        names: Of the GPUs that hold what it trains: their UUIDs, where they are known. Empty where
             it shares GPUs by its user's wish (``--pin-gpu none``).
         idle: Why it uses none, though it has one; "" where it does, has none, or nobody knows.
+        is_some: Whether it uses any.
     """
 
     names: list[str]
     idle: str
+    is_some: bool = False
 
 
 def look(environment: Mapping[str, str]) -> Use:
@@ -54,9 +56,9 @@ def look(environment: Mapping[str, str]) -> Use:
     is_idle = bool(known) and len(known) == len(reasons) and not fullest
     idle = " and ".join(known) if is_idle and gpu_pinning.rank_sees_devices() else ""
     if environment.get("LAUNCH_PIN_GPU") == "none":
-        return Use([], idle)
+        return Use([], idle, bool(fullest))
     names = [name for name, size in held.items() if size > fullest * _SHARE_OF_FULLEST]
-    return Use(sorted(names), idle)
+    return Use(sorted(names), idle, bool(fullest))
 
 
 def _of_torch(torch: Any, environment: Mapping[str, str]) -> dict[str, int] | None:
@@ -78,7 +80,10 @@ def _of_torch(torch: Any, environment: Mapping[str, str]) -> dict[str, int] | No
 def _why_not_torch(torch: Any) -> str:
     if getattr(torch.version, "cuda", None) is None and getattr(torch.version, "hip", None) is None:
         return "this PyTorch is built without CUDA"
-    return "PyTorch has put nothing there (model.to(device), and its batches)"
+    return (
+        "PyTorch has not used CUDA: torch.cuda.is_available() is False, or the model was never "
+        "moved to the GPU"
+    )
 
 
 def _of_tensorflow(tensorflow: Any, environment: Mapping[str, str]) -> dict[str, int] | None:
@@ -97,9 +102,14 @@ def _of_tensorflow(tensorflow: Any, environment: Mapping[str, str]) -> dict[str,
 
 
 def _why_not_tensorflow(tensorflow: Any) -> str:
-    if tensorflow.config.get_visible_devices("GPU"):
-        return "TensorFlow has put nothing there"
-    return "TensorFlow finds none (CUDA's libraries are missing, or others than it is built for)"
+    if not tensorflow.test.is_built_with_cuda():
+        return "this TensorFlow is built without CUDA"
+    if not tensorflow.config.list_physical_devices("GPU"):
+        return (
+            "TensorFlow finds no GPU: CUDA's libraries are missing, or are not the versions that "
+            "it was built for"
+        )
+    return "TensorFlow has put nothing on it, or the script hides it (set_visible_devices)"
 
 
 def _named(index: int, environment: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
+import zlib
 from typing import TYPE_CHECKING, Any, Mapping
 
 from launch_runtime.evidence.records import BATCHES, LOSSES
@@ -100,7 +101,7 @@ class _TensorFlow:
         if self._traced > traced:
             self._steps.add(function)
         if function in self._steps:
-            self._collector.sampled(BATCHES, lambda: _size(args, kwargs))
+            self._collector.sampled(BATCHES, lambda: _checksum(args, kwargs))
         return result
 
     def callbacks(self, module: Any) -> None:
@@ -123,25 +124,38 @@ class _TensorFlow:
 def _backward(collector: Collector, module: Any) -> None:
     """``torch.autograd``."""
     original = module.backward
+    running = [0]  # a backward pass may call others, as recomputed activations do
 
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        collector.sampled(LOSSES, lambda: _loss(tensors))
-        return original(tensors, *args, **kwargs)
+        if not running[0] and _is_loss(tensors):
+            collector.sampled(LOSSES, lambda: _loss(tensors))
+        running[0] += 1
+        try:
+            return original(tensors, *args, **kwargs)
+        finally:
+            running[0] -= 1
 
     module.backward = untraced(original, backward)
+
+
+def _is_loss(tensors: Any) -> bool:
+    """Whether it is one number, and no part of one that several ranks have."""
+    several = tensors if isinstance(tensors, (list, tuple)) else [tensors]
+    if len(several) != 1 or hasattr(several[0], "placements"):
+        return False
+    numel = getattr(several[0], "numel", None)
+    return numel is not None and numel() == 1
 
 
 def _loss(tensors: Any) -> float:
     """The value of a loss of PyTorch.
 
     Raises:
-        ValueError: It is none, or one of which each rank has a part, or is not to be read now.
+        ValueError: It cannot be compared, or is not to be read now.
     """
     (loss,) = tensors if isinstance(tensors, (list, tuple)) else [tensors]
-    if loss.numel() != 1 or loss.element_size() < _BYTES_OF_A_LOSS:
+    if loss.element_size() < _BYTES_OF_A_LOSS or is_capturing():
         raise ValueError("no loss that could be compared")
-    if hasattr(loss, "placements") or is_capturing():
-        raise ValueError("a loss that cannot be read")
     return float(loss.detach().item())
 
 
@@ -150,8 +164,8 @@ def _sum(target: Any) -> float:
     return float(sum(float(_values(one).sum()) for one in flat(target)))
 
 
-def _size(args: Any, kwargs: Any) -> float:
-    """The norm of all tensors that a function was called with, and that can be a batch.
+def _checksum(args: Any, kwargs: Any) -> float:
+    """Of the first values of all tensors that a function was called with, and that can be a batch.
 
     Raises:
         ValueError: There is none.
@@ -163,8 +177,10 @@ def _size(args: Any, kwargs: Any) -> float:
     ]
     if not found:
         raise ValueError("no batch")
-    double = sys.modules["numpy"].float64
-    return float(sum((values.astype(double) ** 2).sum() for values in found) ** 0.5)
+    checksum = 0
+    for values in found:
+        checksum = zlib.crc32(values.tobytes(), checksum)
+    return float(checksum)
 
 
 def _values(tensor: Any) -> Any:

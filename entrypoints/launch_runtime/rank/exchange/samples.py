@@ -7,7 +7,7 @@ from typing import Callable
 
 from launch_runtime.rank.exchange import is_looked_at
 
-_MOST = 32  # of each kind; by then the two billionth step is among them
+_MOST = 32  # of each kind; by then a step past the hundred millionth is among them
 
 
 class Samples:
@@ -17,18 +17,20 @@ class Samples:
         self._counts: dict[str, int] = {}
         self._found: dict[str, list[tuple[int, float]]] = {}
 
-    def note(self, kind: str, read: Callable[[], float]) -> None:
-        """One more of a kind; ``read`` is called at few of them, and may raise anything."""
+    def note(self, kind: str, read: Callable[[], float]) -> int:
+        """One more of a kind; gives its number. ``read`` is called at few of them, and may raise
+        anything."""
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         found = self._found.setdefault(kind, [])
         if len(found) >= _MOST or not is_looked_at(count):
-            return
+            return count
         try:
             value = float(read())
         except Exception:  # no number, or none to be had in this moment
-            return
+            return count
         if math.isfinite(value):
             found.append((count, value))
+        return count
 
     def record(self) -> dict[str, list[list[float]]]:
         """Kind -> the number of each, from 1 on, and what was read."""

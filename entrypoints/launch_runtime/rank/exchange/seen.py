@@ -53,8 +53,10 @@ class Unclaimed:
         self.shapes: dict[tuple[int, ...], list[Any]] = {}
         self.largest: list[list[Any]] = []
 
-    def __bool__(self) -> bool:
-        return bool(self.shapes or self.largest)
+    def may_be(self, shape: Sequence[int]) -> bool:
+        """Whether one of them may have been of a variable of this shape: it had the shape, or was
+        large enough to hold several."""
+        return bool(self.largest) or tuple(shape) in self.shapes
 
     def see(self, shape: Sequence[int | None], group: Any, is_bytes: bool = False) -> bool:
         """Notes one; whether its group is news.

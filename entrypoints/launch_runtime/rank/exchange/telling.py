@@ -43,6 +43,7 @@ class Telling:
         self._sent_at = float("-inf")
         self._finished = False
         self._last: dict[str, Any] | None = None
+        self._is_in_course = self._has_used_gpu = False
 
     def world(self, state: str) -> None:
         """``INITIALISED`` once this process has joined it, ``SHUT_DOWN`` once it has left."""
@@ -63,6 +64,13 @@ class Telling:
         self._sent_at = now
         self._send(self._record(weights=False))
 
+    def in_course(self) -> None:
+        """Training has gone on for some steps: a record with what is trained, once."""
+        if self._is_in_course or not any(v.groups for one in self._sets for v in one.variables):
+            return
+        self._is_in_course = True
+        self._send(self._record(weights=False))
+
     def last(self) -> None:
         """Reads the weights and sends the last record; once more where there is more to tell."""
         # Once the world is gone, weights are those of that moment.
@@ -75,13 +83,14 @@ class Telling:
 
     def _record(self, weights: bool) -> dict[str, Any]:
         last, use = weights or self._finished, devices.look(os.environ)
+        self._has_used_gpu |= use.is_some  # which a script may have given back by now
         return {
             "pid": self._pid,
             "final": last,
             "joined": self.joined,
             "called_after": self._called_after,
             "devices": use.names if last else [],
-            "idle_gpu": use.idle,
+            "idle_gpu": "" if self._has_used_gpu else use.idle,
             "other": [list(entry) for entry in self._unclaimed.largest],
             "samples": self._samples.record(),
             "sets": self._sets.record(weights, last),

@@ -34,6 +34,7 @@ class TrainedSet:
         self._owner = weakref.ref(owner) if owner is not None else None
         self._steps = steps
         self.variables: list[Variable] = []
+        self._members: set[int] = set()  # their ids
         self.phases: list[str] = []
         self.ways: set[str] = set()  # of evidence.records.WAYS
         self._compared: dict[str, Any] | None = None  # the weights as they were read last
@@ -46,13 +47,18 @@ class TrainedSet:
 
     def add(self, variable: Variable) -> None:
         """One more variable that this optimizer trains."""
-        if variable.owner is self or any(one is variable for one in self.variables):
+        if id(variable) in self._members:
             return
         if variable.owner is not None and variable.owner.name == BY_HAND:
-            variable.owner.variables.remove(variable)
+            variable.owner._remove(variable)
         if variable.owner is None or variable.owner.name == BY_HAND:
             variable.owner = self
         self.variables.append(variable)
+        self._members.add(id(variable))
+
+    def _remove(self, variable: Variable) -> None:
+        self.variables.remove(variable)
+        self._members.discard(id(variable))
 
     def steps(self) -> int | None:
         """The number of steps so far, or None where nobody counts."""
@@ -96,10 +102,9 @@ class TrainedSet:
         """A variable goes: the steps are read while they can be."""
         self.steps()
 
-    @property
-    def may_have_gone(self) -> bool:
-        """Whether something went to other ranks that may have been of these variables."""
-        return bool(self._unclaimed)
+    def may_have_gone(self, variable: Variable) -> bool:
+        """Whether something went to other ranks that may have been of this variable."""
+        return self._unclaimed.may_be(variable.shape)
 
     def record(self, weights: bool, seconds: float) -> dict[str, Any]:
         """This set's entry in the record.
@@ -134,14 +139,16 @@ class TrainedSet:
         # What only some ranks have whole says little of the rest.
         is_whole = all(variable.is_whole for variable in own)
         entry["parts"] = not is_whole
-        if weights and (hows or self.may_have_gone):
-            known = [one for one in exchanged if one.how == hows[0]] if hows else []
+        known = [one for one in exchanged if one.how == hows[0]] if hows else []
+        entry["common"] = [group for group in groups if all(group in v.groups for v in known)]
+        if weights and (hows or any(self.may_have_gone(variable) for variable in own)):
             # Of what cannot be followed, or may change unseen, the exchanged ones are a guess.
             is_certain = hows[:1] == [GRADIENTS] or (
                 hows[:1] == [WEIGHTS] and not any(one.is_blind for one in own)
             )
             comparable = known if is_certain else own
             self._compared = self._weights(comparable if is_whole else [], seconds)
+            self._compared["sure"] = self._places(known)
         entry["weights"] = self._compared
         if self._applied:
             entry["applied"] = self._applied

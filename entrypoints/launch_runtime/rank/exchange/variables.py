@@ -99,7 +99,7 @@ class Variable:
         # All is told by then, and PyTorch 2.11 aborts where a view is let go at that time.
         if ends():
             return
-        if self.owner is not None and (self.how or self.owner.may_have_gone):
+        if self.owner is not None and (self.how or self.owner.may_have_gone(self)):
             self.owner.settle()
             self.look()
         self._read = None
