@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from typing import Iterator
 
 FILES, BYTES = 2000, 8 << 20  # of one source; what lies beyond is not read
+KEPT_BYTES = 64 << 10  # of a file whose imports are remembered
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^#\n]*)|import[ \t]+([^#\n]+))",
     re.MULTILINE,
 )
+_NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|\\|#.*|$)", re.MULTILINE)
 
 
 def reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
@@ -47,28 +50,40 @@ def reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
 
 def _imported(path: str, text: bytes, roots: list[str]) -> Iterator[tuple[str, str]]:
     """The folders in which a module may lie, each with its dotted name."""
-    for match in _IMPORT.finditer(text):
-        source, names, modules = (
-            part.decode("utf-8", "replace") if part else "" for part in match.groups()
-        )
-        if modules:
-            for module in modules.split(","):
-                words = module.split()
-                if words:
-                    yield from ((root, words[0]) for root in roots)
-            continue
-        level = len(source) - len(source.lstrip("."))
+    statements = _kept if len(text) <= KEPT_BYTES else _statements
+    for level, module in statements(text):
         places = roots
         if level:
             place = os.path.dirname(path)
             for _ in range(level - 1):
                 place = os.path.dirname(place)
             places = [place]
+        for place in places:
+            yield place, module
+
+
+def _statements(text: bytes) -> tuple[tuple[int, str], ...]:
+    """How many dots lead it, and its dotted name, of all that a text imports."""
+    found: dict[tuple[int, str], None] = {}
+    for match in _IMPORT.finditer(text):
+        source, names, modules = (
+            part.decode("utf-8", "replace") if part else "" for part in match.groups()
+        )
+        if modules:
+            words = (module.split() for module in modules.split(","))
+            found.update({(0, one[0]): None for one in words if one})
+            continue
+        level = len(source) - len(source.lstrip("."))
         module = source.lstrip(".")
         if module:
-            yield from ((place, module) for place in places)
-        for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|\\|#.*|$)", names, re.MULTILINE):
-            yield from ((place, f"{module}.{name}" if module else name) for place in places)
+            found[level, module] = None
+        for name in _NAME.findall(names):
+            found[level, f"{module}.{name}" if module else name] = None
+    return tuple(found)
+
+
+# A launcher reads a tree several times in a process.
+_kept = functools.lru_cache(maxsize=256)(_statements)
 
 
 def _files(root: str, module: str) -> Iterator[str]:

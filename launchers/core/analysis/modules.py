@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from launchers.core.analysis.python_imports import Import
@@ -68,15 +69,20 @@ class SourceModules:
     def find_anywhere(self, wanted: Import) -> Found:
         """What ``wanted`` may reach where ``sys.path`` is changed: it is looked for in every
         folder."""
-        top = wanted.module.partition(".")[0]
-        places = [
-            folder
-            for folder in sorted(self._folders)
-            if _joined(folder, top) in self._folders or _joined(folder, top + ".py") in self._files
-        ]
+        places = self._folders_of.get(wanted.module.partition(".")[0], ())
         found = [self._below(folder, wanted) for folder in places]
         files = tuple(dict.fromkeys(path for one in found for path in one.files))
         return Found(files, any(one.complete for one in found), any(o.compiled for o in found))
+
+    @cached_property
+    def _folders_of(self) -> dict[str, list[str]]:
+        """The folders that hold a module or a package, sorted, by its name."""
+        found: dict[str, set[str]] = {}
+        modules = [path.removesuffix(".py") for path in self._files if path.endswith(".py")]
+        for place in [*self._folders, *modules]:
+            folder, name = posixpath.split(place)
+            found.setdefault(name, set()).add(folder)
+        return {name: sorted(folders) for name, folders in found.items()}
 
     def packages_of(self, path: str) -> tuple[str, ...]:
         """The ``__init__.py`` of every package that the file lies in."""
