@@ -14,6 +14,7 @@ from entrypoints.lib.data.parquet_place import open_place
 from entrypoints.lib.data.reader import PictureReader
 from entrypoints.lib.errors import TrainingError
 from tests.entrypoints.lib.conversion import places
+from tests.entrypoints.lib.pictures import samples
 from tests.fakes.google_apart import GoogleApart
 
 pytestmark = pytest.mark.processes
@@ -108,6 +109,35 @@ def test_the_workers_of_another_engine_read_and_write_the_bucket(
     places.convert(source, tmp_path / "here", *places.FULL)
     by_workers = places.files(bucket.get(f"by-{engine}", tmp_path / "workers"))
     assert by_workers == places.files(tmp_path / "here")
+
+
+def test_where_spark_knows_the_store_its_executors_read_by_it(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["0000.jpg", "_hadoop_leaves_it_out.jpg", "one [2] of%20them.jpg"]
+    in_bucket, by_spark = tmp_path / "in bucket", tmp_path / "by spark"
+    for number, folder in enumerate((in_bucket, by_spark)):
+        for name in ("cat/0000.jpg", *(f"dog/{name}" for name in names)):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(samples.jpeg(32, 32 + number, seed=number))
+    bucket.put(in_bucket, "known")
+    # Hadoop's own file system that gives gs:// from somewhere else, here other pictures.
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.hadoop.fs.gs.impl org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme\n"
+        f"spark.hadoop.fs.viewfs.mounttable.pictures.link./known {by_spark.as_uri()}\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    done = places.program(
+        "gs://pictures/known", tmp_path / "out", "--engine", "spark", "--master=local[2]"
+    )
+    assert places.events_of(done).result["made"]
+
+    expected = {f"dog/{name}": (by_spark / "dog" / name).read_bytes() for name in names}
+    expected["cat/0000.jpg"] = (by_spark / "cat" / "0000.jpg").read_bytes()
+    expected[f"dog/{names[1]}"] = (in_bucket / "dog" / names[1]).read_bytes()
+    found = {row["path"]: row["content"] for row in places.rows(tmp_path / "out", "train")}
+    assert found == expected
 
 
 def batches(place: str) -> list[tuple[list[bytes], list[int]]]:
