@@ -21,3 +21,7 @@ class Finding(NamedTuple):
     failure: str = ""
     fix: str = ""
     missing: tuple[int, ...] = ()
+
+    def adding(self, *words: str) -> Finding:
+        """The same with more words; empty ones say nothing."""
+        return self._replace(words=", ".join(filter(None, (self.words, *words))))

@@ -91,15 +91,13 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
     found = compared(applied.ranks, training, words)
     if found.failure:
         return found
-    said = [found.words, idle(ranks), alike(applied.ranks, training)]
-    return found._replace(words=", ".join(filter(None, said)))
+    return found.adding(idle(ranks), alike(applied.ranks, training))
 
 
 def _by_one(ranks: Sequence[Rank], rank: int, exchanging: bool, words: Words) -> Finding:
     """One rank trained, the others served it, or did nothing."""
     if exchanging or ranks[rank].called_after:
-        said = [f"rank {rank} trained, and exchanged with the others", idle(ranks)]
-        return Finding(", ".join(filter(None, said)))
+        return Finding(f"rank {rank} trained, and exchanged with the others").adding(idle(ranks))
     return Finding(
         "",
         f"rank {rank} trained alone: {lines.count(len(ranks) - 1, 'other rank')} neither trained "

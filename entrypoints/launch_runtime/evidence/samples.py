@@ -24,9 +24,10 @@ def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
     Compared are ranks that exchanged what they trained among themselves, and each have the whole
     model: those that hold parts of one may rightly read the same samples.
     """
+    groups = _groups(ranks, training)
     for kind in (BATCHES, LOSSES):
         found = max(
-            (same for members in _groups(ranks, training) for same in _same(ranks, members, kind)),
+            (same for members in groups for same in _same(ranks, members, kind)),
             key=len,
             default=(),
         )
@@ -37,15 +38,15 @@ def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
 
 
 def _groups(ranks: Sequence[Rank], training: Sequence[int]) -> list[list[int]]:
-    found: list[list[int]] = []
+    found: dict[object, list[int]] = {}
     whole = [rank for rank in training if not any(one["parts"] for one in ranks[rank].exchanging)]
     for rank in training:
         for one in ranks[rank].exchanging:
             for group in common(one):
-                members = [other for other in whole if group == ALL or other in group]
-                if members not in found:
-                    found.append(members)
-    return found
+                key = ALL if group == ALL else frozenset(group)
+                if key not in found:
+                    found[key] = [other for other in whole if key == ALL or other in group]
+    return list(found.values())
 
 
 def _same(ranks: Sequence[Rank], members: Sequence[int], kind: str) -> list[tuple[int, ...]]:

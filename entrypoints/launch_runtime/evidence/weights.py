@@ -19,8 +19,10 @@ def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) ->
     words = exchanged(one for rank in training for one in ranks[rank].exchanging)
     if any(rank.joined for rank in ranks):
         return Finding(f"{words}, weights not compared ({strategy.uneven} was called)")
-    followed = bool(_keys(ranks, training, True))
-    found = [_compare(ranks, key, followed) for key in _keys(ranks, training, followed)]
+    keys = _keys(ranks, training, True)
+    followed = bool(keys)
+    keys = keys or _keys(ranks, training, False)
+    found = [_compare(ranks, key, followed) for key in keys]
     worst = next((one.worst for one in found if one.worst), "")
     if worst:
         return Finding(

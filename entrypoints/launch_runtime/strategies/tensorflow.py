@@ -281,7 +281,7 @@ def _judge_one(records: Sequence[Record], replicas: int, mode: str) -> Finding:
             f"one of {replicas} replicas trained: no gradient went from replica to replica",
             f"{_SCOPE}; {OPT_OUT}",
         )
-    return Finding(", ".join(filter(None, (exchanged(rank.exchanging), idle([rank])))))
+    return Finding(exchanged(rank.exchanging)).adding(idle([rank]))
 
 
 STRATEGY = TensorFlow()

@@ -124,8 +124,7 @@ class Collector:
         known = self._sets.of(owner) or self._sets.begin(name, owner, steps)
         if known is None:
             return
-        if self._telling.phase not in known.phases:
-            known.phases.append(self._telling.phase)
+        known.seen_in(self._telling.phase)
         known.ways.update(ways)
         for gradient, variable in pairs:
             if variable is None:
@@ -170,8 +169,7 @@ class Collector:
             variable.changed_at = UNKNOWN if steps is None else steps
         elif variable.has_gradient:
             by_hand = self._sets.by_hand()
-            if self._telling.phase not in by_hand.phases:
-                by_hand.phases.append(self._telling.phase)
+            by_hand.seen_in(self._telling.phase)
             by_hand.add(variable)
 
     @_quiet

@@ -61,7 +61,7 @@ def look(environment: Mapping[str, str]) -> Use:
     return Use(sorted(names), idle, bool(fullest))
 
 
-def _of_torch(torch: Any, environment: Mapping[str, str]) -> dict[str, int] | None:
+def _of_torch(torch: Any, environment: Mapping[str, str]) -> dict[str, int]:
     """GPU's name -> the most bytes that tensors took there."""
     # In this order: whether CUDA is available is asked of the driver, which that starts.
     if not (torch.cuda.is_initialized() and torch.cuda.is_available()):

@@ -7,7 +7,7 @@ from typing import Callable
 
 from launch_runtime.rank.exchange import is_looked_at
 
-_MOST = 32  # of each kind; by then a step past the hundred millionth is among them
+_MOST = 32  # of each kind: enough for a billion steps
 
 
 class Samples:

@@ -45,6 +45,11 @@ class TrainedSet:
         """Whether it is that very optimizer's."""
         return self._owner is not None and self._owner() is owner
 
+    def seen_in(self, phase: str) -> None:
+        """It trains in that phase of the process."""
+        if phase not in self.phases:
+            self.phases.append(phase)
+
     def add(self, variable: Variable) -> None:
         """One more variable that this optimizer trains."""
         if id(variable) in self._members:
@@ -147,8 +152,8 @@ class TrainedSet:
                 hows[:1] == [WEIGHTS] and not any(one.is_blind for one in own)
             )
             comparable = known if is_certain else own
-            self._compared = self._weights(comparable if is_whole else [], seconds)
-            self._compared["sure"] = self._places(known)
+            read = self._weights(comparable if is_whole else [], seconds)
+            self._compared = {**read, "sure": self._places(known)}
         entry["weights"] = self._compared
         if self._applied:
             entry["applied"] = self._applied
