@@ -176,14 +176,15 @@ def _is_plain(path: str) -> bool:
 
 
 def _begin(name: str) -> Callable[[Any], None]:
-    """The same, for a Python that is to have imported everything."""
+    """What makes an executor's Python import all that a task needs and it has."""
 
     def begin(_: Any) -> None:
+        import contextlib
         import importlib
 
-        importlib.import_module(f"{name}.conversion.work")
-        importlib.import_module("pyarrow.parquet")
-        importlib.import_module("PIL.Image").init()
+        with contextlib.suppress(ImportError):
+            for module in (f"{name}.conversion.work", "pyarrow.parquet", "PIL.Image"):
+                importlib.import_module(module)
 
     return begin
 
