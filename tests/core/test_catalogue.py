@@ -96,10 +96,10 @@ def test_every_rule_is_named_by_a_test():
     ids = {rule.id for _, rule in ENTRIES}
     named: set[str] = set()
     for file in (CLONE / "tests").rglob("*.py"):
-        text = file.read_text(encoding="utf-8")
-        if not any(one in text for one in ids - named):
+        source = file.read_text(encoding="utf-8")
+        if not any(one in source for one in ids - named):
             continue
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(ast.parse(source)):
             if file != Path(__file__) and isinstance(node, ast.Constant):
                 text = str(node.value)
                 named |= set(re.findall(r"\[([a-z0-9-]+)\]", text))

@@ -1,7 +1,7 @@
 """Spark: executors read the pictures, in some stores by its binaryFile, and our writer writes them.
 
-All executors see a folder as it is, and read it directly: by binaryFile each picture would take the
-JVM 0.7 ms of a core more (20,000 JPEG of 15 KB), a quarter of what resizing it takes.
+All executors see a folder as it is, and read it directly: by binaryFile the JVM would take cores
+from the pictures, to list and open each file and to write its bytes as text for Python.
 
 Each task is a Spark job of one partition, so that its record is known as soon as it is done, and
 Spark's retries and speculation are those of one task. Our writer, and not Spark's, since that cuts
@@ -61,7 +61,8 @@ class SparkEngine:
         """The records, as tasks are done; blocks."""
         context = self._spark.context
         marks = travelling.marks_of(tasks)
-        by_spark = self._can_read(tasks[0].source)
+        source = tasks[0].source
+        by_spark = is_remote(source) and self._knows(source)
         # One more than there is work, so that the next is listed when a core is free.
         most = min(_MOST_JOBS, context.defaultParallelism + 1)
         self._pool = ThreadPoolExecutor(most, "spark")
@@ -94,18 +95,15 @@ class SparkEngine:
         return code.name
 
     def _begin_workers(self) -> None:
-        """A Python for each core with what a task needs, as the other engines have when they are
-        up. One that comes later, or lacks a package, is told by its first task."""
+        """A Python for each core, with what a task needs, before the first one. What one lacks is
+        told by its first task."""
         context = self._spark.context
         cores = min(context.defaultParallelism, _MOST_JOBS)
         with contextlib.suppress(Exception):
             context.parallelize(range(cores), cores).foreachPartition(_begin(self._name))
 
-    def _can_read(self, source: str) -> bool:
-        """Whether Spark reads the source: a store that it has a file system for. A folder that
-        each executor sees, and other stores, are read by our own reader, where they are needed."""
-        if not is_remote(source):
-            return False
+    def _knows(self, source: str) -> bool:
+        """Whether Spark has a file system for a store; else the executors read by pyarrow."""
         context = self._spark.context
         try:
             path = context._jvm.org.apache.hadoop.fs.Path(source)
@@ -133,7 +131,7 @@ class SparkEngine:
         if not paths:
             return None
         try:
-            # Its bytes go to Python as text, a character each, of two bytes where over 127.
+            # Bytes themselves PySpark would write as text, a character each, and turn back.
             rows = reader.load(paths).selectExpr("path", "base64(content)")
             return rows.coalesce(1).rdd
         except Exception as error:
