@@ -17,7 +17,7 @@ from .division import Division
 from .parquet_place import Pictures
 from .position import Epoch, Position, advanced
 
-REMEMBERED_BATCHES = 512  # in which a corrupt picture is looked for
+REMEMBERED_PICTURES = 1 << 14  # in which a corrupt one is looked for, roughly
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class PictureReader:
         self.threads = threads
         self.groups = pictures.groups
         self.start = self._checked(start, seed)
-        self.recent: deque[Array] = deque(maxlen=REMEMBERED_BATCHES)
+        self.recent: deque[Array] = deque()
         self.failure: str | None = None  # what ended the reading, for who sees another's error
         if not self.steps_in_epoch(self.start.epoch + 1):
             raise TrainingError(
@@ -156,6 +156,8 @@ class PictureReader:
             TrainingError: A file cannot be read or has changed, or a label is out of range.
         """
         blocks = self._blocks(worker, epochs)
+        remembered = REMEMBERED_PICTURES // (self.division.batch_size * at_once)
+        self.recent = deque(maxlen=max(2, remembered))
         with contextlib.closing(read_ahead(self.pictures, blocks, self.threads)) as loaded:
             for batch in self.first_steps(self._cut(loaded, at_once), steps):
                 self.recent.append(batch.rows)
@@ -184,7 +186,7 @@ class PictureReader:
         """The same from another position on, of ``self.position`` or a checkpoint."""
         other = copy(self)
         other.start = self._checked(position, position.seed)
-        other.recent = deque(maxlen=REMEMBERED_BATCHES)
+        other.recent = deque()
         return other
 
     def _shares(self) -> range:

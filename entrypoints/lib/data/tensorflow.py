@@ -1,13 +1,13 @@
 """The tf.data input of a rank, from a place of Parquet: encoded bytes, or decoded pictures.
 
 Python hands TensorFlow some batches at once, so that its lock and the crossing are paid for a
-thousand pictures together; decoding, resizing and batching are TensorFlow's own, in parallel.
+thousand pictures together; cutting these into batches, decoding and resizing are TensorFlow's own.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Generator, Iterable, Iterator, Tuple
+from typing import Any, Callable, Generator, Iterator, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +16,8 @@ from ..arrays import Array
 from ..errors import TrainingError
 from .reader import Batch, PictureReader
 
-PICTURES_AT_ONCE = 256  # that cross from Python to TensorFlow together; more leave the cache
+PICTURES_AT_ONCE = 1024  # that cross from Python to TensorFlow together, and their bytes at most
+BYTES_AT_ONCE = 16 << 20
 FILLING = -1.0  # weight of what fills up an epoch's short last batch on the way
 FITS = ("stretch", "crop")
 SCALES = (8, 4, 2)  # at which libjpeg can decode a part of the size
@@ -42,21 +43,19 @@ def encoded_batches(
     Returns:
         Batches of (content (n,) string, labels (n,) int64[, weights (n,) float32]), prefetched.
     """
-    size = reader.division.batch_size
-    side = None if reader.has_short_batches else size
-    kinds = _KINDS if weights else _KINDS[:2]
+    count = 3 if weights else 2
+    size, whole = reader.division.batch_size, not reader.has_short_batches
 
-    def cut(batch: Batch) -> Iterator[Columns]:
-        columns = (batch.content, batch.labels, batch.weights)[: len(kinds)]
-        short = len(batch.labels) % size
-        whole = len(batch.labels) - short
-        if whole:
-            yield tuple(column[:whole].reshape(-1, size) for column in columns)
-        if short:
-            yield tuple(column[whole:].reshape(1, short) for column in columns)
+    def columns(batch: Batch) -> Columns:
+        return (batch.content, batch.labels, batch.weights)[:count]
 
-    signature = tuple(tf.TensorSpec([None, side], kind) for kind in kinds)
-    return _generated(reader, epochs, steps, cut, signature).unbatch().prefetch(2)
+    def cut(*columns: Any) -> Any:
+        some = tf.data.Dataset.from_tensors(columns)
+        if hasattr(some, "rebatch"):  # parts of the tensors, where unbatch copies each picture
+            return some.rebatch(size, drop_remainder=whole)
+        return some.unbatch().batch(size, drop_remainder=whole)
+
+    return _generated(reader, epochs, steps, columns, count).flat_map(cut).prefetch(2)
 
 
 def picture_batches(
@@ -100,11 +99,10 @@ def picture_batches(
 
     batch_size = reader.division.batch_size
 
-    def cut(batch: Batch) -> Iterator[Columns]:
-        yield _filled(batch, batch_size)
+    def filled(batch: Batch) -> Columns:
+        return _filled(batch, batch_size)
 
-    signature = tuple(tf.TensorSpec([None], kind) for kind in _KINDS)
-    data = _generated(reader, epochs, steps, cut, signature).unbatch()
+    data = _generated(reader, epochs, steps, filled, len(_KINDS)).unbatch()
     data = data.map(decoded, num_parallel_calls=tf.data.AUTOTUNE)
     data = data.batch(batch_size, drop_remainder=True)
     return _finished(data, reader, weights)
@@ -153,20 +151,27 @@ def _generated(
     reader: PictureReader,
     epochs: int | None,
     steps: int | None,
-    cut: Callable[[Batch], Iterable[Columns]],
-    signature: Any,
+    columns: Callable[[Batch], Columns],
+    count: int,
 ) -> Any:
-    """Elements that ``cut`` makes of some batches at once."""
+    """Elements of the first ``count`` of _KINDS: the ``columns`` of some batches at once."""
+    at_once = _batches_at_once(reader)
 
     def generate() -> Generator[Any, None, None]:
-        at_once = max(1, PICTURES_AT_ONCE // reader.division.batch_size)
         with _failure_kept(reader), contextlib.closing(
             reader.batches(epochs=epochs, steps=steps, at_once=at_once)
         ) as batches:
-            for batch in batches:
-                yield from cut(batch)
+            yield from map(columns, batches)
 
+    signature = tuple(tf.TensorSpec([None], kind) for kind in _KINDS[:count])
     return tf.data.Dataset.from_generator(generate, output_signature=signature).prefetch(1)
+
+
+def _batches_at_once(reader: PictureReader) -> int:
+    pictures = reader.pictures
+    of_one = max(1, pictures.content_bytes // max(1, pictures.rows))
+    some = min(PICTURES_AT_ONCE, BYTES_AT_ONCE // of_one)
+    return max(1, some // reader.division.batch_size)
 
 
 @contextlib.contextmanager
@@ -232,8 +237,8 @@ def _decoded_to_scale(content: Any, size: tuple[int, int], channels: int) -> Any
 
 
 def _first_bad(reader: PictureReader) -> str | None:
-    """What is wrong with the first picture of those read of late that cannot be decoded."""
-    for rows in list(reader.recent):
+    """What is wrong with a picture of those read of late, the last ones first, if one is none."""
+    for rows in reversed(list(reader.recent)):
         for row in rows.tolist():
             try:
                 tf.io.decode_image(reader.pictures.content_of(row), expand_animations=False)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ from PIL import Image
 
 from entrypoints.lib.data.division import DROP, PAD, Division
 from entrypoints.lib.data.parquet_place import Pictures, open_place
-from entrypoints.lib.data.reader import PictureReader
+from entrypoints.lib.data.reader import Batch, PictureReader
 from entrypoints.lib.errors import TrainingError
 
 from .places_of_parquet import write_place
@@ -54,6 +56,42 @@ def test_tensorflow_gets_the_batches_of_the_reader(
             assert content.numpy().tolist() == batch.content.tolist()
             assert labels.numpy().tolist() == batch.labels.tolist()
             assert weights.numpy().tolist() == batch.weights.tolist()
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_before_tensorflow_had_rebatch_the_batches_were_the_same(
+    pictures: Pictures, short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    division = Division(1, 1, 8, PAD, short_batches=short, block_groups=3)
+    reader = PictureReader(pictures, division, seed=4)
+    today = tensorflow_data.encoded_batches(reader, epochs=2)
+    assert today.element_spec[0].shape.as_list() == [None if short else 8]
+    monkeypatch.delattr(tf.data.Dataset, "rebatch")
+    then = tensorflow_data.encoded_batches(reader, epochs=2)
+    assert then.element_spec == today.element_spec
+    for now, before in zip(today, then, strict=True):
+        assert now[0].numpy().tolist() == before[0].numpy().tolist()
+        assert now[1].numpy().tolist() == before[1].numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("at_most", "batches"), [(16 << 20, 3), (1, 1), (20 * 1000, 2), (40 * 1000, 3)]
+)
+def test_few_large_pictures_are_handed_over_at_once(
+    pictures: Pictures, at_most: int, batches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = PictureReader(replace(pictures, content_bytes=45 * 1000), Division(batch_size=8))
+    asked = []
+
+    def noted(self: PictureReader, *, at_once: int, **_others: object) -> Iterator[Batch]:
+        asked.append(at_once)
+        yield from ()
+
+    monkeypatch.setattr(tensorflow_data, "PICTURES_AT_ONCE", 31)
+    monkeypatch.setattr(tensorflow_data, "BYTES_AT_ONCE", at_most)
+    monkeypatch.setattr(PictureReader, "batches", noted)
+    assert list(tensorflow_data.encoded_batches(reader, epochs=1)) == []
+    assert asked == [batches]
 
 
 def test_pictures_are_decoded_and_resized_in_the_order_of_the_reader(pictures: Pictures) -> None:
