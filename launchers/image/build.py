@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from launchers.core.model.problems import EXIT_JOB_DID_NOT_SUCCEED, LaunchError
 from launchers.core.paths import images_folder
+from launchers.docker.images import images_of
 from launchers.docker.progress import Progress
 from launchers.image import names, probe
 from launchers.image.base_image import CPU_BASE, have_base, need_room
@@ -234,12 +236,16 @@ def _image(client: docker.DockerClient, name: str) -> Image | None:
 
 def _same(client: docker.DockerClient, labels: Mapping[str, str], name: str) -> Image | None:
     """An image that was built of the same, under ``name`` from now on."""
+    import docker.errors
+
     same = f"{names.INPUTS_LABEL}={labels[names.INPUTS_LABEL]}"
-    for image in client.images.list(filters={"label": same}):
-        # One that begins with ours has its labels, too; in ours they are what was done last.
-        if same in str(image.history()[: len(labels)]):
-            image.tag(name)
-            return image
+    for image in images_of(client, [same]):
+        # Somebody may remove it meanwhile.
+        with contextlib.suppress(docker.errors.ImageNotFound):
+            # One that begins with ours has its labels, too; in ours they are what was done last.
+            if same in str(image.history()[: len(labels)]):
+                image.tag(name)
+                return image
     return None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from launchers import DISTRIBUTION
 from launchers.core.sdk.installed import installed_version
 from launchers.docker.engine import engine
+from launchers.docker.images import images_of
 from launchers.image.recipes import HOROVOD, recipe_digest
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def default_image(
     labels = [RECIPE_LABEL, f"{GPU_LABEL}={int(gpu)}"]
     found = [
         image
-        for image in client.images.list(filters={"label": labels})
+        for image in images_of(client, labels)
         if image.tags and recipe_of(image.labels) == recipe
     ]
     current = recipe_digest(recipe=recipe)

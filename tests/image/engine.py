@@ -39,8 +39,8 @@ def _remove(client: Any, tag: str) -> None:
             client.images.remove(name, force=True)
 
 
-def tiny_image(client: Any, tag: str) -> None:
-    """An image of one small file and no program, under ``tag``."""
+def tiny_image(client: Any, tag: str, *labels: str) -> None:
+    """An image of one small file and no program, under ``tag``, with these KEY=VALUE."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         entry = tarfile.TarInfo("file")
@@ -49,7 +49,12 @@ def tiny_image(client: Any, tag: str) -> None:
         entry.size = len(content)
         archive.addfile(entry, io.BytesIO(content))
     repository, _, label = tag.partition(":")
-    client.api.import_image_from_data(stream.getvalue(), repository=repository, tag=label)
+    client.api.import_image_from_data(
+        stream.getvalue(),
+        repository=repository,
+        tag=label,
+        changes=[f"LABEL {one}" for one in labels],
+    )
 
 
 def derived_image(client: Any, tag: str, base: str, *commands: str) -> None:

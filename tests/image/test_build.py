@@ -19,6 +19,7 @@ import pytest
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, LaunchError
 from launchers.core.paths import images_folder
+from launchers.docker.images import images_of
 from launchers.image import names
 from launchers.image.base_image import CPU_BASE
 from launchers.image.build import BuildRequest, build
@@ -161,7 +162,7 @@ def test_a_stage_that_is_kept_serves_the_next_build_which_replaces_the_image(
         anew = build(
             client, replace(keeps, is_anew=True, keeps_stage=False), HOST, Told(), tmp_path
         )
-        held = {image.id for image in client.images.list()}
+        held = {image.id for image in images_of(client)}
         client.images.prune(filters={"dangling": True, "label": f"launch.test.mark={mark}"})
 
     assert second.cached is False

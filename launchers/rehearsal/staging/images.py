@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.strategies import FIRST
+from launchers.docker.images import images_of
 from launchers.image.names import default_image, default_tag
 from launchers.image.recipes import RECIPES
 from launchers.machine.devices import visible_gpus
@@ -196,7 +197,7 @@ def _no_image(client: Any, image: str, reason: str, recipe: str) -> Problem:
     if registry:
         other = f"or get it: `docker login {registry}`, `docker pull {image}`"
     else:
-        near = did_you_mean(image, [tag for one in client.images.list() for tag in one.tags])
+        near = did_you_mean(image, [tag for one in images_of(client) for tag in one.tags])
         other = near or "or name another: --image IMAGE"
     return RULES["rehearsal-image"].at(
         "image",

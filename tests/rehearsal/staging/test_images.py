@@ -25,7 +25,12 @@ class Engine:
     """Has some images of ours, and answers a pull with steps, then with an error or the image."""
 
     def __init__(self, *ours: str, error: str = "", steps: tuple[Any, ...] = ()):
-        self.images, self.api = self, self
+        self.images = self
+        self.api = SimpleNamespace(
+            images=lambda filters: [{"Id": name} for name in ours],
+            inspect_image=self.inspect_image,
+            pull=self.pull,
+        )
         self._ours, self._error, self._steps = ours, error, steps
         self.pulled: list[str] = []
         self.silent = threading.Event()
@@ -43,8 +48,10 @@ class Engine:
         elif self._error:
             raise APIError("pull", explanation=self._error)
 
-    def list(self, filters: Any = None) -> list[Any]:
-        return [_image(name) for name in self._ours]
+    def get(self, image: str) -> Any:
+        recipe = image.partition(":")[0].removeprefix("launch-")
+        labels = {RECIPE_LABEL: "x", GPU_LABEL: "0", WITH_LABEL: recipe}
+        return SimpleNamespace(tags=[image], labels=labels, attrs={"Created": "2026"})
 
 
 class Teller:
@@ -59,12 +66,6 @@ class Teller:
 
     def progress(self, label: str, done: int, total: int) -> None:
         self.bytes.append((label, done, total))
-
-
-def _image(name: str) -> Any:
-    recipe = name.partition(":")[0].removeprefix("launch-")
-    labels = {RECIPE_LABEL: "x", GPU_LABEL: "0", WITH_LABEL: recipe}
-    return SimpleNamespace(tags=[name], labels=labels, attrs={"Created": "2026"})
 
 
 @pytest.fixture(autouse=True)
