@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.models.images import Image
 
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, LaunchError
 from launchers.core.paths import images_folder
@@ -180,6 +181,25 @@ def test_an_image_that_had_the_name_and_is_not_ours_stays(tmp_path: Path) -> Non
             assert client.images.get(before).tags == []
         finally:
             client.images.remove(before)
+
+
+def test_the_same_under_another_name_may_be_removed_while_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = Image.history
+
+    def removed_then(image: Image) -> Any:
+        image.client.images.remove(image.id, force=True)
+        return history(image)
+
+    with own_tag() as (client, tag), own_tag() as (_, other):
+        recipe(tmp_path, staged(uuid.uuid4().hex))
+        build(client, BuildRequest(tag=tag), HOST, Told(), tmp_path)
+        monkeypatch.setattr(Image, "history", removed_then)
+        second = build(client, BuildRequest(tag=other), HOST, Told(), tmp_path)
+
+        assert not second.cached
+        assert client.images.get(other).id == second.id
 
 
 class CacheClearedMeanwhile:

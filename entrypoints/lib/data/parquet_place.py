@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 
@@ -95,16 +95,24 @@ class Pictures:
             return f"{table.column(0)[within].as_py()} ({named})"
         return named
 
-    def content_of(self, row: int) -> bytes:
-        """The encoded picture in that row. Blocks while its row group is read.
+    def contents_of(self, rows: Array) -> Iterator[tuple[int, bytes]]:
+        """(row, the encoded picture in it) of some rows, (n,) int64, row group after row group.
+
+        Blocks while a row group is read, each once.
 
         Raises:
-            TrainingError: The file cannot be read.
+            TrainingError: A file cannot be read.
         """
-        file, group, within = self._where(row)
-        with reading(file):
-            table = open_file(self.filesystem, file).read_row_group(group, columns=[layout.CONTENT])
-            return bytes(table.column(0)[within].as_py())
+        groups = self.groups.of(rows)
+        for number in np.unique(groups):
+            file, group, _ = self._where(int(self.groups.starts[number]))
+            with reading(file):
+                table = open_file(self.filesystem, file).read_row_group(
+                    group, columns=[layout.CONTENT]
+                )
+            for row in rows[groups == number].tolist():
+                within = row - int(self.groups.starts[number])
+                yield row, bytes(table.column(0)[within].as_py())
 
     def _where(self, row: int) -> tuple[str, int, int]:
         """(path of the file, row group in it, row in that) of a row number."""

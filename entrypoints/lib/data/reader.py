@@ -17,7 +17,8 @@ from .division import Division
 from .parquet_place import Pictures
 from .position import Epoch, Position, advanced
 
-REMEMBERED_PICTURES = 1 << 14  # in which a corrupt one is looked for, roughly
+REMEMBERED_PICTURES = 1 << 14  # in which a corrupt one is looked for, roughly,
+REMEMBERED_PARTS = 8  # and at least so many at once: TensorFlow reads on until it is noticed
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class PictureReader:
         """
         blocks = self._blocks(worker, epochs)
         remembered = REMEMBERED_PICTURES // (self.division.batch_size * at_once)
-        self.recent = deque(maxlen=max(2, remembered))
+        self.recent = deque(maxlen=max(REMEMBERED_PARTS, remembered))
         with contextlib.closing(read_ahead(self.pictures, blocks, self.threads)) as loaded:
             for batch in self.first_steps(self._cut(loaded, at_once), steps):
                 self.recent.append(batch.rows)

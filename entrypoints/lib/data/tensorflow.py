@@ -16,8 +16,8 @@ from ..arrays import Array
 from ..errors import TrainingError
 from .reader import Batch, PictureReader
 
-PICTURES_AT_ONCE = 1024  # that cross from Python to TensorFlow together, and their bytes at most
-BYTES_AT_ONCE = 16 << 20
+PICTURES_AT_ONCE = 1024  # that cross from Python to TensorFlow together at most
+BYTES_AT_ONCE = 16 << 20  # that these have, roughly
 FILLING = -1.0  # weight of what fills up an epoch's short last batch on the way
 FITS = ("stretch", "crop")
 SCALES = (8, 4, 2)  # at which libjpeg can decode a part of the size
@@ -41,7 +41,8 @@ def encoded_batches(
         weights: Whether the weights of ``Batch`` come too.
 
     Returns:
-        Batches of (content (n,) string, labels (n,) int64[, weights (n,) float32]), prefetched.
+        Batches of (content (n,) string, labels (n,) int64[, weights (n,) float32]), prefetched. A
+        batch is a part of what crossed at once, which is in memory as long as one of its batches.
     """
     count = 3 if weights else 2
     size, whole = reader.division.batch_size, not reader.has_short_batches
@@ -51,7 +52,9 @@ def encoded_batches(
 
     def cut(*columns: Any) -> Any:
         some = tf.data.Dataset.from_tensors(columns)
-        if hasattr(some, "rebatch"):  # parts of the tensors, where unbatch copies each picture
+        # rebatch gives parts of the tensors (where they are aligned: batches of 8, 16, ...), and
+        # unbatch a copy of each picture.
+        if hasattr(some, "rebatch"):
             return some.rebatch(size, drop_remainder=whole)
         return some.unbatch().batch(size, drop_remainder=whole)
 
@@ -239,9 +242,9 @@ def _decoded_to_scale(content: Any, size: tuple[int, int], channels: int) -> Any
 def _first_bad(reader: PictureReader) -> str | None:
     """What is wrong with a picture of those read of late, the last ones first, if one is none."""
     for rows in reversed(list(reader.recent)):
-        for row in rows.tolist():
+        for row, content in reader.pictures.contents_of(rows):
             try:
-                tf.io.decode_image(reader.pictures.content_of(row), expand_animations=False)
+                tf.io.decode_image(content, expand_animations=False)
             except tf.errors.InvalidArgumentError as error:
                 return (
                     f"{reader.pictures.path_of(row)}: cannot be decoded as a picture "

@@ -4,6 +4,7 @@ import os
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -48,7 +49,8 @@ def test_a_place_is_opened_by_its_root_and_by_a_split(tmp_path: Path) -> None:
     assert (
         root.fingerprint() == split.fingerprint() == pickle.loads(pickle.dumps(root)).fingerprint()
     )
-    assert root.content_of(7) == b"7"
+    found = list(root.contents_of(np.array([7, 1, 4, 0])))
+    assert found == [(1, b"1"), (0, b"0"), (4, b"4"), (7, b"7")], "row group after row group"
     assert root.path_of(7).startswith("1/part-00001-1.jpg (")
 
 
@@ -61,7 +63,7 @@ def test_parquet_of_others_is_read_by_its_footers(tmp_path: Path) -> None:
     assert pictures.classes == ("0", "1", "2")
     assert pictures.counts is None
     assert pictures.group_rows.tolist() == [2, 1, 1]
-    assert pictures.content_of(0) == b"x"
+    assert list(pictures.contents_of(np.array([0]))) == [(0, b"x")]
     assert pictures.path_of(3) == f"{tmp_path}/two.parquet, row group 0, row 0"
     batches = PictureReader(pictures, Division(batch_size=9)).batches(epochs=1)
     assert sorted(next(batches).labels.tolist()) == [0, 1, 2, 2]

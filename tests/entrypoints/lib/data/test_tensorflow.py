@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from entrypoints.lib.data import reader as reader_module
 from entrypoints.lib.data.division import DROP, PAD, Division
 from entrypoints.lib.data.parquet_place import Pictures, open_place
 from entrypoints.lib.data.reader import Batch, PictureReader
@@ -37,11 +39,17 @@ def pictures(place: Path) -> Pictures:
     return open_place(str(place))
 
 
+@pytest.mark.parametrize("at_once", [1024, 16])
 @pytest.mark.parametrize("batch_size", [4, 9, 45, 300])
 @pytest.mark.parametrize("short", [True, False])
 def test_tensorflow_gets_the_batches_of_the_reader(
-    pictures: Pictures, batch_size: int, short: bool
+    pictures: Pictures,
+    batch_size: int,
+    short: bool,
+    at_once: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(tensorflow_data, "PICTURES_AT_ONCE", at_once)
     division = Division(1, 1, batch_size, PAD, short_batches=short, block_groups=3)
     if batch_size > 45 and not short:
         with pytest.raises(TrainingError, match="fill no batch"):
@@ -161,6 +169,27 @@ def test_a_corrupt_picture_in_the_midst_is_named_with_its_path(tmp_path: Path) -
         tensorflow_data.naming_bad_pictures(reader),
     ):
         list(tensorflow_data.picture_batches(reader, epochs=1))
+
+
+@pytest.mark.parametrize("remembered", [0, 160])
+def test_a_corrupt_picture_is_named_though_tensorflow_has_read_on(
+    tmp_path: Path, remembered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = [encoded(row) for row in range(160)]
+    content[70] = b"\xff\xd8\xff no picture"
+    place = open_place(str(write_place(tmp_path, [160], 20, content=content)))
+    monkeypatch.setattr(reader_module, "REMEMBERED_PICTURES", remembered)
+    monkeypatch.setattr(tensorflow_data, "PICTURES_AT_ONCE", 16)
+    reader = PictureReader(place, Division(batch_size=8))
+
+    def train() -> None:
+        with tensorflow_data.naming_bad_pictures(reader):
+            for _ in tensorflow_data.picture_batches(reader, epochs=1):
+                time.sleep(0.1)  # a slow step, in which TensorFlow reads as far as it may
+
+    with pytest.raises(TrainingError, match=r"0/part-00000-70.jpg .*cannot be decoded"):
+        train()
+    assert reader.recent.maxlen == (10 if remembered else 8)
 
 
 def test_a_file_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:
