@@ -72,9 +72,14 @@ class Pictures:
         return int(self.group_rows.sum())
 
     @property
+    def bytes_per_picture(self) -> float:
+        """Of its content, in the mean, roughly."""
+        return self.content_bytes / max(self.rows, 1)
+
+    @property
     def bytes_per_group(self) -> int:
         """Of the content of the row group with the most rows, roughly."""
-        return int(self.content_bytes / max(self.rows, 1) * int(self.group_rows.max()))
+        return int(self.bytes_per_picture * int(self.group_rows.max()))
 
     def fingerprint(self) -> int:
         """A number that differs where row groups or classes do."""
@@ -103,16 +108,16 @@ class Pictures:
         Raises:
             TrainingError: A file cannot be read.
         """
-        groups = self.groups.of(rows)
-        for number in np.unique(groups):
-            file, group, _ = self._where(int(self.groups.starts[number]))
+        groups = self.groups
+        of_rows = groups.of(rows)
+        for group in np.unique(of_rows):
+            first = int(groups.starts[group])
+            file, number, _ = self._where(first)
             with reading(file):
-                table = open_file(self.filesystem, file).read_row_group(
-                    group, columns=[layout.CONTENT]
-                )
-            for row in rows[groups == number].tolist():
-                within = row - int(self.groups.starts[number])
-                yield row, bytes(table.column(0)[within].as_py())
+                opened = open_file(self.filesystem, file)
+                content = opened.read_row_group(number, columns=[layout.CONTENT]).column(0)
+            for row in rows[of_rows == group].tolist():
+                yield row, bytes(content[row - first].as_py())
 
     def _where(self, row: int) -> tuple[str, int, int]:
         """(path of the file, row group in it, row in that) of a row number."""

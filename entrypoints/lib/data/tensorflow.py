@@ -171,9 +171,8 @@ def _generated(
 
 
 def _batches_at_once(reader: PictureReader) -> int:
-    pictures = reader.pictures
-    of_one = max(1, pictures.content_bytes // max(1, pictures.rows))
-    some = min(PICTURES_AT_ONCE, BYTES_AT_ONCE // of_one)
+    of_one = max(1.0, reader.pictures.bytes_per_picture)
+    some = min(PICTURES_AT_ONCE, int(BYTES_AT_ONCE / of_one))
     return max(1, some // reader.division.batch_size)
 
 
