@@ -70,6 +70,10 @@ def pytest_runtest_makereport(
     return report
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    selection.show_first_failures(terminalreporter)
+
+
 @pytest.fixture(scope="session")
 def tmp_path_factory(tmp_path_factory: pytest.TempPathFactory) -> pytest.TempPathFactory:
     """pytest's own, which looks at no other folder of the run before it makes one."""

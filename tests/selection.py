@@ -36,6 +36,16 @@ def arrange(items: list[pytest.Item]) -> None:
     items.sort(key=_rank)
 
 
+def show_first_failures(reporter: pytest.TerminalReporter) -> None:
+    """Print why a test had to be run once more, which pytest-rerunfailures keeps to itself."""
+    for report in reporter.stats.get("rerun", ()):
+        reporter.write_sep("_", f"{report.nodeid}, at first")
+        reporter.write_line(report.longreprtext)
+        for title, text in report.sections:
+            reporter.write_sep("-", title)
+            reporter.write_line(text)
+
+
 def _rank(item: pytest.Item) -> int:
     return next((n for n, kind in enumerate(_ORDER) if item.get_closest_marker(kind)), len(_ORDER))
 

@@ -27,6 +27,9 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     selection.arrange(items)
+
+def pytest_terminal_summary(terminalreporter):
+    selection.show_first_failures(terminalreporter)
 """
 FILE = """\
 import os
@@ -50,21 +53,39 @@ def test_another():
 """
 
 
-def test_containers_share_a_worker_and_so_do_a_files_own_tests(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(CONFTEST)
-    files = [f"test_{letter}" for letter in "abcdefgh"]
-    for name in files:
-        (tmp_path / f"{name}.py").write_text(FILE)
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
+FAILING_ONCE = """\
+import pathlib
+
+def test_disturbed():
+    print("what it printed")
+    again = pathlib.Path(__file__).with_name("again")
+    known = again.exists()
+    again.touch()
+    assert known, "the first time"
+"""
+
+
+def run_tests(folder: Path, *options: str) -> str:
+    """What pytest with two workers says of a folder's tests, all of which pass."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
     ended = subprocess.run(
-        [*command, "--no-loadscope-reorder", "-p", "no:cacheprovider", f"--rootdir={tmp_path}"],
-        cwd=tmp_path,
+        [*command, f"--rootdir={folder}", *options],
+        cwd=folder,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_containers_share_a_worker_and_so_do_a_files_own_tests(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    files = [f"test_{letter}" for letter in "abcdefgh"]
+    for name in files:
+        (tmp_path / f"{name}.py").write_text(FILE)
+    run_tests(tmp_path, "--dist", "loadgroup", "--no-loadscope-reorder")
 
     workers = defaultdict(set)
     for line in (tmp_path / "told").read_text().splitlines():
@@ -73,3 +94,14 @@ def test_containers_share_a_worker_and_so_do_a_files_own_tests(tmp_path: Path) -
     assert len(workers["docker"]) == 1
     assert all(len(workers[name]) == 1 for name in files)
     assert len(set.union(*workers.values())) == 2
+
+
+def test_why_a_test_was_run_once_more_is_in_the_summary(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_once.py").write_text(FAILING_ONCE)
+    said = run_tests(tmp_path, "--reruns", "1")
+    assert "1 passed, 1 rerun" in said
+    assert "test_once.py::test_disturbed, at first" in said
+    assert 'assert known, "the first time"' in said
+    assert "AssertionError: the first time" in said
+    assert "what it printed" in said

@@ -14,7 +14,7 @@ from ..errors import TrainingError
 from .dataset import Part
 from .numbered import NumberedCourse
 from .stored import CHANNELS, Stored, StoredPictures, looked_at
-from .tensorflow import decode
+from .tensorflow import decode, why_not_decoded
 
 
 class EncodedPictures(StoredPictures):
@@ -88,12 +88,8 @@ def stored_size(stored: Stored) -> tuple[int, int] | None:
 
 def _wrong_with(stored: Stored, number: int) -> str | None:
     """Why a picture cannot be decoded, as a line; None where it can."""
-    try:
-        tf.io.decode_image(stored.content(number), channels=CHANNELS, expand_animations=False)
-    except tf.errors.OpError as error:
-        why = str(error.message or error).split("\n")[0].split(" [Op:")[0]
-        return (
-            f"{stored.name_of(number)}: no picture that can be decoded ({why}). Mend or remove it; "
-            "`launch data parquet` leaves such pictures out and lists them."
-        )
-    return None
+    why = why_not_decoded(stored.content(number), CHANNELS)
+    return why and (
+        f"{stored.name_of(number)}: no picture that can be decoded ({why}). Mend or remove it; "
+        "`launch data parquet` leaves such pictures out and lists them."
+    )

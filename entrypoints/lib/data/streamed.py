@@ -11,7 +11,7 @@ from ..errors import TrainingError
 from .place_pictures import PlacePictures
 from .reader import PictureReader
 from .stored import CHANNELS
-from .tensorflow import naming_bad_pictures, picture_batches
+from .tensorflow import in_words, naming_bad_pictures, picture_batches
 
 
 class StreamedPictures(PlacePictures):
@@ -34,7 +34,7 @@ class StreamedPictures(PlacePictures):
         try:
             shape = tf.io.decode_image(content, expand_animations=False).shape
         except tf.errors.OpError as error:
-            raise TrainingError(str(error.message).splitlines()[0]) from error
+            raise TrainingError(in_words(error)) from error
         return int(shape[1]), int(shape[0])
 
     @contextlib.contextmanager

@@ -7,6 +7,7 @@ thousand pictures together; cutting these into batches, decoding and resizing ar
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any, Callable, Generator, Iterator, Tuple
 
 import numpy as np
@@ -21,6 +22,7 @@ BYTES_AT_ONCE = 16 << 20  # that these have, roughly
 FILLING = -1.0  # weight of what fills up an epoch's short last batch on the way
 FITS = ("stretch", "crop")
 SCALES = (8, 4, 2)  # at which libjpeg can decode a part of the size
+_PLACES_IN_GRAPH = re.compile(r"\{\{.*?\}\}|\[Op:.*?\]")
 _KINDS = (tf.string, tf.int64, tf.float32)  # of content, labels and weights
 Columns = Tuple[Array, ...]
 
@@ -238,15 +240,28 @@ def _decoded_to_scale(content: Any, size: tuple[int, int], channels: int) -> Any
     return tf.cond(tf.io.is_jpeg(content), jpeg, whole)
 
 
+def why_not_decoded(content: Any, channels: int = 0) -> str | None:
+    """TensorFlow's reason for not decoding a picture's bytes, in words; None where it does."""
+    try:
+        tf.io.decode_image(content, channels=channels, expand_animations=False)
+    except tf.errors.OpError as error:
+        return in_words(error)
+    return None
+
+
+def in_words(error: tf.errors.OpError) -> str:
+    """TensorFlow's error as a line: the middle of ``{{node x}} Invalid PNG. [Op:y]``."""
+    return _PLACES_IN_GRAPH.sub("", str(error.message or error).split("\n")[0]).strip()
+
+
 def _first_bad(reader: PictureReader) -> str | None:
     """What is wrong with a picture of those read of late, the last ones first, if one is none."""
     for rows in reversed(list(reader.recent)):
         for row, content in reader.pictures.contents_of(rows):
-            try:
-                tf.io.decode_image(content, expand_animations=False)
-            except tf.errors.InvalidArgumentError as error:
+            why = why_not_decoded(content)
+            if why is not None:
                 return (
                     f"{reader.pictures.path_of(row)}: cannot be decoded as a picture "
-                    f"({str(error)[:200]}). Convert again with --bad-images skip."
+                    f"({why[:200]}). Convert again with --bad-images skip."
                 )
     return None
