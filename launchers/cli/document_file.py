@@ -51,7 +51,7 @@ def told_by_source(
     """
     where = source_of(found, source)
     if where is None:
-        return found
+        return found.joined_by(strategy)
     from launchers.core.analysis.document_source import DocumentSource, with_source
 
     return with_source(found, known.setdefault(where, DocumentSource(where)), strategy)

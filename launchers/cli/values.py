@@ -9,6 +9,7 @@ import click
 
 from launchers.cli.catalogue import RULES
 from launchers.core.model.problems import Problem
+from launchers.core.reading.wrong_values import shown
 from launchers.core.spec.value_types import Pairs, ValueType, Words
 
 _PROBLEMS = "launchers.cli.values"
@@ -43,8 +44,7 @@ def parsed(value_type: ValueType, flag: str, text: Any, problems: list[Problem])
     try:
         return value_type.parse(text)
     except ValueError:
-        found = repr(text)[:60]
-        problems.append(RULES["flag-value"].at(flag, found, value_type.expected))
+        problems.append(RULES["flag-value"].at(flag, shown(text, flag), value_type.expected))
         return None
 
 

@@ -10,6 +10,7 @@ from launchers.cli.catalogue import RULES
 from launchers.cli.values import parsed_values
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.core.provider import Provider
+from launchers.core.reading.wrong_values import shown
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.layers import Layer
 from launchers.core.spec.option import option_fields
@@ -70,7 +71,7 @@ def _value(name: str, kind: ValueType, problems: list[Problem]) -> Any:
         texts = texts_of(kind, text)
     except ValueError:
         expected = ON_OR_OFF if isinstance(kind, Switch) else "quotes in pairs"
-        problems.append(RULES["flag-value"].at(name, repr(text)[:60], expected))
+        problems.append(RULES["flag-value"].at(name, shown(text, name), expected))
         return None
     return parsed_values(kind, name, texts, problems)
 

@@ -64,9 +64,12 @@ def bootstrap_arguments(document: object) -> Sequence[str]:
 def hyperparameter(document: object, name: str) -> Any:
     """A hyperparameter's value as the toolkit reads it: JSON, else the text itself.
 
-    None where it is absent.
+    None where it is absent. A number or true without quotes, which the service refuses, is what
+    it would be with them, so that the quotes are all that is told.
     """
     text = at(document, "HyperParameters", name)
+    if isinstance(text, bool | int):
+        return text
     if not isinstance(text, str):
         return None
     try:

@@ -154,6 +154,7 @@ class SageMakerReader(Reader):
             plain=Plain((start.once,), start.because, told=_TOLD)
             if start.once and carried is None
             else None,
+            horovods=frozenset({"image-horovod"}),
         )
 
 

@@ -41,17 +41,13 @@ class Channels(Pairs):
         "or NAME=fsx://fs-ID/MOUNT/PATH[,rw], or NAME=efs://fs-ID/PATH[,rw]"
     )
 
-    def parse(self, value: Any) -> dict[str, str]:
-        parsed = super().parse(value)
-        for text in parsed.values():
-            place, *words = text.split(",")
-            if len(words) != len(set(words)):
-                raise ValueError
-            known = {"rw"} if _FILE_SYSTEM.fullmatch(place) else {"sharded", "fastfile", "pipe"}
-            right = _FILE_SYSTEM.fullmatch(place) or re.match(r"s3://[^/]", place)
-            if not right or not set(words) <= known or {"fastfile", "pipe"} <= set(words):
-                raise ValueError
-        return parsed
+    def takes(self, text: str) -> bool:
+        place, *words = text.split(",")
+        folder = _FILE_SYSTEM.fullmatch(place)
+        known = {"rw"} if folder else {"sharded", "fastfile", "pipe"}
+        right = folder or re.match(r"s3://[^/]", place)
+        fits = set(words) <= known and len(words) == len(set(words))
+        return bool(right) and fits and not {"fastfile", "pipe"} <= set(words)
 
 
 def file_system(place: str) -> tuple[str, str, str] | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.provider import Provider
+from launchers.core.reading.wrong_values import shown
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.option import option_fields
@@ -42,7 +43,7 @@ def sized(provider: Provider, job: JobSpec, point: Point, problems: list[Problem
             except ValueError:
                 value = kind.parse(given)
         except ValueError:
-            found, path = repr(text)[:60], f"--compare {name}"
+            found, path = shown(text, name), f"--compare {name}"
             problem = RULES["scaling-compare"].at(path, found, kind.expected)
             if problem not in problems:
                 problems.append(problem)

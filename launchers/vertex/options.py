@@ -22,11 +22,8 @@ class NfsMounts(Pairs):
     name_pattern: str = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
     what: str = "NAME=SERVER:/PATH, mounted at /mnt/nfs/NAME"
 
-    def parse(self, value: Any) -> dict[str, str]:
-        parsed = super().parse(value)
-        if not all(re.fullmatch(r"[^:/\s]+:/\S*", text) for text in parsed.values()):
-            raise ValueError
-        return parsed
+    def takes(self, text: str) -> bool:
+        return re.fullmatch(r"[^:/\s]+:/\S*", text) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

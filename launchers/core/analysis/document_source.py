@@ -79,8 +79,19 @@ def with_source(found: Examined, source: DocumentSource, strategy: str | None = 
     """
     runners = problems_of_runners(source.texts)  # no such source is told whatever a document says
     found = _of_plain(found, found.plain, source, strategy) if found.plain else found
+    found = found.joined_by(strategy or _strategy_in(found, source))
     in_source = _source_problems(found, source, strategy)
     return replace(found, problems=(*found.problems, *in_source, *runners))
+
+
+def _strategy_in(found: Examined, source: DocumentSource) -> str | None:
+    """By which strategy the source is seen to join; looked for where that decides something."""
+    decides = any(one.rule in found.horovods for one in found.problems)
+    facts = source.facts(found.program) if decides and found.program else None
+    if facts is None:
+        return None
+    sight = sight_of(facts, found.program[1:], source.left_out)
+    return sight.strategy if sight.kind == SEEN else None
 
 
 def _source_problems(

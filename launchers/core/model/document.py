@@ -8,6 +8,8 @@ from typing import Any
 
 from launchers.core.model.unknown import as_text
 
+_MOST_DIGITS = 18  # of what 64 bits hold
+
 
 def at(document: object, *keys: str) -> Any:
     """The value behind ``keys``, or None where any of them is missing or no object holds it."""
@@ -31,12 +33,13 @@ def entries(document: object, key: str) -> list[Mapping[str, Any]]:
 
 
 def whole_number(value: object) -> int | None:
-    """``4`` of 4 or "4"; None for anything else."""
+    """``4`` of 4 or "4"; None for anything else, as a text of more digits than a count has."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
         return value
-    return int(value) if isinstance(value, str) and value.isdecimal() else None
+    is_number = isinstance(value, str) and len(value) <= _MOST_DIGITS and value.isdecimal()
+    return int(value) if is_number and isinstance(value, str) else None
 
 
 def document_text(document: Any) -> str:

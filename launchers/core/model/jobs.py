@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from launchers.core.model.problems import Problem
@@ -137,6 +137,7 @@ class Examined:
         because: Why it starts so many, in a short clause (``MPI over 2 hosts x 4 processes``);
             where ``started`` is None, why it cannot be told.
         plain: The program, where only its source says what is started; else None.
+        horovods: The rules whose warnings are void where the ranks join without Horovod.
     """
 
     definition: JobDefinition
@@ -147,6 +148,17 @@ class Examined:
     program: tuple[str, ...] = ()
     because: str = ""
     plain: Plain | None = None
+    horovods: frozenset[str] = frozenset()
+
+    def joined_by(self, strategy: str | None) -> Examined:
+        """The same, where it is known by which strategy the ranks join; None or ``auto`` where
+        it is not."""
+        if strategy in (None, "auto", "horovod"):
+            return self
+        held = (
+            one for one in self.problems if one.rule not in self.horovods or one.severity == "error"
+        )
+        return replace(self, problems=tuple(held))
 
     @property
     def answer(self) -> str:

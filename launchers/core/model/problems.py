@@ -96,11 +96,15 @@ def errors(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.severity == "error"]
 
 
-def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """``did you mean X?`` for the nearest of ``allowed``, or an empty string."""
+def did_you_mean(word: str, allowed: Iterable[str], at_least: float = 0.6) -> str:
+    """``did you mean X?`` for the nearest of ``allowed``, or an empty string.
+
+    Args:
+        at_least: How alike the two are, from 0 to 1 (difflib's ratio).
+    """
     import difflib
 
     by_folded = {name.lower().replace("_", "-"): name for name in allowed}
     folded = word.lower().replace("_", "-")
-    near = difflib.get_close_matches(folded, by_folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(folded, by_folded, n=1, cutoff=at_least)
     return f"did you mean {by_folded[near[0]]}?" if near else ""

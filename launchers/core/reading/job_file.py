@@ -6,7 +6,6 @@ The dataclasses that the flags come from say what each key may be. Scalars under
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from launchers.core.reading.profiles import laid_over, unknown_profile
 from launchers.core.reading.sweep import KEY, expand
 from launchers.core.reading.text_file import as_mapping
 from launchers.core.reading.user_defaults import OF_A_JOB, shown
+from launchers.core.reading.wrong_values import shown as shown_value
 from launchers.core.reading.yaml_nodes import compose
 from launchers.core.reading.yaml_values import YamlValues
 from launchers.core.registry import PROVIDERS, provider
@@ -28,7 +28,6 @@ from launchers.core.spec.job import JobSpec, ProviderOptions
 from launchers.core.spec.layers import DEFAULT_FILE
 from launchers.core.spec.option import key_of, option_fields
 from launchers.core.spec.request_type import RequestFields
-from launchers.core.spec.value_types import ValueType
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,8 @@ def read_file(path: Path, profile: str = "", said_by: str = "--profile") -> JobF
     profiles = reader.profiles(tree.pop(PROFILES, None))
     if profile and profile not in profiles:
         problems.append(unknown_profile(profile, said_by, str(path), profiles))
+    if problems:
+        reader.fields({key: value for key, value in tree.items() if key != KEY})
     reader.stop()
     has_sweep, sweep = KEY in tree, tree.pop(KEY, None)
     chosen = profiles.get(profile, {}) if profile else {}
@@ -144,13 +145,14 @@ class _Reader:
                 self.fields(keys, location)
             elif keys is not None or not name:
                 place = self.place(location)
-                self.problems.append(RULES["file-value"].at(place, _shown(keys), expected))
+                self.problems.append(RULES["file-value"].at(place, shown_value(keys), expected))
         return {name: keys or {} for name, keys in named.items()}
 
-    def place(self, location: tuple[str, ...]) -> str:
-        """``launch.yaml:3: sagemaker.role``."""
-        line = self.lines.get(location)
-        where = ".".join(location)
+    def place(self, location: tuple[Any, ...]) -> str:
+        """``launch.yaml:3: sagemaker.role``; the line of what holds it where it has none itself."""
+        ways = (location[:length] for length in range(len(location), 0, -1))
+        line = next((self.lines[way] for way in ways if way in self.lines), None)
+        where = ".".join(map(str, location))
         return f"{self.file}:{line}: {where}" if line else f"{self.file}: {where}"
 
     def stop(self) -> None:
@@ -216,18 +218,16 @@ class _Section:
         """The fields that the section gives, by field name."""
         if not isinstance(values, dict):
             place, expected = self.reader.place(self.prefix), "a mapping of keys"
-            problems.append(RULES["file-value"].at(place, _shown(values), expected))
+            problems.append(RULES["file-value"].at(place, shown_value(values), expected))
             return {}
 
-        def problem_at(key: str, value_type: ValueType | None) -> Problem:
-            place = self.reader.place((*self.prefix, key))
-            if value_type is None:
-                return self._unknown(key, place)
-            return RULES["file-value"].at(place, _shown(values[key]), value_type.expected)
+        items = option_fields(self.cls)
+        return fields_of(values, items, self._unknown, self._place, problems)
 
-        return fields_of(values, option_fields(self.cls), problem_at, problems)
+    def _place(self, *keys: Any) -> str:
+        return self.reader.place((*self.prefix, *keys))
 
-    def _unknown(self, key: str, place: str) -> Problem:
+    def _unknown(self, key: str) -> Problem:
         keys = [key_of(item) for item, _ in option_fields(self.cls)]
         at_top = self.cls is JobSpec
         if at_top:
@@ -240,7 +240,7 @@ class _Section:
             fix = f"`{key}:` belongs under `{owners[0]}:`" if owners else did_you_mean(key, keys)
             fix = self._request_hint(key) or fix
         expected = "one of " + ", ".join(sorted(keys))
-        return RULES["file-key-unknown"].at(place, "unknown key", expected, fix)
+        return RULES["file-key-unknown"].at(self._place(key), "unknown key", expected, fix)
 
     def _request_hint(self, key: str) -> str:
         """For a field of the service's own request that stands beside the flags' keys."""
@@ -251,11 +251,6 @@ class _Section:
 
 def _own_keys(name: str) -> list[str]:
     return [key_of(item) for item, _ in option_fields(provider(name).definer.options)]
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _load(

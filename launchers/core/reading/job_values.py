@@ -10,6 +10,7 @@ from typing import Any
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
 from launchers.core.provider import Provider
+from launchers.core.reading.wrong_values import parts_of, shown
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.option import default_of, key_of, option_fields
 from launchers.core.spec.value_types import ValueType
@@ -22,29 +23,33 @@ Items = Iterable[tuple[Field[Any], ValueType]]
 def fields_of(
     values: Mapping[str, Any],
     items: Items,
-    problem_at: Callable[[str, ValueType | None], Problem],
+    unknown: Callable[[str], Problem],
+    place: Callable[..., str],
     problems: list[Problem],
 ) -> dict[str, Any]:
     """The fields that ``values`` give, by field name; None only where a field can be None.
 
     Args:
         items: The fields that may be given, of :func:`launchers.core.spec.option.option_fields`.
-        problem_at: What is wrong at a key: its value is not of that type, or, with None, nobody
-            knows the key.
+        unknown: What is wrong at a key that nobody knows.
+        place: Where a key stands, or a part of its value, whose own keys come after it.
         problems: Each mistake is added here.
     """
     known = {key_of(item): (item, value_type) for item, value_type in items}
     fields = {}
     for key, value in values.items():
         if key not in known:
-            problems.append(problem_at(key, None))
+            problems.append(unknown(key))
             continue
         item, value_type = known[key]
         try:
             absent = value is None and default_of(item) is None
             fields[item.name] = None if absent else value_type.parse(value)
-        except ValueError:
-            problems.append(problem_at(key, value_type))
+        except ValueError as error:
+            problems += [
+                RULES["file-value"].at(place(key, *keys), shown(found, key), expected)
+                for keys, found, expected in parts_of(error, value, value_type)
+            ]
     return fields
 
 
@@ -70,13 +75,13 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
     items = [*option_fields(JobSpec, provider.definer.unused | {"notify"}), *own]
     keys = sorted(key_of(item) for item, _ in items)
 
-    def problem_at(key: str, value_type: ValueType | None) -> Problem:
-        if value_type is None:
-            named = key_named(key, items)
-            fix = f"did you mean {named}?" if named else did_you_mean(key, keys)
-            expected = f"one of {', '.join(keys)}"
-            return RULES["file-key-unknown"].at(key, "unknown key", expected, fix)
-        return RULES["file-value"].at(key, repr(values[key])[:60], value_type.expected)
+    def unknown(key: str) -> Problem:
+        named = key_named(key, items)
+        fix = f"did you mean {named}?" if named else did_you_mean(key, keys)
+        return RULES["file-key-unknown"].at(key, "unknown key", f"one of {', '.join(keys)}", fix)
+
+    def place(*keys: str | int) -> str:
+        return ".".join(map(str, keys))
 
     problems = [
         RULES["file-text"].at(key, "a NUL character")
@@ -88,7 +93,7 @@ def job_from_values(provider: Provider, values: Mapping[str, Any]) -> JobSpec:
         for key, value in values.items()
         if value is not None or key not in keys
     }
-    fields = fields_of(given, items, problem_at, problems)
+    fields = fields_of(given, items, unknown, place, problems)
     if problems:
         raise LaunchError(problems)
     names = {item.name for item, _ in own}

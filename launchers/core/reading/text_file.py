@@ -7,7 +7,7 @@ from typing import Any
 from launchers.core.bounded import read_text
 from launchers.core.catalogue import RULES
 from launchers.core.json_text import NotJsonError, parse_json
-from launchers.core.model.problems import LaunchError
+from launchers.core.model.problems import LaunchError, Problem
 
 
 def read_json_or_yaml(file: str) -> Any:
@@ -40,12 +40,14 @@ def read_trees(file: str) -> list[Any]:
 
 def parse_all(text: str, file: str) -> list[Any]:
     """As :func:`parse`, with every document of a YAML stream."""
+    no_json: Problem | None = None
     try:
         return [parse_json(text, file)]
     except NotJsonError as error:
         if text.lstrip().startswith("{"):
-            place = f"{file}:{error.line}"
-            raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
+            no_json = RULES["file-json"].at(f"{file}:{error.line}", error.reason)
+            if file.lower().endswith(".json"):
+                raise LaunchError(no_json) from None
     from launchers.core.reading.unreadable import is_chart, reason_of
     from launchers.core.reading.yaml_nodes import compose_all
     from launchers.core.reading.yaml_values import YamlValues
@@ -53,7 +55,8 @@ def parse_all(text: str, file: str) -> list[Any]:
     try:
         trees = [YamlValues(file, functions=True).of(node) for node in compose_all(text, file)]
     except LaunchError as error:
-        reason = None if _is_bound(error) else reason_of(text, file)
+        # What begins as JSON does was meant as that, where it is no YAML either.
+        reason = None if _is_bound(error) else no_json or reason_of(text, file)
         raise (LaunchError(reason) if reason else error) from None
     # A program may be YAML as well: a text of many lines.
     finished = any(isinstance(tree, (dict, list)) for tree in trees) and not is_chart(text)

@@ -1,7 +1,8 @@
 """What YAML nodes mean: plain values that JSON has too, with the line of every key.
 
-As PyYAML's safe loader reads them (YAML 1.1), but a date stays the text that it is, a key that
-stands twice is an error, and a number that JSON cannot hold as well.
+As PyYAML's safe loader reads them (YAML 1.1), but a date and a time (``1:30:00``, a number to the
+base of 60 there) stay the text that they are, a key that stands twice is an error, and a number
+that JSON cannot hold as well.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ class YamlValues:
     def _scalar(self, node: Node, location: Location) -> Any:
         text: str = node.content
         name = self._type(node)
-        if name in _TEXTS or self._is_verbatim(name, location):
+        is_time = name in ("int", "float") and ":" in text
+        if name in _TEXTS or is_time or self._is_verbatim(name, location):
             check_text(text, self._place(node))
             return text
         if name == "null":

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.spec.value_types import Duration, Pairs
+from launchers.core.spec.value_types import Duration, Pairs, WrongPart
 
 VARIABLES = {
     "join": "LAUNCH_JOIN_TIMEOUT",
@@ -40,13 +40,14 @@ class Limits(Pairs):
         times = dict.fromkeys(self.names, _TIME.json_schema)
         return {"type": "object", "properties": times, "additionalProperties": False}
 
-    def parse(self, value: Any) -> dict[str, str]:
-        found = super().parse(value)
-        for name, text in found.items():
-            if name not in self.names:
-                raise ValueError
+    def wrong_part(self, name: Any, text: Any) -> WrongPart | None:
+        if name not in self.names:
+            return WrongPart((str(name),), name, f"one of {', '.join(self.names)}")
+        try:
             _TIME.parse(text)
-        return found
+        except ValueError:
+            return WrongPart((name,), text, _TIME.expected)
+        return None
 
 
 def in_seconds(limits: Mapping[str, str]) -> dict[str, int]:

@@ -9,10 +9,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _DURATION_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SIZE_GIB = {"": 1, "g": 1, "gb": 1, "gib": 1, "t": 1024, "tb": 1024, "tib": 1024}
+
+
+class WrongPart(NamedTuple):
+    """One part of a value that is not what it should be.
+
+    Attributes:
+        keys: The way to it inside the value: names, and numbers from 0 in lists.
+        found: The part itself, or its name where that is wrong; a message must not show a secret.
+        expected: What it may be.
+    """
+
+    keys: tuple[str | int, ...]
+    found: Any
+    expected: str
+
+
+class WrongPartsError(ValueError):
+    """A mapping or a list of the right kind, with parts that are wrong."""
+
+    def __init__(self, parts: Sequence[WrongPart]):
+        super().__init__("wrong parts")
+        self.parts = tuple(parts)
 
 
 class ValueType:
@@ -26,7 +48,7 @@ class ValueType:
 
         Raises:
             ValueError: ``value`` is not of this type; the caller says where it stood and
-                :attr:`expected`.
+                :attr:`expected`. A :class:`WrongPartsError` where only parts of it are wrong.
         """
         if not isinstance(value, str):
             raise ValueError
@@ -203,17 +225,27 @@ class Pairs(ValueType):
     def parse(self, value: Any) -> dict[str, str]:
         if isinstance(value, str):
             name, found, text = value.partition(self.separator)
-            if not found:
+            if not found or self.wrong_part(name, text):
                 raise ValueError
-            value = {name: text}
+            return {name: text}
         if not isinstance(value, dict):
             raise ValueError
-        for name, text in value.items():
-            if not isinstance(name, str) or not re.fullmatch(self.name_pattern, name):
-                raise ValueError
-            if not isinstance(text, str):
-                raise ValueError
+        wrong = [part for item in value.items() if (part := self.wrong_part(*item))]
+        if wrong:
+            raise WrongPartsError(wrong)
         return dict(value)
+
+    def takes(self, text: str) -> bool:
+        """Whether a name may have that value."""
+        return True
+
+    def wrong_part(self, name: Any, text: Any) -> WrongPart | None:
+        """What is wrong with a name or its value; None where nothing is."""
+        if not isinstance(name, str) or not re.fullmatch(self.name_pattern, name):
+            return WrongPart((str(name),), name, f"a name that matches {self.name_pattern}")
+        if not isinstance(text, str):
+            return WrongPart((name,), text, "one text, number, true or false")
+        return None if self.takes(text) else WrongPart((name,), text, self.what)
 
 
 @dataclass(frozen=True)
@@ -231,12 +263,19 @@ class Words(ValueType):
         words: Sequence[Any] = [value] if isinstance(value, str) else value
         if not isinstance(words, list | tuple):
             raise ValueError
-        for word in words:
-            if not isinstance(word, str):
-                raise ValueError
-            if self.pattern and not re.fullmatch(self.pattern, word):
-                raise ValueError
+        wrong = [
+            WrongPart((number,), word, self.each)
+            for number, word in enumerate(words)
+            if not isinstance(word, str) or (self.pattern and not re.fullmatch(self.pattern, word))
+        ]
+        if wrong:
+            raise ValueError if isinstance(value, str) else WrongPartsError(wrong)
         return tuple(words)
+
+    @property
+    def each(self) -> str:
+        """What one of them may be."""
+        return f"a text that matches {self.pattern}" if self.pattern else "one text or number"
 
 
 @dataclass(frozen=True)
@@ -257,23 +296,32 @@ class Arguments(Words):
         if not isinstance(value, dict):
             return super().parse(value)
         words: list[str] = []
+        wrong: list[WrongPart] = []
         for name, setting in value.items():
-            if not isinstance(name, str):
-                raise ValueError
-            words += _argument(name, setting)
+            if isinstance(name, str):
+                words += _argument(name, (name,), setting, wrong)
+            else:
+                wrong.append(WrongPart((str(name),), name, "a name"))
+        if wrong:
+            raise WrongPartsError(wrong)
         return tuple(words)
 
 
-def _argument(name: str, setting: Any) -> list[str]:
+def _argument(
+    name: str, keys: tuple[str | int, ...], setting: Any, wrong: list[WrongPart]
+) -> list[str]:
+    """The words of one argument; a part that makes none is added to ``wrong``."""
     flag = f"-{name}" if len(name) == 1 else f"--{name}"
     if setting is None or setting == "false":
         return []
     if setting == "true":
         return [flag]
     if isinstance(setting, list):
-        return [word for item in setting for word in _argument(name, item)]
+        items = enumerate(setting)
+        return [word for at, item in items for word in _argument(name, (*keys, at), item, wrong)]
     if not isinstance(setting, str):
-        raise ValueError
+        wrong.append(WrongPart(keys, setting, "a text, a number, true, false, or a list of those"))
+        return []
     return [flag, setting]
 
 

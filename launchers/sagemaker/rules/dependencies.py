@@ -46,6 +46,7 @@ DEPENDS_ON: Mapping[str, Sequence[str]] = {
     SIZE: _SIZE,
     "world-size": (*_SIZE, *_IMAGE, "$.HyperParameters.sagemaker_program"),
     "distribution-ignored": _IMAGE,
+    "distribution-several": (*_IMAGE, *FLAGS),
     "distribution-groups": ("$.ResourceConfig.InstanceGroups[*].InstanceGroupName",),
     "mpi-processes": _SIZE,
     "image-other-region": (*_IMAGE, "$.HyperParameters.sagemaker_region"),

@@ -91,8 +91,9 @@ def _resources(document: object) -> list[Problem]:
                 f"{path}.InstanceGroups", f"together with {' and '.join(single)}"
             )
         )
+    is_there = isinstance(at(document, "ResourceConfig"), Mapping)
     for key in ("InstanceType", "InstanceCount"):
-        if resources and not groups and key not in resources:
+        if is_there and not groups and key not in resources:
             problems.append(RULES["instances"].at(f"{path}.{key}", "missing", "a value"))
     count = resources.get("InstanceCount")
     if isinstance(count, int) and count < 1:

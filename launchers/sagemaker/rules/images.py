@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from launchers.core.model.document import at, mapping
 from launchers.core.model.problems import Problem
@@ -31,7 +32,16 @@ def check_image(document: object, known: Sequence[Machine], ours: bool) -> list[
         return []
     # The model-parallel library of AWS starts its ranks by MPI, and needs no Horovod.
     horovod = uses_mpi(document) and "mp_parameters" not in mapping(document, "HyperParameters")
-    return image_problems(image, known, horovod, ours, _framework(document))
+    problems = image_problems(image, known, horovod, ours, _framework(document))
+    if ours or "pytorch" not in image.framework:
+        return problems
+    # mpirun starts ranks of torch.distributed as well, by the variables that it gives them.
+    return [_unless_torch(one) if one.rule == "image-horovod" else one for one in problems]
+
+
+def _unless_torch(problem: Problem) -> Problem:
+    expected = "an image with Horovod, or a script whose ranks join by torch.distributed"
+    return replace(problem, severity="warning", expected=expected)
 
 
 def _framework(document: object) -> str | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from launchers.core.model.document import at, mapping, whole_number
-from launchers.core.model.problems import Problem
+from launchers.core.model.problems import Problem, Severity, did_you_mean
 from launchers.core.planning.plan import counted
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
     MPI_ENABLED,
+    MPI_OPTIONS,
+    MPI_PREFIX,
     MPI_PROCESSES,
     MPI_PROCESSES_PER_HOST,
     PROCESSES,
@@ -20,11 +22,15 @@ from launchers.sagemaker.starts.agent import WAY as AGENT
 from launchers.sagemaker.starts.alone import advice
 from launchers.sagemaker.starts.command import starts_toolkit
 from launchers.sagemaker.starts.start import Start, ranks_on
-from launchers.sagemaker.starts.ways import ways
+from launchers.sagemaker.starts.ways import switched_on, ways
 
 _HYPER = "$.HyperParameters"
 _ENTRYPOINT = "$.AlgorithmSpecification.ContainerEntrypoint"
 _LAUNCH = "$.Environment.LAUNCH_WORLD_SIZE"
+# How near a key is to one of the toolkit's where it was meant as that one (difflib's ratio).
+_ALIKE = 0.85
+# Keys of the toolkit and the SDK that resemble such a one (sagemaker 2.257: estimator.py).
+_NO_SWITCHES = ("sagemaker_distributed_dataparallel_custom_mpi_options",)
 # Texts that a person who wrote them meant as no, and that Python takes as true.
 _MEANT_AS_NO = ("false", "no", "off", "0", "none", "null", "disabled")
 
@@ -40,6 +46,8 @@ def check_world_size(
         ours: Whether the document carries LAUNCH_WORLD_SIZE.
     """
     problems = _switches(document, ours) + _mpi_counts(document, start, ours)
+    if starts_toolkit(document):
+        problems += _beside(document, start) + _misspelt(document)
     carried_text = at(document, "Environment", "LAUNCH_WORLD_SIZE")
     carried = whole_number(carried_text)
     if carried_text is not None and carried is None:
@@ -113,6 +121,39 @@ def _switches(document: object, ours: bool) -> list[Problem]:
             problems.append(rule.at(path, found))
         elif is_on:
             problems.append(rule.at(path, found, severity="warning"))
+    return problems
+
+
+def _beside(document: object, start: Start) -> list[Problem]:
+    """Ways that are switched on beside the one that the toolkit takes."""
+    way = ways().get(start.way)
+    others = [one for one in switched_on(document) if way is not None and one != way]
+    told = {problem.path for problem in start.problems}
+    problems = []
+    for other in others:
+        path = f"{_HYPER}.{other.flag}"
+        if path not in told and way is not None:
+            found = f"on beside {way.flag}, which is what the toolkit obeys"
+            # One process on each host, or one for each GPU: the script was written for one of them.
+            severity: Severity = "warning" if other.processes == way.processes else "error"
+            problems.append(RULES["distribution-several"].at(path, found, severity=severity))
+    return problems
+
+
+def _misspelt(document: object) -> list[Problem]:
+    """Keys that look like one of the toolkit's, which passes over what it does not know."""
+    from launchers.sagemaker.starts.groups import TOGETHER
+
+    known = {MPI_PROCESSES, MPI_PROCESSES_PER_HOST, MPI_OPTIONS, TOGETHER}
+    known |= {way.flag for way in ways().values()}
+    problems = []
+    for name in mapping(document, "HyperParameters"):
+        if not name.lower().startswith("sagemaker_") or name in {*known, *_NO_SWITCHES}:
+            continue
+        hint = did_you_mean(name, known, _ALIKE)
+        if hint or name.startswith(MPI_PREFIX):
+            found = "a key that the toolkit passes over"
+            problems.append(RULES["distribution-key"].at(f"{_HYPER}.{name}", found, fix=hint))
     return problems
 
 

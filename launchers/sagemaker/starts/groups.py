@@ -19,7 +19,7 @@ class Group(NamedTuple):
     """Machines of one type.
 
     Attributes:
-        hosts: How many; None where that is no number.
+        hosts: How many; None where that is no count.
         gpus: Of each; None for a type that no table knows, and for one whose accelerators are
             counted by the container alone.
     """
@@ -38,7 +38,7 @@ def groups_of(document: object) -> list[Group]:
         Group(
             name=str(one.get("InstanceGroupName", ONE_GROUP)),
             instance_type=str(one.get("InstanceType", "")),
-            hosts=whole_number(one.get("InstanceCount")),
+            hosts=_hosts(one.get("InstanceCount")),
             gpus=_gpus(one.get("InstanceType")),
         )
         for one in named
@@ -81,6 +81,11 @@ def hosts_text(groups: Sequence[Group]) -> str:
     """``2 hosts``, or ``its hosts`` where they are not counted."""
     count = hosts_of(groups)
     return "its hosts" if count is None else counted(count, "host")
+
+
+def _hosts(count: object) -> int | None:
+    hosts = whole_number(count)
+    return hosts if hosts is not None and hosts >= 0 else None
 
 
 def _gpus(instance_type: object) -> int | None:

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from launchers.core.credentials.elsewhere import masked_arguments
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import is_reserved
 from launchers.sagemaker.catalogue import RULES
@@ -152,7 +153,8 @@ def _refused(word: str, path: str, own: bool) -> Problem:
                 "ends the job with exit code 0 and no training"
             )
         return RULES["mpi-option"].at(path, word[:60], ALLOWED, fix)
-    problem = RULES["mpi-option"].at(path, word[:60], ALLOWED, "leave it out")
+    (shown,) = masked_arguments([word])
+    problem = RULES["mpi-option"].at(path, shown[:60], ALLOWED, "leave it out")
     if own:
         return problem
     return replace(

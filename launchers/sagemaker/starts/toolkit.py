@@ -153,7 +153,7 @@ def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
     elif sent is not None and way.processes == "each":
         if not _is_count(sent, hosts_of(cluster), way):
             return Start(way.name, None, f"{MPI_PROCESSES_PER_HOST} is no count of processes")
-        each = [int(sent)] * len(cluster)
+        each = [whole_number(sent)] * len(cluster)
     elif way.name in ("torch_distributed", "pytorch_xla"):
         each = [_default(group) for group in cluster]
     else:

@@ -67,7 +67,12 @@ MISTAKES = [
     ("gpus: -1", ["gpus: -1", "a whole number from 0 to 64"]),
     ("spot: maybe", ["spot", '"maybe"', "true or false"]),
     ("max_runtime: 90", ["max_runtime: 90", "a time with its unit"]),
-    ("env: [A=b]", ["env", "NAME=VALUE"]),
+    ("env: [A=b]", ["env: a list", "NAME=VALUE"]),
+    ("env:\n  A: b\n  DEBUG: null", ["launch.yaml:3: env.DEBUG: null", "one text"]),
+    ("env:\n  A: [b]", ["launch.yaml:2: env.A: a list", "one text"]),
+    ("env:\n  A B: c", ['env.A B: "A B"', "a name that matches"]),
+    ("args: {a: [b, {c: d}]}", ["args.a.1: a mapping", "a text"]),
+    ("max_runtime: 1:30:00", ['max_runtime: "1:30:00"', "a time with its unit"]),
     ("env: {A: }", ["env"]),
     ("name: a_b", ["name", "letters, digits and inner hyphens"]),
     ("pin_gpu: me", ["one of guard, script, none"]),
@@ -143,3 +148,33 @@ def test_the_file_that_init_writes_is_one_that_is_read(tmp_path: Path):
         "vertex": {"project": "my-project", "boot_disk": "pd-ssd:200"},
         "spark": {"master": "spark://HOST:7077", "archives": ("env.tgz",)},
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "env:\n  DB_PASSWORD: hunter2secretvalue\n  DEBUG: null",
+        "env:\n  WEBHOOK_SECRET: [hunter2secretvalue]",
+        "env: [DB_PASSWORD=hunter2secretvalue, 3]",
+        "profiles: {prod: {env: {API_TOKEN: hunter2secretvalue, X: null}}}",
+        "profiles: {prod: [hunter2secretvalue]}",
+        "args: {password: [hunter2secretvalue, {a: b}]}",
+        "sagemaker: [hunter2secretvalue]",
+        "secrets: {DB_PASSWORD: [hunter2secretvalue]}",
+        "max_runtime: PASSWORD=hunter2secretvalue",
+    ],
+)
+def test_a_value_beside_a_mistake_is_not_shown(tmp_path: Path, text: str):
+    with pytest.raises(LaunchError) as caught:
+        read(written(tmp_path, text))
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(caught.value.problems)
+
+
+def test_a_wrong_profile_hides_no_other_mistake(tmp_path: Path):
+    with pytest.raises(LaunchError) as caught:
+        read(written(tmp_path, "instances: two\nprofiles: {prod: {gpus: no}}"))
+    assert [one.path for one in caught.value.problems] == [
+        "launch.yaml:2: profiles.prod.gpus",
+        "launch.yaml:1: instances",
+    ]

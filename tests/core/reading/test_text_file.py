@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from launchers.core.model.problems import LaunchError
-from launchers.core.reading.text_file import read_json_or_yaml, read_verbatim_mapping
+from launchers.core.reading.text_file import read_json_or_yaml, read_trees, read_verbatim_mapping
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("content", "rule", "parts"),
     [
-        (b'{"a": 1,\n}', "file-json", ["document:2", "valid JSON"]),
+        (b'{"a": 1\n"b": 2}', "file-json", ["document:2", "valid JSON"]),
         (b'{"a": {"b": 1, "b": 2}}', "file-key-twice", ["document: b", "each key once"]),
         (b"a: 1\nb: [", "file-yaml", ["document:2", "valid YAML"]),
         (b"\xff\xfe\x00", "file-unreadable", ["not UTF-8 text", "save it as UTF-8"]),
@@ -60,3 +60,24 @@ def test_a_verbatim_mapping_keeps_the_text_of_the_file(tmp_path: Path):
     file.write_text("- a\n")
     with pytest.raises(LaunchError, match="list; expected a mapping of keys"):
         read_verbatim_mapping(str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "trees"),
+    [
+        ("{a: [b, {c: 1}]}", [{"a": ["b", {"c": 1}]}]),
+        ('{"a": 1,}', [{"a": 1}]),
+        ('{ # of a person\n"a": 1}', [{"a": 1}]),
+        ('{"a": 1}\n---\n{"a": 2}\n', [{"a": 1}, {"a": 2}]),
+        ('{"a": 1}\n...\n', [{"a": 1}]),
+    ],
+)
+def test_a_yaml_that_begins_as_json_is_yaml(tmp_path: Path, text: str, trees: list[object]):
+    file = tmp_path / "jobs.yaml"
+    file.write_text(text)
+    assert read_trees(str(file)) == trees
+    file = file.with_suffix(".json")
+    file.write_text(text)
+    with pytest.raises(LaunchError) as raised:
+        read_trees(str(file))
+    assert [one.rule for one in raised.value.problems] == ["file-json"]

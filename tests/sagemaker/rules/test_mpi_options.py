@@ -179,3 +179,8 @@ def test_a_reserved_name_is_exported_only_without_a_value_and_only_if_the_docume
 def test_the_names_that_reach_every_rank_are_read_in_order():
     assert exported("-verbose -x B=1 --mca a b -x A") == ["B", "A"]
     assert exported("-xml -x A --no-such-option 3 -x B=c=d -bind-to none") == ["A", "B"]
+
+
+def test_a_password_among_the_options_is_not_shown():
+    (problem,) = problems_in("--password=hunter2secretvalue", "$", own=False)
+    assert problem.found.startswith("--password=***")

@@ -14,11 +14,15 @@ from tests.sagemaker.documents import captured, plain, rendered
 from tests.sagemaker.rules.test_document import hyper, put
 from tests.sagemaker.starts.test_starts import (
     CPU,
+    DATA_PARALLEL,
     EACH,
     FOUR,
+    MIRRORED,
     MPI,
     OWN,
     PYTORCH,
+    REGISTRY,
+    SERVERS,
     STARTS,
     TENSORFLOW,
     TORCHRUN,
@@ -207,14 +211,11 @@ def test_a_long_value_is_shown_by_its_first_forty_characters(path: str, rule: st
     assert len(problem.found) == 40
 
 
-MIRRORED = "sagemaker_multi_worker_mirrored_strategy_enabled"
-
-
 @pytest.mark.parametrize(
     ("image", "flag"),
     [
         (PYTORCH, "sagemaker_torch_distributed_enabled"),
-        (TENSORFLOW.replace("2.12.0", "2.14.1"), MIRRORED),
+        (TENSORFLOW.replace("2.12.0", "2.14.1"), next(iter(MIRRORED))),
         (TENSORFLOW, "sagemaker_mpi_enabled"),
         (OWN, "sagemaker_mpi_enabled"),
         (None, "sagemaker_mpi_enabled"),
@@ -230,3 +231,98 @@ def test_hosts_that_are_no_job_are_told_how_their_image_joins_them(image: Any, f
 
 def test_hosts_apart_are_a_process_on_each():
     assert start_of(STARTS["nothing on several hosts"][0]).meant == 2
+
+
+# Name: (request, the flag that does nothing, severity).
+SEVERAL = {
+    "parameter servers before MPI": (
+        request(TENSORFLOW, MPI, FOUR, SERVERS), "sagemaker_mpi_enabled", "error",
+    ),
+    "MPI before MultiWorkerMirrored": (
+        request(TENSORFLOW, MPI, MIRRORED), next(iter(MIRRORED)), "error",
+    ),
+    "torchrun before smdistributed": (
+        request(PYTORCH, TORCHRUN, DATA_PARALLEL), next(iter(DATA_PARALLEL)), "warning",
+    ),
+    "MPI in an image of one's own": (request(OWN, MPI, TORCHRUN), next(iter(TORCHRUN)), "warning"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_distribution_beside_the_one_that_the_toolkit_obeys_is_told(name: str):
+    document, flag, severity = SEVERAL[name]
+    (problem,) = told(document, rule="distribution-several")
+    assert (problem.path, problem.severity) == (f"{HYPER}.{flag}", severity)
+
+
+@pytest.mark.parametrize("flags", [(MPI,), (TORCHRUN,), (MPI, {next(iter(SERVERS)): "false"})])
+def test_one_distribution_is_none_too_many(flags: tuple[dict[str, str], ...]):
+    assert told(request(TENSORFLOW, *flags), rule="distribution-several") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("sagemaker_mpi_num_processes_per_host", EACH),
+        ("sagemaker_mpi_num_of_process_per_host", EACH),
+        ("sagemaker_mpi_enable", "sagemaker_mpi_enabled"),
+        ("sagemaker_torch_distributed_enable", next(iter(TORCHRUN))),
+        ("sagemaker_MPI_enabled", "sagemaker_mpi_enabled"),
+        ("sagemaker_mpi_hosts", ""),
+    ],
+)
+def test_a_key_that_is_nearly_the_toolkits_is_a_warning(key: str, meant: str):
+    (problem,) = told(request(TENSORFLOW, MPI, {key: "4"}), rule="distribution-key")
+    assert (problem.path, problem.severity) == (f"{HYPER}.{key}", "warning")
+    assert problem.fix == (f"did you mean {meant}?" if meant else "")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sagemaker_distributed_dataparallel_custom_mpi_options",
+        "sagemaker_instance_type",
+        "sagemaker_parameter_count",
+        "sagemaker_job_name",
+        "mpi_num_processes",
+        "my_sagemaker_mpi_enable",
+    ],
+)
+def test_other_keys_are_the_scripts_own_or_anothers(key: str):
+    assert told(request(TENSORFLOW, MPI, {key: "4"}), rule="distribution-key") == []
+
+
+def test_a_count_without_quotes_is_told_as_that_alone():
+    document = request(TENSORFLOW)
+    document["HyperParameters"] |= {"sagemaker_mpi_enabled": True, EACH: 4}
+    assert start_of(document).ranks == 8
+    assert {one.rule for one in errors(check(document))} == {"model-type"}
+
+
+@pytest.mark.parametrize("count", [-1, "9" * 5000])
+def test_hosts_that_are_no_count_make_no_world(count: object):
+    document = request(TENSORFLOW, MPI, FOUR)
+    document["ResourceConfig"]["InstanceCount"] = count
+    assert start_of(document).ranks is None
+    assert errors(check(document))
+
+
+def test_a_count_of_more_digits_than_an_integer_may_have_is_no_count():
+    document = request(TENSORFLOW, MPI, {EACH: "9" * 5000})
+    assert start_of(document).ranks is None
+    assert [one.path for one in told(document, rule="mpi-processes")] == [f"{HYPER}.{EACH}"]
+
+
+def test_no_machines_at_all_are_told_as_one_that_is_missing():
+    document = request(TENSORFLOW, MPI)
+    document["ResourceConfig"] = {}
+    missing = {one.path for one in told(document, rule="instances")}
+    assert missing == {f"$.ResourceConfig.Instance{name}" for name in ("Type", "Count")}
+
+
+def test_an_image_of_pytorch_without_horovod_may_serve_torch_distributed():
+    (problem,) = told(request(PYTORCH, MPI), rule="image-horovod")
+    assert problem.severity == "warning"
+    image = f"{REGISTRY}/tensorflow-training:2.16-gpu-py310"
+    (problem,) = told(request(image, MPI), rule="image-horovod")
+    assert problem.severity == "error"

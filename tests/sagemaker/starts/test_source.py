@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.cli.command import Launch
-from tests.sagemaker.starts.test_starts import STARTS
+from tests.sagemaker.starts.test_starts import MPI, PYTORCH, STARTS, request
 
 ALONE = "import torch\n"
 SPAWNS = "import torch.multiprocessing as mp\nmp.spawn(main, nprocs=4)\n"
@@ -52,3 +52,27 @@ def test_a_source_without_the_program_is_told(launch: Launch):
     told = " ".join(answer.err.split())
     assert "no train.py, which the document runs" in told
     assert "[source-of-document]" in told
+
+
+DISTRIBUTED = "import torch.distributed as dist\ndist.init_process_group('nccl')\n"
+HOROVOD = "import horovod.torch as hvd\nhvd.init()\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "warned"),
+    [
+        (DISTRIBUTED, (), True),
+        (DISTRIBUTED, ("--strategy", "torch"), False),
+        (DISTRIBUTED, ("--strategy", "horovod"), True),
+        (DISTRIBUTED, ("--source", "src"), False),
+        (HOROVOD, ("--source", "src"), True),
+    ],
+)
+def test_mpi_without_horovod_is_warned_of_unless_the_ranks_need_none(
+    launch: Launch, script: str, words: tuple[str, ...], warned: bool
+):
+    launch.write("job.json", json.dumps(request(PYTORCH, MPI)))
+    launch.write("src/train.py", script)
+    answer = launch("check", "job.json", *words)
+    assert answer.code == 0, answer.err
+    assert ("[image-horovod]" in answer.err) is warned

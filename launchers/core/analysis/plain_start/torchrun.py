@@ -40,7 +40,8 @@ def read(name: str, command: Command, behind: int, gpus: int) -> Start:
         waits = f"{literal[:40]}: no shell puts the variable's value there"
         return Start("torchrun", name, waits=waits)
     if given.unread:
-        unknown = f"{name} {given.unread[:40]}: its options are known only when it runs"
+        shown = given.unread[:40].replace(SUBSTITUTED, "$(...)")
+        unknown = f"{name} {shown}: its options are known only when it runs"
         return Start("torchrun", name, unknown=unknown)
     return world(name, given, command.variables, gpus_seen(gpus, command.variables))
 
@@ -96,4 +97,6 @@ def _processes(text: str, gpus: int, shown: str) -> tuple[int | None, str]:
         return count, ""
     if text in ("gpu", "auto") and gpus:
         return gpus, ""
+    if text.isdecimal():
+        return None, f"{shown}: no number of ranks that a host can have"
     return None, f"{shown}: how many ranks a host is known only when it runs"

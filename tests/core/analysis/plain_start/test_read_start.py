@@ -161,6 +161,14 @@ NOTHING_KNOWN = "a script that starts no Python and no launcher that is known"
         (["bash", "-c", "python -m venv v; python -m pip install x"], NOTHING_KNOWN),
         (["mpirun", "python", "t.py"], "mpirun: how many ranks is known only when it runs"),
         (["mpirun", "-n", "1", "a", ":", "-n", "2", "b"], "mpirun with several programs"),
+        (
+            ["bash", "-c", "torchrun --nproc_per_node=2 $(cat args) t.py"],
+            "torchrun $(...): its options are known only when it runs",
+        ),
+        (
+            ["torchrun", f"--nproc_per_node={10**20}", "t.py"],
+            f"torchrun --nproc_per_node={10**20}: no number of ranks that a host can have",
+        ),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
 )

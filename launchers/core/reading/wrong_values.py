@@ -1,0 +1,49 @@
+"""What is said of a value that is not of its key's type, in whose midst a secret may stand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from launchers.core.spec.value_types import ValueType, WrongPart, WrongPartsError
+
+_MOST = 60
+
+
+def parts_of(error: ValueError, value: Any, value_type: ValueType) -> tuple[WrongPart, ...]:
+    """The parts of ``value`` that its type could not parse; all of it where it names none."""
+    if isinstance(error, WrongPartsError):
+        return error.parts
+    return (WrongPart((), value, value_type.expected),)
+
+
+def shown(value: Any, name: str = "") -> str:
+    """``value`` in a message: a text in quotes, with a mask for what looks like a credential; of a
+    mapping or a list only that it is one.
+
+    Args:
+        name: Of its key or flag.
+
+    Example:
+        >>> shown({"HF_TOKEN": "hf_a"})
+        'a mapping'
+        >>> shown("2 days")
+        '"2 days"'
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if not isinstance(value, str):
+        return str(value)[:_MOST]
+    from launchers.core.credentials.elsewhere import masked
+
+    # A flag's NAME=VALUE: its name may be what is wrong, and says what the value is.
+    key, _, text = value.partition("=")
+    hidden = masked(text, key)
+    if hidden != text:
+        return f"{key}={hidden}"
+    hidden = masked(value, name)
+    return json.dumps(value, ensure_ascii=False)[:_MOST] if hidden == value else hidden
