@@ -2,7 +2,7 @@
 
 A record is a JSON object::
 
-    {"pid": 71, "final": true, "joined": false, "called_after": 3,
+    {"pid": 71, "final": true, "joined": false, "called_after": 3, "rare": false,
      "devices": ["GPU-7f2c"], "idle_gpu": "", "other": [[["all"], 4096]],
      "samples": {"losses": [[1, 2.31], [2, 2.07], [3, 1.94]]},
      "sets": [{"name": "Adam", "form": "84a0c1d2", "variables": 8, "elements": 52650, "local": 0,
@@ -19,12 +19,12 @@ what went: ``gradients``; ``weights``, the values of its variables; ``values``, 
 shapes. ``ways`` are words of ``WAYS``. ``form`` is a digest of the shapes of its variables, in
 order. ``prints`` are four 32-bit floats a variable: its norm and three projections of its values on
 fixed directions. ``other`` are exchanges of at least ``MANY`` elements that belong to no variable:
-group and elements. ``called_after`` counts the collectives that Python called after the first
-training step. ``devices`` are the GPUs that held what was trained, by names that the ranks of a
-machine share; ``idle_gpu`` is why it trains on none, though it has one. ``parts``: other ranks hold
-the rest of some variables. ``applied`` is there where gradients went out and nobody saw whether
-what came back was put into them: prints of those that an optimizer applied in the step that was
-looked at last::
+group and elements; they are ``rare`` where there was none at most steps. ``called_after`` counts
+the collectives that Python called after the first training step. ``devices`` are the GPUs that held
+what was trained, by names that the ranks of a machine share; ``idle_gpu`` is why it trains on none,
+though it has one. ``parts``: other ranks hold the rest of some variables. ``applied`` is there
+where gradients went out and nobody saw whether what came back was put into them: prints of those
+that an optimizer applied in the step that was looked at last::
 
     {"step": 16, "group": "all", "kept": [0, 1], "prints": "base64"}
 
@@ -32,7 +32,8 @@ looked at last::
 of, and a checksum of the ``batches`` that training functions were called with; each of a few steps,
 by its number from 1 on. ``common`` are those of the groups that all of its exchanged variables went
 over. ``sure`` are the variables, by number, that were seen to be exchanged, where ``kept`` has
-others that may have been.
+others that may have been; ``lone`` those that were changed by gradients of which nothing went out,
+in the set their number and their elements.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class Rank(NamedTuple):
     devices: frozenset[str] = frozenset()
     is_idle: bool = False  # whatever trained there left its GPU alone
     samples: tuple[Samples, ...] = ()  # of each process that has some
+    is_rare: bool = False  # at most of its steps nothing of nobody went to other ranks
 
     @property
     def trained(self) -> tuple[Record, ...]:
@@ -87,6 +89,7 @@ def merged(records: Iterable[Record]) -> Rank:
     other: list[tuple[Any, int]] = []
     devices: set[str] = set()
     idle: list[bool] = []
+    rare: list[bool] = []
     samples: list[Samples] = []
     for record in records:
         try:
@@ -102,11 +105,12 @@ def merged(records: Iterable[Record]) -> Rank:
         other += own_other
         devices |= own_devices
         idle += [bool(record.get("idle_gpu"))] if own_sets else []
+        rare += [bool(record.get("rare"))] if own_sets else []
         samples += [own_samples] if own_samples else []
-    is_idle = bool(idle) and all(idle)
+    is_idle, is_rare = (bool(found) and all(found) for found in (idle, rare))
     return Rank(
         final, tuple(sets), tuple(other), joined, called, frozenset(devices), is_idle,
-        tuple(samples),
+        tuple(samples), is_rare,
     )  # fmt: skip
 
 
@@ -182,6 +186,7 @@ def _checked(one: Record) -> Record:
     checked["ways"] = [way for way in WAYS if way in one.get("ways", ())]
     for name in ("variables", "elements", "local", "exchanged"):
         checked[name] = int(one[name])
+    checked["lone"] = [int(count) for count in one.get("lone", (0, 0))]
     weights = one.get("weights")
     if weights:
         checked["weights"] = {
@@ -190,6 +195,7 @@ def _checked(one: Record) -> Record:
             "of": int(weights.get("of", len(weights["shapes"]))),
             "kept": [int(index) for index in weights["kept"]],
             "sure": [int(index) for index in weights.get("sure", weights["kept"])],
+            "lone": [int(index) for index in weights.get("lone", ())],
             "changed": [int(index) for index in weights["changed"]],
             "blind": bool(weights.get("blind")),
             "why": str(weights["why"])[:200],

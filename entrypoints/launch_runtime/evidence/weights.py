@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
+from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, Pair, distance
 from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, common, may_be, placed, table
@@ -12,6 +13,9 @@ from launch_runtime.words import Words
 # Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
 # averages before it saves, only a whole model that is another one is refused; less is said.
 ANOTHER_MODEL = 0.5
+# What ranks average now and then does not move so far apart in between.
+TOO_FAR = 0.25
+UNKNOWN = "exchange of unknown values seen"
 
 
 def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) -> Finding:
@@ -23,17 +27,28 @@ def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) ->
     followed = bool(keys)
     keys = keys or _keys(ranks, training, False)
     found = [_compare(ranks, key, followed) for key in keys]
+    alone = next((one.alone for one in found if one.alone), "")
+    if alone:
+        return Finding("", f"ranks trained apart in a part: {alone}", f"{strategy.wrap}; {OPT_OUT}")
     worst = next((one.worst for one in found if one.worst), "")
     if worst:
         return Finding(
             "",
             f"gradients were exchanged, but the weights differ at the end: {worst}; the ranks did "
-            "not start from the same weights",
-            f"{strategy.broadcast}; {OPT_OUT}",
+            "not start from the same weights, or changed them by more than what was exchanged",
+            f"{strategy.broadcast}, and apply nothing but averaged gradients; {OPT_OUT}",
+        )
+    apart = max((one.apart for one in found), default=0.0)
+    if apart > TOO_FAR and words == UNKNOWN and all(ranks[one].is_rare for one in training):
+        return Finding(
+            "",
+            f"{lines.count(len(training), 'rank')} trained apart: their weights differ by "
+            f"{_percent(apart)} at the end, no gradient and no weight was seen to go through "
+            f"{strategy.product}, and at most steps nothing did",
+            f"{strategy.wrap}; {OPT_OUT}",
         )
     if any(one.compared for one in found):
         sample = " in a sample" if any(one.sampled for one in found) else ""
-        apart = max(one.apart for one in found)
         if apart > SAME_WEIGHTS:
             return Finding(f"{words}, weights differ by {_percent(apart)} at the end{sample}")
         return Finding(f"{words}, weights equal{sample}")
@@ -50,7 +65,7 @@ def exchanged(sets: Iterable[Record]) -> str:
     for kind, words in (("gradients", "gradients"), ("weights", "parameters"), ("values",) * 2):
         if kind in how:
             return f"{words} exchanged{behind}"
-    return "exchange of unknown values seen"
+    return UNKNOWN
 
 
 def _keys(
@@ -90,6 +105,7 @@ class _Compared(NamedTuple):
         apart: How far the first rank's is from another one's at most, in parts of its size.
         worst: What is further apart than averages can be; "" where steps of each rank after the
             last average of parameters may have done it.
+        alone: What of it each rank trained by itself, by which it is far apart.
     """
 
     compared: bool
@@ -97,16 +113,19 @@ class _Compared(NamedTuple):
     reason: str
     apart: float = 0.0
     worst: str = ""
+    alone: str = ""
 
 
 def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -> _Compared:
     form, place, group = key
     members = range(len(ranks)) if group == ALL else [r for r in group if 0 <= r < len(ranks)]
     held: list[tuple[int, Record]] = []
+    sets: list[Record] = []
     for rank in members:
         for its_form, its_place, one in _averaged(ranks[rank], followed):
             if (its_form, its_place) == (form, place) and one.get("weights"):
                 held.append((rank, one["weights"]))
+                sets.append(one)
     reason = next((weights["why"] for _, weights in held if weights["why"]), "")
     if len(held) < 2 or reason:
         return _Compared(False, False, reason)
@@ -114,6 +133,11 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
     if not followed:  # that is how a script puts averages in
         changed = set()
     blind = any(weights["blind"] for _, weights in held)
+    is_alone = followed and not any(
+        may_be({"elements": one["lone"][1]}, entry)
+        for (rank, _), one in zip(held, sets)
+        for entry in ranks[rank].other
+    )
     sampled = any(len(weights["kept"]) < weights["of"] for _, weights in held)
     found = _Compared(False, sampled, "")
     (first, known), *others = held
@@ -121,13 +145,18 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
     for rank, weights in others:
         theirs = table(weights)
         shared = own.keys() & theirs.keys() - changed
+        lone = shared.intersection(known["lone"], weights["lone"])
         sure = shared.intersection(known["sure"], weights["sure"])
         # Where nothing was seen to be exchanged in both, all that may have been is compared.
         if followed or sure:
             shared = sure
         pairs = {index: (own[index], theirs[index]) for index in sorted(shared)}
         far = distance(list(pairs.values()))
+        far_alone = distance([(own[index], theirs[index]) for index in sorted(lone)])
+        far = max(far, far_alone)
         found = found._replace(compared=found.compared or bool(pairs), apart=max(found.apart, far))
+        if is_alone and far_alone > SAME_WEIGHTS:
+            return found._replace(alone=_alone(sets[0], far_alone, first, rank))
         worst = _worst(pairs, known["shapes"], blind) if followed else ""
         if worst:
             where = f"between ranks {first} and {rank}"
@@ -135,6 +164,13 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
     if not found.compared:
         found = found._replace(reason="reassigned after the last step" if changed else "")
     return found
+
+
+def _alone(one: Record, far: float, first: int, rank: int) -> str:
+    return (
+        f"{one['lone'][0]} of the {one['variables']} variables of {one['name']} were not "
+        f"exchanged, and differ by {_percent(far)} of their size between ranks {first} and {rank}"
+    )
 
 
 def _worst(pairs: Mapping[int, Pair], shapes: Sequence[str], blind: bool) -> str:

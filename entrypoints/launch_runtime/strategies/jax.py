@@ -108,7 +108,8 @@ def _note(collector: Collector, program: Any, processes: Sequence[int]) -> None:
                 ranks = sorted({processes[device] for device in group})
                 if len(ranks) > 1:
                     everywhere = str(len(ranks)) == os.environ.get("LAUNCH_WORLD_SIZE", "")
-                    collector.exchanged(None, [elements], ALL if everywhere else ranks)
+                    over: Any = ALL if everywhere else ranks
+                    collector.exchanged(None, [elements], over, is_traced=True)
 
 
 def reductions(text: str, devices: int) -> list[tuple[int, list[list[int]]]]:

@@ -46,7 +46,10 @@ WORDS = Words(
         "they trained while there was no process group (before init_process_group or after "
         "destroy_process_group)"
     ),
-    around="the model is wrapped with DistributedDataParallel, and trained past it",
+    around=(
+        "the model is wrapped with DistributedDataParallel, and trained past it, or within "
+        "no_sync() at every step"
+    ),
     fix_around=(
         "call what DistributedDataParallel gave, model(x), and not model.module(x), whose "
         "gradients stay where they are"

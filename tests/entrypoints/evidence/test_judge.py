@@ -73,6 +73,15 @@ BESIDE = one_set(form="f1", name="SGD", exchanged=0, how="", groups=[], weights=
 OTHERS = one_set(weights=weights(9.0, -4.0))
 
 
+UNKNOWN_EXCHANGE = one_set(exchanged=0, how="", groups=[], weights=weights(0.0, 1.0))
+
+
+def apart(value: float) -> dict[str, Any]:
+    """One variable that was exchanged, and one of the rank's own around ``value``."""
+    read = weights(0.0, value, sure=[0], lone=[1])
+    return one_set(exchanged=1, lone=[1, 300], weights=read)
+
+
 def over(*groups: Any, **changes: Any) -> dict[str, Any]:
     return one_set(groups=list(groups), **changes)
 
@@ -346,6 +355,25 @@ GOOD = {
         [[{"pid": 1}, record(one_set())]] * 2,
         EQUAL.words,
     ),
+    "two variables of each rank's own, and exchanges that may have been theirs": (
+        [[record(apart(value), other=[[ALL, 300]])] for value in (1.0, 1.1)],
+        "gradients exchanged, weights differ by 6% at the end",
+    ),
+    "a variable of each rank's own that is equal": (
+        [[record(apart(1.0))]] * 2,
+        EQUAL.words,
+    ),
+    "exchanges that are rare, and weights that moved on": (
+        [[record({**UNKNOWN_EXCHANGE, "weights": weights(0.0, value)}, rare=True,
+                 other=[[ALL, 600]])] for value in (1.0, 1.1)],
+        "exchange of unknown values seen, weights differ by 6% at the end",
+    ),
+    "exchanges at every step, and weights of each rank's own": (
+        [[record({**UNKNOWN_EXCHANGE, "weights": weights(*values)}, rare=rare,
+                 other=[[ALL, 600]])]
+         for values, rare in (((0.0, 1.0), True), ((2.0, -1.0), False))],
+        "exchange of unknown values seen, weights differ by 90% at the end",
+    ),
     "no record at all": ([[], []], "evidence missing"),
     "a rank's record is missing": (
         [[record(one_set())], []],
@@ -529,6 +557,16 @@ BAD = {
     "an optimizer forgotten": (
         [[record(one_set(), BESIDE)]] * 2,
         "2 ranks trained apart with one of their optimizers: the gradients of SGD",
+    ),
+    "two variables of each rank's own": (
+        [[record(apart(value))] for value in (1.0, 1.1)],
+        "ranks trained apart in a part: 1 of the 2 variables of Adam were not exchanged",
+    ),
+    "exchanges that are rare, and weights of each rank's own": (
+        [[record(UNKNOWN_EXCHANGE, rare=True, other=[[ALL, 600]])],
+         [record({**UNKNOWN_EXCHANGE, "weights": weights(2.0, -1.0)}, rare=True,
+                 other=[[ALL, 600]])]],
+        "2 ranks trained apart: their weights differ by",
     ),
     "weights differ": (
         [[record(one_set())], [record(OTHERS)]],

@@ -107,6 +107,15 @@ def main():
 main()
 """
 
+# What a script does for fine-tuning, and forgets to wrap.
+_COMPILED_ANEW = """\
+    model.compile(tf.keras.optimizers.SGD(0.01), "mse")
+    model.fit(np.random.rand(32, 8), np.random.rand(32, 3), batch_size=8, verbose=0)"""
+_COMPILED_AND_WRAPPED = _COMPILED_ANEW.replace(
+    "tf.keras.optimizers.SGD(0.01)", "hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01))"
+)
+_HALF_AVERAGED = "gradients = [hvd.allreduce(one) for one in gradients[:2]] + gradients[2:]"
+
 _GAN = (
     _READY
     + """
@@ -350,6 +359,17 @@ TOGETHER = {
         "gradients exchanged, weights not compared (reassigned after the last step)",
     ),
     "a GAN": (_GAN, EQUAL),
+    "a second compile": (
+        _FIT.replace("callbacks=callbacks)", "callbacks=callbacks)\n" + _COMPILED_AND_WRAPPED),
+        EQUAL,
+    ),
+    "rank 0 compiles and trains on": (
+        _FIT.replace(
+            "callbacks=callbacks)",
+            "callbacks=callbacks)\n    if hvd.rank():\n        return\n" + _COMPILED_ANEW,
+        ),
+        "gradients exchanged, weights not compared (reassigned after the last step)",
+    ),
     "one rank trains and broadcasts": (
         _steps(after=_BROADCAST).replace("    with", "    if hvd.rank(): hvd.broadcast_variables("
         "network.variables, root_rank=0); continue\n    with"),
@@ -425,6 +445,19 @@ APART = {
     "rank 0 leaves": (
         _steps(head=_READY + "if hvd.rank() == 0: sys.exit(0)\n"),
         "rank 1 trained alone",
+    ),
+    "a second compile without wrapping": (
+        _FIT.replace("callbacks=callbacks)", "callbacks=callbacks)\n" + _COMPILED_ANEW),
+        "trained apart with one of their optimizers: the gradients of SGD",
+    ),
+    "a layer by the plain tape": (
+        _steps(begin=_BROADCAST, exchange=_HALF_AVERAGED),
+        "ranks trained apart in a part: 2 of the 4 variables of SGD were not exchanged",
+    ),
+    "predictions gathered once": (
+        _steps(after="").replace("range(5)", "range(12)")
+        + "hvd.allgather(tf.random.normal([100, 3]))\n",
+        "2 ranks trained apart: their weights differ by",
     ),
     "half a GAN": (
         _GAN.replace("    other = hvd.DistributedGradientTape(other)\n", ""),

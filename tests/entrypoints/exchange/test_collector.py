@@ -133,3 +133,110 @@ def test_a_gpu_that_was_used_once_is_never_idle(monkeypatch: pytest.MonkeyPatch)
         rank.collector.finish()
     told = [record["idle_gpu"] for record in rank.told if record["final"]]
     assert told == ["CUDA is missing", "", ""]
+
+
+class Sets(Rank):
+    """A process whose variable several optimizers train."""
+
+    def record(self) -> list[dict[str, Any]]:
+        self.collector.finish()
+        return list(self.told[-1]["sets"])
+
+    def by_another(self, send: Any, apply: Any, **how: Any) -> None:
+        self.optimizer = Tensor()
+        self.step(send, apply, **how)
+
+
+@pytest.mark.parametrize(
+    ("send", "apply", "how", "exchanged"),
+    [
+        ([], "raw", {}, 0),
+        ([0], "mean", {}, 1),
+        ([0], "clipped", {}, 1),
+        ([], "raw", {"reduces": True}, 1),
+    ],
+    ids=["its own gradient", "a mean", "what was made of one", "by an optimizer that reduces"],
+)
+def test_a_further_optimizer_counts_for_itself(
+    send: list[int], apply: str, how: dict[str, Any], exchanged: int
+) -> None:
+    rank = Sets()
+    first = rank.optimizer
+    rank.step([0], "mean")
+    rank.step([0], "mean")
+    rank.by_another(send, apply, **how)
+    rank.by_another(send, apply, **how)
+    assert first is not rank.optimizer
+    assert [one["exchanged"] for one in rank.record()] == [1, exchanged, exchanged]
+
+
+def test_a_further_optimizer_whose_first_step_alone_is_its_own_trains_together() -> None:
+    rank = Sets()
+    rank.step([0], "mean")
+    rank.by_another([], "raw")
+    rank.step([0], "mean")
+    assert [one["exchanged"] for one in rank.record()] == [1, 1]
+
+
+def test_weights_that_are_averaged_after_a_further_optimizers_steps_are_its_exchange() -> None:
+    rank = Sets()
+    rank.step([0], "mean")
+    rank.by_another([], "raw")
+    (variable,) = rank.variables
+    rank.collector.exchanged(Tensor(), [4], ALL, variable)
+    assert [one["how"] for one in rank.record()] == ["gradients", "weights"]
+
+
+def test_what_a_further_optimizer_trains_alone_is_not_compared() -> None:
+    rank = Sets()
+    rank.step([0], "mean")
+    assert rank.record()[0]["weights"]["changed"] == []
+    rank = Sets()
+    rank.step([0], "mean")
+    rank.by_another([], "raw")
+    assert rank.record()[0]["weights"]["changed"] == [0]
+
+
+def test_a_variable_whose_gradient_stays_here_is_told_beside_those_that_go() -> None:
+    rank = Rank((4, 6, 8))
+    rank.step([0, 2], "mean")
+    rank.collector.finish()
+    (one,) = rank.told[-1]["sets"]
+    assert (one["exchanged"], one["lone"]) == (2, [1, 6])
+    assert (one["weights"]["sure"], one["weights"]["lone"]) == ([0, 2], [1])
+    assert sorted(one["weights"]["kept"]) == [0, 1, 2]
+
+
+def test_a_variable_without_a_gradient_is_not_told() -> None:
+    rank = Rank((4, 6))
+    first, second = rank.variables
+    gradient, mean = Tensor(), Tensor()
+    rank.collector.computed([gradient, None], rank.variables)
+    rank.collector.exchanged(gradient, [4], ALL)
+    rank.collector.arrived(mean, ALL)
+    rank.collector.applied(rank.optimizer, "SGD", [(mean, first), (None, second)], None)
+    rank.collector.finish()
+    assert rank.told[-1]["sets"][0]["lone"] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("gathered", "traced", "rare"), [(1, False, True), (5, False, False), (1, True, False)]
+)
+def test_exchanges_of_nobody_are_rare_at_less_than_half_of_the_steps(
+    gathered: int, traced: bool, rare: bool
+) -> None:
+    rank = Rank()
+    pairs = [(Tensor(), rank.variables[0])]
+    rank.collector.applied(rank.optimizer, "SGD", pairs, lambda: 10)
+    rank.collector.exchanged(Tensor(), [2], ALL)  # a metric
+    for _ in range(gathered):
+        rank.collector.exchanged(Tensor(), [100], ALL, is_traced=traced)
+    rank.collector.finish()
+    assert rank.told[-1]["rare"] is rare
+
+
+def test_where_nobody_counts_steps_nothing_is_rare() -> None:
+    rank = Rank()
+    rank.step([], "raw")
+    rank.collector.finish()
+    assert rank.told[-1]["rare"] is False

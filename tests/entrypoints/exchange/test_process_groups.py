@@ -24,13 +24,16 @@ class Told:
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
-        self.broken = False
+        self.broken, self.passes = False, 0
         self.steps, self.trained = 0, ["weight"]
 
     def sent(self) -> None:
         self.told.append(("sent",))
 
-    def carried(self, ranks: Any, elements: int) -> None:
+    def passed(self) -> None:
+        self.passes += 1
+
+    def carried(self, ranks: Any, elements: int, is_uncounted: bool) -> None:
         self.told.append(("carried", ranks, elements))
 
     def reduced(self, variables: list[Any], ranks: Any) -> None:
@@ -53,8 +56,15 @@ class Told:
     def parameters(self) -> list[Any]:
         return list(self.trained)
 
+    def optimized(self) -> list[Any]:
+        return []
+
     def most_steps(self) -> int:
         return self.steps
+
+
+class Optimizer:
+    """One that can be told from others."""
 
 
 class Tensor:
@@ -196,7 +206,7 @@ def hidden_after(groups: ProcessGroups, told: Told, steps: int, collectives: int
     groups._groups.module = distributed()
     WORLD.sequence, PAIR.sequence = 3, 5
     groups._groups.forget_gone()
-    groups.look([], 1)
+    groups.look(Optimizer(), [], 1)
     PAIR.sequence = 5 + collectives
     told.steps = steps
     groups.last_look()
@@ -230,7 +240,7 @@ def test_without_a_step_nothing_is_told_of_what_no_call_made(
 
 
 def test_where_there_are_no_groups_nothing_is_looked_at(groups: ProcessGroups, told: Told) -> None:
-    groups.look([], 1)
+    groups.look(Optimizer(), [], 1)
     groups.last_look()
     assert told.told == []
 
@@ -240,13 +250,13 @@ def test_a_wrapped_model_says_what_went_over_its_groups(
 ) -> None:
     groups._groups.module = distributed()
     trained = [("weight", [ALL, [1, 3]], True)]
-    monkeypatch.setattr(groups.models, "trained", lambda parameters: trained)
+    monkeypatch.setattr(groups.models, "trained", lambda parameters, since: trained)
     monkeypatch.setattr(groups.models, "wrapped", lambda parameters, group=None: ["weight"])
     variables = []
     monkeypatch.setattr(
         told, "tracked", lambda one: variables.append(SimpleNamespace(of=one)) or variables[-1]
     )
-    groups.look(["weight"], 1)
+    groups.look(Optimizer(), ["weight"], 1)
 
     first, second = variables
     assert told.told == [("reduced", [first], ALL), ("reduced", [first], [1, 3])]

@@ -47,7 +47,12 @@ class Collector:
         self.unfollowed_ones.append((step, gradients))
         self.read = read
 
-    def applied(self, owner: Any, name: str, pairs: Any, steps: Callable[[], int]) -> None:
+    def took(self, owner: Any, variables: list[Any]) -> None:
+        pass
+
+    def applied(
+        self, owner: Any, name: str, pairs: Any, steps: Callable[[], int], ways: Any, reduces: bool
+    ) -> None:
         self.pairs, self.steps, self.count = pairs, steps, self.count + 1
 
     def sent(self) -> None:
@@ -330,7 +335,7 @@ def test_a_step_is_told_with_the_parameters_that_have_gradients(
     hooks: Hooks, collector: Collector, optimizer_of: Callable[..., Any]
 ) -> None:
     looked: list[tuple[list[Any], int]] = []
-    hooks.at_step = lambda parameters, count: looked.append((list(parameters), count))
+    hooks.at_step = lambda optimizer, parameters, count: looked.append((list(parameters), count))
     frozen, trained = parameter(1.0), parameter(2.0, gradient=Tensor([0.5], place=128))
     optimizer = optimizer_of(frozen, trained)
 
@@ -345,7 +350,7 @@ def test_a_step_without_gradients_is_counted_and_not_told(
     hooks: Hooks, collector: Collector, optimizer_of: Callable[..., Any]
 ) -> None:
     looked: list[Any] = []
-    hooks.at_step = lambda parameters, count: looked.append(parameters)
+    hooks.at_step = lambda optimizer, parameters, count: looked.append(parameters)
     optimizer = optimizer_of(parameter(1.0))
 
     optimizer.step()
@@ -562,7 +567,7 @@ def test_changes_count_since_the_optimizer_was_made_and_by_all_its_parameters(
 ) -> None:
     """Those of an optimizer whose own steps are compiled."""
     looked: list[int] = []
-    hooks.at_step = lambda parameters, count: looked.append(count)
+    hooks.at_step = lambda optimizer, parameters, count: looked.append(count)
     first, second = (parameter(1.0, gradient=Tensor([0.5])) for _ in range(2))
     vars(first)["_version"], vars(second)["_version"] = 7, 3
     optimizer = optimizer_of(first, second)

@@ -21,9 +21,18 @@ class Collector:
         self.told.append(("exchanged", tensor, shape, group))
 
     def applied(
-        self, owner: Any, name: str, pairs: list[tuple[Any, Any]], steps: Callable[[], int]
+        self,
+        owner: Any,
+        name: str,
+        pairs: list[tuple[Any, Any]],
+        steps: Callable[[], int],
+        ways: tuple[str, ...],
+        reduces: bool,
     ) -> None:
         self.told.append(("applied", name, steps()))
+
+    def took(self, owner: Any, variables: list[Any]) -> None:
+        pass
 
     def sent(self) -> None:
         self.told.append(("sent",))

@@ -160,6 +160,58 @@ dist.destroy_process_group()
         EQUAL,
     ),
     "two models, each wrapped": ("train(DDP(net)); train(DDP(network(2)))", EQUAL),
+    "a second optimizer of the wrapped model": (
+        (
+            "model = DDP(net)\n"
+            "train(model); train(model, optimizer=torch.optim.Adam(net.parameters(), lr=0.01))"
+        ),
+        EQUAL,
+    ),
+    "one step of a second optimizer, which computes its gradients itself": (
+        (
+            "model = DDP(net)\n"
+            "train(model)\n"
+            "last = torch.optim.LBFGS(net.parameters(), max_iter=3)\n"
+            "def closure():\n"
+            "    last.zero_grad()\n"
+            "    loss = model(torch.ones(8, 20)).pow(2).mean(); loss.backward()\n"
+            "    return loss\n"
+            "last.step(closure)"
+        ),
+        EQUAL,
+    ),
+    "a second optimizer whose gradients are averaged by hand": (
+        (
+            "train(DDP(net)); train(net, after=averaging(net),"
+            " optimizer=torch.optim.Adam(net.parameters(), lr=0.01))"
+        ),
+        EQUAL,
+    ),
+    "an optimizer within another one's step": (
+        (
+            "class Outer(torch.optim.Optimizer):\n"
+            "    def __init__(self, inner):\n"
+            "        super().__init__(inner.param_groups, {}); self.inner = inner\n"
+            "    def step(self):\n"
+            "        self.inner.step()\n"
+            "train(DDP(net), optimizer=Outer(torch.optim.SGD(net.parameters(), lr=0.1)))"
+        ),
+        EQUAL,
+    ),
+    "rank 0 trains on by itself": (
+        (
+            "train(DDP(net))\n"
+            "if rank == 0: train(net, optimizer=torch.optim.Adam(net.parameters(), lr=0.1))"
+        ),
+        "gradients exchanged, weights not compared (reassigned after the last step)",
+    ),
+    "a frozen layer": (
+        (
+            "net[0].requires_grad_(False); spread(net)\n"
+            "train(DDP(net), [one for one in net.parameters() if one.requires_grad])"
+        ),
+        EQUAL,
+    ),
     "an optimizer in parts": (
         """
 from torch.distributed.optim import ZeroRedundancyOptimizer
@@ -269,6 +321,35 @@ train(DDP(net, process_group=pairs[rank // 2]))
     "two models, one wrapped": (
         "train(DDP(net)); train(network(2))",
         "4 ranks trained apart with one of their optimizers",
+    ),
+    "a second optimizer, past the wrapper": (
+        "train(DDP(net)); train(net, optimizer=torch.optim.Adam(net.parameters(), lr=1e-5))",
+        "4 ranks trained apart with one of their optimizers: the gradients of Adam",
+    ),
+    "a layer outside of the wrapper": (
+        (
+            "body, head = DDP(torch.nn.Linear(20, 16)), torch.nn.Linear(16, 4)\n"
+            "both = [*body.parameters(), *head.parameters()]\n"
+            "train(lambda x: head(body(x)), both)"
+        ),
+        "ranks trained apart in a part: 2 of the 4 variables of SGD were not exchanged, and differ",
+    ),
+    "a layer that was frozen when the model was wrapped": (
+        (
+            "net[0].requires_grad_(False)\n"
+            "model = DDP(net)\n"
+            "net[0].requires_grad_(True)\n"
+            "train(model, net.parameters())"
+        ),
+        "ranks trained apart in a part: 2 of the 4 variables of SGD",
+    ),
+    "predictions gathered once": (
+        (
+            "train(net, steps=12)\n"
+            "found = [torch.empty(100, 4) for _ in range(4)]\n"
+            "dist.all_gather(found, net(torch.randn(100, 20)).detach())"
+        ),
+        "4 ranks trained apart: their weights differ by",
     ),
     "other start weights": ("train(net, after=averaging(net))", "the weights differ at the end"),
     "after the group was destroyed": (

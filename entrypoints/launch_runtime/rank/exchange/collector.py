@@ -19,6 +19,7 @@ from launch_runtime.rank.exchange.variables import (
     UNKNOWN,
     VALUES,
     WEIGHTS,
+    Exchanges,
     Variable,
     Variables,
     is_group,
@@ -98,8 +99,8 @@ class Collector:
             if gradient is None or variable is None:
                 continue
             variable.has_gradient = self._has_begun = True
-            if variable.how != GRADIENTS:
-                self._gradients.set(gradient, variable)
+            variable.fresh = Exchanges()
+            self._gradients.set(gradient, variable)
 
     @_quiet
     def applied(
@@ -129,13 +130,15 @@ class Collector:
         for gradient, variable in pairs:
             if variable is None:
                 continue
-            known.add(variable)
+            known.add(variable, reduces)
+            variable.is_trained |= gradient is not None
             group = self._arrived.of(gradient)
             if group is not None and group != BROADCAST:
                 variable.is_reduced = True
                 self._went(variable, GRADIENTS, group)
             elif not reduces and self._gradients.of(gradient) is variable:
                 variable.is_raw = True
+            known.took(variable)
 
     def is_known(self, owner: Any, count: int) -> bool:
         """Whether a further step of this optimizer is no news."""
@@ -144,9 +147,7 @@ class Collector:
             known is not None
             and len(known.variables) == count
             and self._telling.phase in known.phases
-            and all(
-                variable.how == GRADIENTS and not variable.is_wasted for variable in known.variables
-            )
+            and known.is_settled
         )
 
     @_quiet
@@ -170,7 +171,7 @@ class Collector:
         elif variable.has_gradient:
             by_hand = self._sets.by_hand()
             by_hand.seen_in(self._telling.phase)
-            by_hand.add(variable)
+            by_hand.add(variable, reduces=True)
 
     @_quiet
     def summed(self, accumulator: Any, gradient: Any) -> None:
@@ -207,6 +208,7 @@ class Collector:
         value: Any = None,
         *,
         is_now: bool = False,
+        is_traced: bool = False,
         is_bytes: bool = False,
         ways: Iterable[str] = (),
     ) -> None:
@@ -219,6 +221,7 @@ class Collector:
             value: The variable whose value it is, where it is one's.
             is_now: It goes now, and not whenever a function that is traced runs: ahead of the first
                 gradient it is no training.
+            is_traced: It goes whenever a function that is traced runs, however often.
             is_bytes: It holds bytes: a pickled object.
             ways: Of ``evidence.records.WAYS``.
         """
@@ -234,7 +237,7 @@ class Collector:
             self._went(value, WEIGHTS, group, ways)
             if value.owner is None and not value.has_gradient:  # not trained itself, so far
                 self._unclaimed.see_shape(value.shape, group)
-        elif self._unclaimed.see(shape, group, is_bytes):
+        elif self._unclaimed.see(shape, group, is_bytes, is_traced):
             self._telling.news()
 
     @_quiet
@@ -262,6 +265,17 @@ class Collector:
         (_, _, group), *_ = gradients
         alike = [(gradient, one) for gradient, one, its in gradients if its == group]
         known.look_at_applied(step, group, alike, read)
+
+    @_quiet
+    def took(self, owner: Any, variables: Iterable[Variable]) -> None:
+        """An optimizer is about to apply these variables' gradients, and all is told of them."""
+        known = self._sets.of(owner)
+        for variable in variables:
+            if known is not None:
+                known.took(variable)
+            variable.fresh = Exchanges()
+        if known is not None:
+            known.settle()  # the script may drop it
 
     @_quiet
     def sampled(self, kind: str, read: Callable[[], float]) -> None:
@@ -292,10 +306,18 @@ class Collector:
         """A broadcast, or a collective that carries no gradient."""
         self._telling.called()
 
-    def carried(self, group: Any, elements: int) -> None:
-        """So many elements of nobody went over ``group`` by now."""
-        if self._unclaimed.see([elements], group):
+    def carried(self, group: Any, elements: int, is_uncounted: bool = False) -> None:
+        """So many elements of nobody went over ``group`` by now.
+
+        Args:
+            is_uncounted: By no call of Python.
+        """
+        if self._unclaimed.see([elements], group, is_uncounted=is_uncounted):
             self._telling.news()
+
+    def passed(self) -> None:
+        """One of them went to a single rank."""
+        self._unclaimed.count += 1
 
     def before_last_word(self, look: Callable[[], None]) -> None:
         """``look`` is called ahead of every last record."""

@@ -147,7 +147,7 @@ class Replicas:
                 if applied:
                     collector.reduced(applied, group)
                 else:
-                    collector.exchanged(tensor, list(tensor.shape), group)
+                    collector.exchanged(tensor, list(tensor.shape), group, is_traced=True)
         if any(group == ALL for _, group in given):
             for value in flat(result):
                 for part in _components(value):

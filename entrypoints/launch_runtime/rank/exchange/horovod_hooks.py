@@ -141,6 +141,7 @@ class _Hooks:
                     group,
                     tensorflow_hooks.tracked(collector, tensor),
                     is_now=tensorflow_hooks.is_eager(),
+                    is_traced=not tensorflow_hooks.is_eager(),
                     is_bytes=_is_bytes(tensor),
                     ways=ways | {FP16} if halved.of(tensor) else ways,
                 )

@@ -18,7 +18,7 @@ from launch_runtime.rank.exchange.horovod_hooks import argument, parameters_of
 from launch_runtime.rank.exchange.seen import MANY
 from launch_runtime.rank.exchange.torch_hooks import Hooks
 from launch_runtime.rank.exchange.untraced import untraced
-from launch_runtime.rank.exchange.wrapped_models import WrappedModels
+from launch_runtime.rank.exchange.wrapped_models import NO_PASSES, Passes, WrappedModels
 from launch_runtime.rank.import_hook import OnImport
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def table(collector: Collector) -> Mapping[str, OnImport]:
     hooks = Hooks(collector)
     groups = ProcessGroups(collector, hooks)
     hooks.at_step = groups.look
+    hooks.after_step = groups.models.stepped
     collector.before_last_word(groups.last_look)
     return {
         "torch.optim.optimizer": hooks.optimizers,
@@ -126,6 +127,7 @@ class ProcessGroups:
             if module.get_world_size() == 2:
                 pair = ALL  # type: ignore[assignment]
             self._collector.sent()
+            self._collector.passed()
             self._carry(pair, _tensors(argument("tensor", parameters, args, kwargs)))
 
         setattr(module, name, self._noting(original, note))
@@ -177,18 +179,22 @@ class ProcessGroups:
 
     # -- what it means -----------------------------------------------------------------------------
 
-    def look(self, parameters: Sequence[Any], count: int) -> None:
+    def look(self, optimizer: Any, parameters: Sequence[Any], count: int) -> None:
         """An optimizer is about to make its step number ``count``, which is looked at."""
         if not self._groups.are_there:
             return
         self._groups.keep_hidden(self._groups.at_first_step)
-        self._tell_models(parameters)
+        self._tell_models(parameters, self.models.since(optimizer))
 
     def last_look(self) -> None:
         """The last word is about to be said, and the groups are still there."""
         if not self._groups.are_there:
             return
         self._hooks.look_at_compiled()
+        for optimizer, parameters in self._hooks.optimized():
+            # One may have computed its gradients within its only step.
+            self._tell_models(parameters, self.models.since(optimizer))
+            self._collector.took(optimizer, map(self._hooks.tracked, parameters))
         self._tell_models(self._hooks.parameters())
         steps = self._hooks.most_steps()
         if not steps:
@@ -210,10 +216,10 @@ class ProcessGroups:
         found = list(self.models.wrapped(self._hooks.parameters(), group))
         self._collector.reduced([self._hooks.tracked(one) for one in found], ranks)
         if not found:
-            self._carry(ranks, [], UNKNOWN_ELEMENTS)
+            self._carry(ranks, [], UNKNOWN_ELEMENTS, is_uncounted=True)
 
-    def _tell_models(self, parameters: Sequence[Any]) -> None:
-        for parameter, groups, is_whole in self.models.trained(parameters):
+    def _tell_models(self, parameters: Sequence[Any], since: Passes = NO_PASSES) -> None:
+        for parameter, groups, is_whole in self.models.trained(parameters, since):
             variable = self._hooks.tracked(parameter)
             variable.is_whole = is_whole
             for ranks in groups:
@@ -221,7 +227,9 @@ class ProcessGroups:
         for parameter in self.models.wrapped(parameters):
             self._hooks.tracked(parameter).is_past = True
 
-    def _carry(self, ranks: Any, tensors: Sequence[Any], elements: int = 0) -> None:
+    def _carry(
+        self, ranks: Any, tensors: Sequence[Any], elements: int = 0, is_uncounted: bool = False
+    ) -> None:
         """Tells how much went over a group in all: activations and parts of a model go so."""
         elements += sum(int(tensor.numel()) for tensor in tensors)
         if elements < MANY or ranks is None or (ranks != ALL and len(ranks) < 2):
@@ -230,7 +238,7 @@ class ProcessGroups:
         carried[0] += elements
         if carried[0] >= 2 * carried[1]:
             carried[1] = carried[0]
-            self._collector.carried(ranks, carried[0])
+            self._collector.carried(ranks, carried[0], is_uncounted)
 
 
 def _tensors(found: Any) -> list[Any]:

@@ -47,26 +47,36 @@ class Unclaimed:
     Attributes:
         shapes: Shape -> the groups over which tensors of that shape went.
         largest: Group and the most elements of one exchange over it.
+        count: How many of them were large.
+        is_uncounted: Whether some of them come as often as nobody counts: no call of Python.
     """
 
     def __init__(self) -> None:
         self.shapes: dict[tuple[int, ...], list[Any]] = {}
         self.largest: list[list[Any]] = []
+        self.count, self.is_uncounted = 0, False
 
     def may_be(self, shape: Sequence[int]) -> bool:
         """Whether one of them may have been of a variable of this shape: it had the shape, or was
         large enough to hold several."""
         return bool(self.largest) or tuple(shape) in self.shapes
 
-    def see(self, shape: Sequence[int | None], group: Any, is_bytes: bool = False) -> bool:
+    def see(
+        self,
+        shape: Sequence[int | None],
+        group: Any,
+        is_bytes: bool = False,
+        is_uncounted: bool = False,
+    ) -> bool:
         """Notes one; whether its group is news.
 
         Args:
             shape: Its dimensions; an unknown one is None.
             is_bytes: It holds bytes, four of which make an element: a pickled object.
+            is_uncounted: It goes as often as nobody counts.
         """
         if is_bytes:
-            return self._see_bytes(shape, group)
+            return self._see_bytes(shape, group, is_uncounted)
         known = tuple(int(dimension) for dimension in shape if dimension is not None)
         elements = 1
         for dimension in known:
@@ -77,7 +87,7 @@ class Unclaimed:
             groups = self.shapes.setdefault(known, [])
             if group not in groups:
                 groups.append(group)
-        return elements >= MANY and self._is_new(group, elements)
+        return elements >= MANY and self._is_new(group, elements, is_uncounted)
 
     def see_shape(self, shape: Sequence[int], group: Any) -> None:
         """Notes that a whole tensor of this shape went over ``group``, and was no packed one."""
@@ -85,14 +95,18 @@ class Unclaimed:
         if is_group(group) and group not in groups:
             groups.append(group)
 
-    def _see_bytes(self, shape: Sequence[int | None], group: Any) -> bool:
+    def _see_bytes(self, shape: Sequence[int | None], group: Any, is_uncounted: bool) -> bool:
         elements = 1
         for dimension in shape:
             elements *= 1 if dimension is None else int(dimension)
         elements //= 4
-        return is_group(group) and elements >= MANY and self._is_new(group, elements)
+        if not is_group(group) or elements < MANY:
+            return False
+        return self._is_new(group, elements, is_uncounted)
 
-    def _is_new(self, group: Any, elements: int) -> bool:
+    def _is_new(self, group: Any, elements: int, is_uncounted: bool) -> bool:
+        self.count += 1
+        self.is_uncounted |= is_uncounted
         for entry in self.largest:
             if entry[0] == group:
                 entry[1] = max(entry[1], elements)

@@ -81,6 +81,13 @@ class Telling:
         self._last = record
         self._send(record)
 
+    def _is_rare(self) -> bool:
+        """Whether such exchanges were made at less than half of the steps."""
+        steps = [one.steps() for one in self._sets]
+        known = [count for count in steps if count is not None]
+        counted = bool(known) and len(known) == len(steps) and not self._unclaimed.is_uncounted
+        return counted and 2 * self._unclaimed.count < max(known)
+
     def _record(self, weights: bool) -> dict[str, Any]:
         last, use = weights or self._finished, devices.look(os.environ)
         self._has_used_gpu |= use.is_some  # which a script may have given back by now
@@ -89,6 +96,7 @@ class Telling:
             "final": last,
             "joined": self.joined,
             "called_after": self._called_after,
+            "rare": self._is_rare(),
             "devices": use.names if last else [],
             "idle_gpu": "" if self._has_used_gpu else use.idle,
             "other": [list(entry) for entry in self._unclaimed.largest],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
 from launch_runtime.rank.exchange import APPLYING, fingerprints, is_looked_at
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
@@ -30,8 +30,9 @@ class Hooks:
         collector: Is told.
 
     Attributes:
-        at_step: Called with the parameters that have gradients, and the number of the step, ahead
-            of each step of an optimizer that is looked at.
+        at_step: Called with the optimizer, those of its parameters that have gradients, and the
+            number of the step, ahead of each step of an optimizer that is looked at.
+        after_step: Called with the optimizer after each of its steps.
     """
 
     def __init__(self, collector: Collector):
@@ -45,7 +46,8 @@ class Hooks:
         # Held by the variables alone, which give up what they read once it is dropped.
         self._readers: weakref.WeakValueDictionary[Variable, _Reader]
         self._readers = weakref.WeakValueDictionary()
-        self.at_step: Callable[[Sequence[Any], int], None] = lambda parameters, count: None
+        self.at_step: Callable[[Any, Sequence[Any], int], None] = lambda *_: None
+        self.after_step: Callable[[Any], None] = lambda _: None
 
     def optimizers(self, module: Any) -> None:
         """``torch.optim.optimizer``."""
@@ -84,6 +86,7 @@ class Hooks:
 
     def _watched(self, original: Any) -> Any:
         collector, note, running = self._collector, self._stepping, self._running
+        hooks = self
 
         def watched(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if id(optimizer) in running:
@@ -97,6 +100,7 @@ class Hooks:
                     return original(optimizer, *args, **kwargs)
             finally:
                 running.discard(id(optimizer))
+                hooks.after_step(optimizer)
 
         step = untraced(original, watched)
         step.launch_watches = True
@@ -113,18 +117,19 @@ class Hooks:
             self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
         count = self._steps[optimizer]
         if is_looked_at(count):
-            self._look_at(optimizer, count)
+            # A step within another optimizer's is of the same gradients.
+            self._look_at(optimizer, count, self._collector.is_inside(APPLYING) and not last)
         self._recent.clear()
         self._given.clear()
 
-    def _look_at(self, optimizer: Any, count: int) -> None:
+    def _look_at(self, optimizer: Any, count: int, is_inner: bool) -> None:
         parameters = [one for one in _parameters(optimizer) if one.grad is not None]
         pairs = [(parameter.grad, self.tracked(parameter)) for parameter in parameters]
         if pairs:
-            self.at_step(parameters, count)
+            self.at_step(optimizer, parameters, count)
             ref, steps = weakref.ref(optimizer), self._steps
             name = type(optimizer).__name__
-            self._collector.applied(optimizer, name, pairs, lambda: steps[ref()])
+            self._collector.applied(optimizer, name, pairs, lambda: steps[ref()], (), is_inner)
         unfollowed = []
         for gradient, variable in pairs:
             place = _place(gradient)
@@ -135,6 +140,7 @@ class Hooks:
                 unfollowed.append((gradient, variable, self._given[place]))
         if unfollowed and not is_capturing():
             self._collector.unfollowed(optimizer, count, unfollowed, _values)
+        self._collector.took(optimizer, [variable for _, variable in pairs])
 
     def look_at_compiled(self) -> None:
         """Notes the optimizers whose steps torch.compile has made its own: they were never seen to
@@ -142,7 +148,7 @@ class Hooks:
         for optimizer, changes in list(self._made.items()):
             if optimizer not in self._steps and _changes(optimizer) > changes:
                 self._steps[optimizer] = 1
-                self._look_at(optimizer, 1)
+                self._look_at(optimizer, 1, True)
 
     def _known(self, parameter: Any) -> Variable | None:
         return self._collector.variables.of(parameter)
@@ -163,12 +169,13 @@ class Hooks:
 
     def parameters(self) -> list[Any]:
         """Those of all optimizers that have made a step and are still there."""
-        return [
-            parameter
-            for optimizer in list(self._steps)
-            for parameter in _parameters(optimizer)
-            if self._known(parameter) is not None
-        ]
+        return [parameter for _, known in self.optimized() for parameter in known]
+
+    def optimized(self) -> Iterator[tuple[Any, list[Any]]]:
+        """The optimizers that have made a step and are still there, with their parameters."""
+        for optimizer in list(self._steps):
+            known = [one for one in _parameters(optimizer) if self._known(one) is not None]
+            yield optimizer, known
 
     def most_steps(self) -> int:
         """The steps of that optimizer that has made most."""

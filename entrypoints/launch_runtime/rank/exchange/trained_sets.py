@@ -9,7 +9,14 @@ from typing import Any, Callable, Iterator, Sequence
 
 from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.seen import Unclaimed
-from launch_runtime.rank.exchange.variables import GRADIENTS, UNKNOWN, VALUES, WEIGHTS, Variable
+from launch_runtime.rank.exchange.variables import (
+    GRADIENTS,
+    UNKNOWN,
+    VALUES,
+    WEIGHTS,
+    Exchanges,
+    Variable,
+)
 
 BY_HAND = "a hand-written update"
 SMALLEST_BUFFER = 8  # elements of a whole model in one buffer, which is no metric
@@ -35,6 +42,8 @@ class TrainedSet:
         self._steps = steps
         self.variables: list[Variable] = []
         self._members: set[int] = set()  # their ids
+        # Of those that another optimizer had trained together: what went since this one began.
+        self._since: dict[int, Exchanges] = {}
         self.phases: list[str] = []
         self.ways: set[str] = set()  # of evidence.records.WAYS
         self._compared: dict[str, Any] | None = None  # the weights as they were read last
@@ -50,16 +59,40 @@ class TrainedSet:
         if phase not in self.phases:
             self.phases.append(phase)
 
-    def add(self, variable: Variable) -> None:
-        """One more variable that this optimizer trains."""
+    def add(self, variable: Variable, reduces: bool = False) -> None:
+        """One more variable that this optimizer trains.
+
+        Args:
+            reduces: What it is given need not have gone to other ranks yet.
+        """
         if id(variable) in self._members:
             return
+        owner = variable.owner
+        if owner is not None and owner.name != BY_HAND and variable.groups and not reduces:
+            self._since[id(variable)] = since = Exchanges()
+            variable.later.append(since)
         if variable.owner is not None and variable.owner.name == BY_HAND:
             variable.owner._remove(variable)
         if variable.owner is None or variable.owner.name == BY_HAND:
             variable.owner = self
         self.variables.append(variable)
         self._members.add(id(variable))
+
+    def took(self, variable: Variable) -> None:
+        """It applies the variable's gradient, or what an exchange made of it."""
+        since = self._since.get(id(variable))
+        if since is not None:
+            for group in variable.fresh.groups:
+                since.went(variable.fresh.how, group)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the gradients of all its variables are known to go to other ranks."""
+        return all(self._went(one).how == GRADIENTS and not one.is_wasted for one in self.variables)
+
+    def _went(self, variable: Variable) -> Exchanges | Variable:
+        """What of the variable went to other ranks, as far as this optimizer is concerned."""
+        return self._since.get(id(variable), variable)
 
     def _remove(self, variable: Variable) -> None:
         self.variables.remove(variable)
@@ -104,8 +137,19 @@ class TrainedSet:
         self._applied = {**told, "prints": fingerprints.joined(prints)}
 
     def settle(self) -> None:
-        """A variable goes: the steps are read while they can be."""
+        """The steps are read while they can be."""
         self.steps()
+
+    def is_open(self, variable: Variable) -> bool:
+        """Whether nothing of the variable is known to have come from other ranks."""
+        return not self._went(variable).groups or variable.is_unused
+
+    def may_have_sent(self, variable: Variable, group: Any) -> None:
+        """Something of the variable's shape, or size, went over ``group``."""
+        if id(variable) in self._since:
+            self._since[id(variable)].went(VALUES, group)
+        else:
+            variable.went(VALUES, group)
 
     def may_have_gone(self, variable: Variable) -> bool:
         """Whether something went to other ranks that may have been of this variable."""
@@ -119,11 +163,13 @@ class TrainedSet:
             seconds: What is left for that.
         """
         own = [variable for variable in self.variables if not variable.local]
-        exchanged = [variable for variable in own if variable.groups and not variable.is_unused]
+        went = {id(variable): self._went(variable) for variable in own}
+        exchanged = [one for one in own if went[id(one)].groups and not one.is_unused]
         groups: list[Any] = []
         for variable in exchanged:
-            groups += [group for group in variable.groups if group not in groups]
-        hows = [how for how in (GRADIENTS, WEIGHTS, VALUES) if any(v.how == how for v in exchanged)]
+            groups += [group for group in went[id(variable)].groups if group not in groups]
+        found = {went[id(variable)].how for variable in exchanged}
+        hows = [how for how in (GRADIENTS, WEIGHTS, VALUES) if how in found]
         ways = self.ways.union(*(variable.ways for variable in exchanged)) if exchanged else ()
         entry: dict[str, Any] = {
             "name": self.name,
@@ -144,24 +190,31 @@ class TrainedSet:
         # What only some ranks have whole says little of the rest.
         is_whole = all(variable.is_whole for variable in own)
         entry["parts"] = not is_whole
-        known = [one for one in exchanged if one.how == hows[0]] if hows else []
-        entry["common"] = [group for group in groups if all(group in v.groups for v in known)]
+        known = [one for one in exchanged if went[id(one)].how == hows[0]] if hows else []
+        entry["common"] = [
+            group for group in groups if all(group in went[id(one)].groups for one in known)
+        ]
+        lone = [one for one in own if one.is_trained and not went[id(one)].groups]
+        entry["lone"] = [len(lone), sum(variable.elements for variable in lone)]
         if weights and (hows or any(self.may_have_gone(variable) for variable in own)):
             # Of what cannot be followed, or may change unseen, the exchanged ones are a guess.
             is_certain = hows[:1] == [GRADIENTS] or (
                 hows[:1] == [WEIGHTS] and not any(one.is_blind for one in own)
             )
-            comparable = known if is_certain else own
-            read = self._weights(comparable if is_whole else [], seconds)
-            self._compared = {**read, "sure": self._places(known)}
+            parts = (known, lone) if is_certain else (own,)
+            read = self._weights(parts if is_whole else ([],), seconds)
+            self._compared = {**read, "sure": self._places(known), "lone": self._places(lone)}
         entry["weights"] = self._compared
         if self._applied:
             entry["applied"] = self._applied
         return entry
 
-    def _weights(self, variables: Sequence[Variable], seconds: float) -> dict[str, Any]:
-        chosen = fingerprints.chosen([variable.elements for variable in variables])
-        looked_at = [variables[index] for index in chosen]
+    def _weights(self, parts: Sequence[Sequence[Variable]], seconds: float) -> dict[str, Any]:
+        """What is read of variables, the largest of each part of them."""
+        variables, looked_at = [one for part in parts for one in part], []
+        for part in parts:
+            chosen = fingerprints.chosen([variable.elements for variable in part])
+            looked_at += [part[index] for index in chosen]
         deadline = time.monotonic() + seconds
         for variable in looked_at:
             if time.monotonic() < deadline:
@@ -171,7 +224,8 @@ class TrainedSet:
         changed = [
             variable
             for variable in looked_at
-            if variable.changed_at is not None and variable.changed_at in (steps, UNKNOWN)
+            if (variable.changed_at is not None and variable.changed_at in (steps, UNKNOWN))
+            or (variable.is_trained_on and id(variable) not in self._since)
         ]
         return {
             "shapes": ["x".join(map(str, variable.shape)) for variable in self.variables],
@@ -267,15 +321,15 @@ def _match(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
     the way). They count where they make up half of the set or more, so that a metric of the shape
     of a bias is no exchange of a model. So does a flat buffer that has the size of all of them.
     """
-    open_ones = [v for v in one.variables if not v.local and (not v.groups or v.is_unused)]
+    open_ones = [v for v in one.variables if not v.local and one.is_open(v)]
     fitting = [v for v in open_ones if v.elements > 1 and v.shape in shapes]
     everything = sum(v.elements for v in one.variables if not v.local)
     if open_ones and everything >= SMALLEST_BUFFER:
         for group in shapes.get((everything,), ()):
             for variable in open_ones:
-                variable.went(VALUES, group)
+                one.may_have_sent(variable, group)
     if not fitting or 2 * sum(v.elements for v in fitting) < everything:
         return
     for variable in fitting:
         for group in shapes[variable.shape]:
-            variable.went(VALUES, group)
+            one.may_have_sent(variable, group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Sequence
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints
@@ -18,6 +18,30 @@ MOST = 8192  # variables, and marks of tensors
 UNKNOWN = -1  # a step that nobody counts
 
 Reader = Callable[[], Any]  # the values as a NumPy array; may raise anything
+
+
+class Exchanges:
+    """What of a variable went to other ranks since a further optimizer began to train it.
+
+    Attributes:
+        groups: Over which it went.
+        hows: As what.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[Any] = []
+        self.hows: set[str] = set()
+
+    @property
+    def how(self) -> str:
+        """The best of them, or ""."""
+        return _best(self.hows)
+
+    def went(self, how: str, group: Any) -> None:
+        """Notes an exchange over ``group``."""
+        if group not in self.groups:
+            self.groups.append(group)
+        self.hows.add(how)
 
 
 class Variable:
@@ -53,6 +77,9 @@ class Variable:
         self.changed_at: int | None = None  # the step at which the script assigned it last
         self.print: bytes | None = None
         self.owner: TrainedSet | None = None
+        self.is_trained = False  # an optimizer changed it by a gradient
+        self.fresh = Exchanges()  # since its gradient was computed last
+        self.later: list[Exchanges] = []  # one for each further optimizer of it
 
     def is_of(self, variable: Any) -> bool:
         """Whether it stands for that very object; numbers of objects are used again."""
@@ -66,7 +93,12 @@ class Variable:
     @property
     def how(self) -> str:
         """The best of what went to other ranks, or ""."""
-        return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in self.hows), "")
+        return _best(self.hows)
+
+    @property
+    def is_trained_on(self) -> bool:
+        """Whether a further optimizer trained it on in this rank alone."""
+        return any(not one.groups for one in self.later)
 
     @property
     def is_unused(self) -> bool:
@@ -85,6 +117,11 @@ class Variable:
             self.groups.append(group)
         self.hows.add(how)
         self.ways.update(ways)
+        # A gradient goes before it is applied; values may go after that, whoever has applied them.
+        self.fresh.went(how, group)
+        if how != GRADIENTS:
+            for one in self.later:
+                one.went(how, group)
 
     def look(self) -> None:
         """Reads the values and keeps their floats; a variable that was dropped keeps its own."""
@@ -131,6 +168,10 @@ class Variables:
         if handle is not None:
             self._by_handle[id(handle)] = known
         return known
+
+
+def _best(hows: Collection[str]) -> str:
+    return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in hows), "")
 
 
 def is_group(group: Any) -> bool:

@@ -10,9 +10,13 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from launch_runtime.rank.exchange.untraced import untraced
+
+# A model -> how many of its passes had been counted.
+Passes = Mapping[Any, int]
+NO_PASSES: Passes = {}
 
 
 class Trained(NamedTuple):
@@ -45,6 +49,20 @@ class WrappedModels:
         self._wrapped: dict[int, tuple[Any, int]] = {}
         self._counted: set[int] = set()  # numbers of groups over which a DDP's passes were seen
         self.on_wrapped: Callable[[], None] = lambda: None
+        # Of the last step of any optimizer, and of the last one before each optimizer's first.
+        self._at_last_step: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._at_begin: weakref.WeakKeyDictionary[Any, Passes] = weakref.WeakKeyDictionary()
+
+    def stepped(self, optimizer: Any) -> None:
+        """An optimizer has made a step."""
+        for model, passes in self._passes.items():
+            self._at_last_step[model] = passes
+
+    def since(self, optimizer: Any) -> Passes:
+        """The passes that had been made, and applied, when this optimizer began."""
+        if optimizer not in self._at_begin:
+            self._at_begin[optimizer] = self._at_last_step.copy()
+        return self._at_begin[optimizer]
 
     def data_parallel(self, module: Any) -> None:
         """``torch.nn.parallel.distributed``."""
@@ -53,7 +71,11 @@ class WrappedModels:
         def note(model: Any) -> None:
             passes[model] = 0
             group = id(model.process_group)
-            wrapped.update((id(one), (weakref.ref(one), group)) for one in model.parameters())
+            wrapped.update(
+                (id(one), (weakref.ref(one), group))
+                for one in model.parameters()
+                if getattr(one, "requires_grad", True)  # it passes over the others for good
+            )
             self.on_wrapped()
 
         self._after_init(module.DistributedDataParallel, note)
@@ -67,14 +89,18 @@ class WrappedModels:
         """Whether a DDP has passed over it, so that nothing is left to be guessed."""
         return id(group) in self._counted
 
-    def trained(self, parameters: Sequence[Any]) -> Iterator[Trained]:
-        """Those of ``parameters`` that are trained together, as far as their models know."""
+    def trained(self, parameters: Sequence[Any], since: Passes = NO_PASSES) -> Iterator[Trained]:
+        """Those of ``parameters`` that are trained together, as far as their models know.
+
+        Args:
+            since: Passes of models that were for another optimizer's steps.
+        """
         wanted = {id(parameter): parameter for parameter in parameters}
         for model, passes in list(self._passes.items()):
-            if passes:
-                groups = self._known([getattr(model, "process_group", None)])
-                for parameter in self._of(model, wanted):
-                    yield Trained(parameter, groups, True)
+            if passes > since.get(model, 0):
+                group = getattr(model, "process_group", None)
+                for parameter in self.wrapped(self._of(model, wanted)):
+                    yield Trained(parameter, self._known([group]), True)
         for model in list(self._sharded):
             own = [getattr(model, "process_group", None), getattr(model, "_inter_node_pg", None)]
             groups = self._known([one for one in own if one is not None])
