@@ -42,7 +42,7 @@ class PlaceSplit:
 
     Attributes:
         name: Empty for a folder of Parquet files without a manifest.
-        counts: Rows of each class, by label.
+        counts: Rows of each class of the place.
     """
 
     name: str
@@ -67,11 +67,12 @@ class Place:
 
     Attributes:
         root: A folder, or an address; the splits' files lie below it.
-        classes: Their names; without a manifest the labels' numbers.
+        classes: Their names, by label; without a manifest the numbers of the labels that occur.
         has_manifest: Whether it was read from one.
         made: How it was made, as the manifest has it.
         bad: Paths of pictures that were left out, and why.
         sizes: Bytes of the files that are there, by their names below the root.
+        unread: Row groups of which it isn't known whether each row has a picture.
     """
 
     root: str
@@ -81,14 +82,21 @@ class Place:
     made: Mapping[str, Any] = field(default_factory=dict)
     bad: tuple[tuple[str, str], ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
+    unread: int = 0
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The label of each class."""
+        return tuple(range(len(self.classes)) if self.has_manifest else map(int, self.classes))
 
 
-def read_place(place: str, python: Callable[[], str]) -> Place:
+def read_place(place: str, python: Callable[[], str], whole: bool = False) -> Place:
     """What ``place`` holds: a root with a manifest, one of its split folders, or a folder of
     Parquet files. Files that are not the manifest's are told by :func:`problems_in_files`.
 
     Args:
         python: Which Python reads what needs pyarrow: an address, Parquet without a manifest.
+        whole: Read all pictures of Parquet without a manifest, if that tells which are missing.
 
     Raises:
         LaunchError: It is none, is unfinished, or its manifest cannot be read.
@@ -103,19 +111,19 @@ def read_place(place: str, python: Callable[[], str]) -> Place:
         if outer["manifest"] is not None:
             root, split, found = above, last, outer
     if found["manifest"] is None:
-        return _without_manifest(root, found, python)
+        return _without_manifest(root, found, python, whole)
     try:
         manifest = layout.from_text(found["manifest"])
     except layout.ManifestError as error:
         at = f"{root}/{layout.MANIFEST}"
         raise LaunchError(RULES["data-manifest"].at(at, str(error), "a whole manifest")) from None
-    whole = _of_manifest(root, manifest, found["sizes"])
+    complete = _of_manifest(root, manifest, found["sizes"])
     if not split:
-        return whole
-    kept = tuple(one for one in whole.splits if one.name == split)
+        return complete
+    kept = tuple(one for one in complete.splits if one.name == split)
     if not kept:
-        raise LaunchError(no_split(place, split, whole))
-    return replace(whole, splits=kept)
+        raise LaunchError(no_split(place, split, complete))
+    return replace(complete, splits=kept)
 
 
 def problems_in_files(place: Place) -> list[Problem]:
@@ -127,6 +135,20 @@ def problems_in_files(place: Place) -> list[Problem]:
             found = "no such file" if size is None else f"{size:,} bytes"
             wrong.append(_wrong(place, one.name, found, f"{one.bytes:,} bytes"))
     return _few(wrong, place)
+
+
+def problems_in_rows(place: Place) -> list[Problem]:
+    """Warnings of Parquet files that something else made: labels that seem to number no classes,
+    rows of which it isn't known whether they have a picture."""
+    wrong = []
+    rows, highest = sum(split.rows for split in place.splits), max(place.labels, default=-1)
+    if not place.has_manifest and highest >= rows:
+        found = f"label {highest} in {rows:,} rows: training would make {highest + 1:,} classes"
+        wrong.append(RULES["data-labels"].at(f"{place.root}, column label", found))
+    if place.unread:
+        found = f"no statistics in {place.unread:,} row groups"
+        wrong.append(RULES["data-unread"].at(f"{place.root}, column content", found))
+    return wrong
 
 
 def problems_in_hashes(
@@ -199,23 +221,25 @@ def _look(folder: str) -> dict[str, Any]:
     return {"manifest": manifest, "unfinished": unfinished, "sizes": sizes}
 
 
-def _without_manifest(root: str, found: Mapping[str, Any], python: Callable[[], str]) -> Place:
+def _without_manifest(
+    root: str, found: Mapping[str, Any], python: Callable[[], str], whole: bool
+) -> Place:
     if found["unfinished"]:
         raise LaunchError(RULES["data-unfinished"].at(root, "a conversion that is not finished"))
     names = sorted(name for name in found["sizes"] if _is_data(name))
     if not names:
         there = "no Parquet file and no manifest.json" if found["sizes"] else "an empty folder"
         raise LaunchError(RULES["data-place"].at(root, there))
-    answer = ask(python(), "rows", place=root, names=names)
+    answer = ask(python(), "rows", place=root, names=names, whole=whole)
     files = tuple(
         PlaceFile(one["name"], one["rows"], one["bytes"], "", tuple(one["row_groups"]))
         for one in answer["files"]
     )
-    by_label = {int(label): rows for label, rows in answer["counts"].items()}
-    counts = tuple(by_label.get(label, 0) for label in range(max(by_label, default=-1) + 1))
+    counts = tuple(answer["counts"].values())
     split = PlaceSplit("", sum(counts), counts, files)
-    classes = tuple(map(str, range(len(counts))))
-    return Place(root, classes, (split,), has_manifest=False, sizes=found["sizes"])
+    classes = tuple(answer["counts"])
+    sizes, unread = found["sizes"], answer["unread"]
+    return Place(root, classes, (split,), has_manifest=False, sizes=sizes, unread=unread)
 
 
 def _is_data(name: str) -> bool:

@@ -47,7 +47,8 @@ def ask(python: str, task: str, **request: Any) -> dict[str, Any]:
     if "error" in answer:
         told = answer["error"]
         where = place if told["place"] == request["place"] else told["place"]
-        raise LaunchError(RULES[told["rule"]].at(where, stores.said(told["found"])[:300]))
+        found = stores.said(told["found"])[:300]
+        raise LaunchError(RULES[told["rule"]].at(where, found, told["expected"]))
     return answer
 
 

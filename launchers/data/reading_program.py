@@ -16,15 +16,18 @@ import sys
 from typing import Any
 
 MANIFEST, UNFINISHED = "manifest.json", "_conversion"
+MOST_CLASSES = 1_000_000  # the loader's: entrypoints/lib/data/parquet_files.py
 _CHUNK = 1 << 20
+# Bytes of pictures that are read without being asked for, and rows of them at once.
+_MOST_READ, _ROWS_AT_ONCE = 64 << 20, 64
 
 
 class RefusedError(Exception):
     """The answer's error."""
 
-    def __init__(self, rule: str, place: str, found: str) -> None:
+    def __init__(self, rule: str, place: str, found: str, expected: str | None = None) -> None:
         super().__init__(found)
-        self.rule, self.place, self.found = rule, place, found
+        self.rule, self.place, self.found, self.expected = rule, place, found, expected
 
 
 def main() -> None:
@@ -35,7 +38,7 @@ def main() -> None:
     try:
         answer = task(**request)
     except RefusedError as error:
-        answer = {"error": {"rule": error.rule, "place": error.place, "found": error.found}}
+        answer = {"error": vars(error)}
     print(json.dumps(answer), flush=True)
 
 
@@ -67,15 +70,17 @@ def hashes(place: str, names: list[str]) -> dict[str, str]:
     return found
 
 
-def rows(place: str, names: list[str]) -> dict[str, Any]:
-    """``{"files": [{"name", "rows", "bytes", "row_groups"}], "counts": {label: rows}}``; only
-    footers and labels are read."""
+def rows(place: str, names: list[str], whole: bool = False) -> dict[str, Any]:
+    """``{"files": [{"name", "rows", "bytes", "row_groups"}], "counts": {label: rows}, "unread"}``;
+    footers and labels are read, and pictures where only that tells nulls: a few, or ``whole``.
+    ``unread`` is the number of row groups of which these aren't known."""
     import pyarrow.compute as compute
     import pyarrow.parquet as parquet
 
     system, root = opened(place)
     files = []
-    counts: dict[Any, int] = {}
+    counts: dict[int, int] = {}
+    untold = []
     for name in names:
         path = f"{root}/{name}"
         file = checked(system, path, name)
@@ -84,13 +89,69 @@ def rows(place: str, names: list[str]) -> dict[str, Any]:
             labels = parquet.read_table(path, columns=["label"], filesystem=system)["label"]
         except (OSError, ValueError) as error:
             raise RefusedError("data-files", name, reason(error)) from error
+        check_labels(labels, name)
+        untold += [(path, name, group, size) for group, size in untold_groups(file, name)]
         for one in compute.value_counts(labels).to_pylist():
             counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
         size = system.get_file_info(path).size
         files.append({"name": name, "rows": sum(groups), "bytes": size, "row_groups": groups})
-    if None in counts or any(label < 0 for label in counts):
-        raise RefusedError("data-columns", place, "a label that is null or below 0")
-    return {"files": files, "counts": {str(label): counts[label] for label in sorted(counts)}}
+    read = untold if whole or sum(size for *_, size in untold) <= _MOST_READ else []
+    for path, name, group, _ in read:
+        check_content(checked(system, path, name), group, name)
+    told = {str(label): counts[label] for label in sorted(counts)}
+    return {"files": files, "counts": told, "unread": len(untold) - len(read)}
+
+
+def check_labels(labels: Any, name: str) -> None:
+    """Raises RefusedError where a column of labels has nulls, or numbers that are no classes'."""
+    import pyarrow.compute as compute
+
+    if labels.null_count:
+        raise without(labels.null_count, "label", name)
+    least, most = compute.min_max(labels).as_py().values()
+    for label in (least, most):
+        if label is not None and not 0 <= label < MOST_CLASSES:
+            expected = f"labels that are numbered from 0 on, at most {MOST_CLASSES:,} classes"
+            raise RefusedError("data-columns", name, f"label {label}", expected)
+
+
+def untold_groups(file: Any, name: str) -> list[tuple[int, int]]:
+    """(number, bytes) of the row groups whose footer doesn't say how many pictures are null.
+
+    Raises:
+        RefusedError: One says that some are.
+    """
+    about = file.metadata
+    paths = [about.schema.column(number).path for number in range(about.num_columns)]
+    content = paths.index("content")
+    if about.schema.column(content).max_definition_level == 0:  # never null
+        return []
+    found = []
+    for number in range(about.num_row_groups):
+        column = about.row_group(number).column(content)
+        told = column.statistics
+        if told is None or not told.has_null_count:
+            found.append((number, column.total_compressed_size))
+        elif told.null_count:
+            raise without(told.null_count, "content", name)
+    return found
+
+
+def check_content(file: Any, group: int, name: str) -> None:
+    """Raises RefusedError where pictures of a row group are null. Reads all of them."""
+    try:
+        batches = file.iter_batches(_ROWS_AT_ONCE, row_groups=[group], columns=["content"])
+        missing = sum(batch.column(0).null_count for batch in batches)
+    except (OSError, ValueError) as error:
+        raise RefusedError("data-files", name, reason(error)) from error
+    if missing:
+        raise without(missing, "content", name)
+
+
+def without(count: int, column: str, name: str) -> RefusedError:
+    """So many rows of a file lack that column's value."""
+    found = f"{count:,} {'row' if count == 1 else 'rows'} without {column}"
+    return RefusedError("data-columns", name, found, "a label and a picture in each row")
 
 
 def checked(system: Any, path: str, name: str) -> Any:

@@ -39,7 +39,8 @@ def draw_sheet(
         LaunchError: The split has no row, a file cannot be read, or the sheet not written.
     """
     if split.rows == 0:
-        raise LaunchError(RULES["data-split"].at(place.root, f"{split.name}: no row", "a picture"))
+        found = f"{split.name}: no row" if split.name else "no row"
+        raise LaunchError(RULES["data-split"].at(place.root, found, "a picture"))
     shown = min(count, split.rows)
     name = f", {split.name}" if split.name else ""
     drawn = ask(
@@ -47,7 +48,7 @@ def draw_sheet(
         "sheet",
         place=place.root,
         files=[{"name": one.name, "row_groups": list(one.row_groups)} for one in split.files],
-        classes=list(place.classes),
+        classes=list(place.classes) if place.has_manifest else [],
         count=count,
         seed=seed,
         title=f"{place.root}{name}: {shown:,} of {split.rows:,} rows, seed {seed}",

@@ -13,7 +13,7 @@ from launchers.cli.show.conversion import say_converted
 from tests.cli.command import Launch
 from tests.cli.emulator import lines_on
 from tests.cli.terminal import on_terminal
-from tests.data.made import class_folders, place
+from tests.data.made import class_folders, parquet, picture, place
 from tests.places import ENTRYPOINTS
 from tests.waiting import processes_with, until
 
@@ -75,6 +75,17 @@ def test_pictures_become_a_place_that_is_told_and_shown(launch: Launch):
 
 
 @pytest.mark.processes
+@pytest.mark.parametrize("flag", [("--quality", "10"), ("--fit", "pad")])
+def test_a_flag_that_would_change_nothing_is_a_wrong_request(flag: tuple[str, str], launch: Launch):
+    class_folders(launch.folder / "photos", each=1)
+    ended = launch("data", "parquet", "photos", "food", *flag)
+    assert ended.code == 2
+    assert f"argument {flag[0]}: {flag[1]}, but no picture is" in ended.err
+    assert "beside it [data-conversion]" in ended.err
+    assert not (launch.folder / "food").exists()
+
+
+@pytest.mark.processes
 def test_what_the_converter_refuses_is_a_wrong_request(launch: Launch):
     ended = launch("data", "parquet", "nosuch", "food", "--json")
     assert ended.code == 2
@@ -125,6 +136,32 @@ def test_ranks_that_cannot_be_fed_evenly_are_told(launch: Launch):
     assert "train, 4 ranks: 3 row groups; expected 4 or more [data-row-groups]" in asked.err
     assert "test, 4 ranks: 2 rows; expected 4 rows or more [data-too-few]" in asked.err
     assert asked.code == 0
+
+
+@pytest.mark.processes
+def test_labels_far_apart_are_listed_as_they_occur(launch: Launch):
+    columns = {"label": [0, 3000, 3000], "content": [picture(n) for n in range(3)]}
+    parquet(launch.folder / "food" / "a.parquet", columns)
+    plain = launch("data", "info", "food")
+    answer = launch("data", "info", "food", "--json").json
+
+    rows = [line.split() for line in plain.out.splitlines()]
+    assert ["3000", "3000", "2"] in rows
+    assert len(rows) < 30
+    assert "label 3000 in 3 rows" in plain.err
+    assert (answer["classes"], answer["splits"][0]["counts"]) == (["0", "3000"], [1, 2])
+    assert [one["rule"] for one in answer["problems"]] == ["data-labels"]
+
+
+def test_of_very_many_classes_the_first_are_listed(launch: Launch):
+    names = [f"class {n}" for n in range(1200)]
+    place(launch.folder / "food", {"train": [1200]}, names)
+    plain = launch("data", "info", "food")
+
+    assert "class 999" in plain.out
+    assert "class 1000" not in plain.out
+    assert "... and 200 more classes; --json has all of them" in plain.out
+    assert launch("data", "info", "food", "--json").json["classes"] == names
 
 
 @pytest.mark.processes

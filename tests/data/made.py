@@ -52,11 +52,11 @@ def class_folders(folder: Path, each: int, classes: Sequence[str] = CLASSES) -> 
     return folder
 
 
-def parquet(file: Path, columns: dict[str, Any], rows_per_group: int = 4) -> Path:
-    """A Parquet file that something else made."""
+def parquet(file: Path, columns: dict[str, Any], rows_per_group: int = 4, **about: Any) -> Path:
+    """A Parquet file that something else made; ``about`` is for pyarrow's writer."""
     import pyarrow as pa
     import pyarrow.parquet as writing
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    writing.write_table(pa.table(columns), file, row_group_size=rows_per_group)
+    writing.write_table(pa.table(columns), file, row_group_size=rows_per_group, **about)
     return file

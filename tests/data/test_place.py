@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
-from launchers.data import reading_program
+from launchers.data import reading_program, sheet_program
+from launchers.data.catalogue import RULES
 from launchers.data.place import (
     Place,
     chosen_splits,
     problems_in_files,
     problems_in_hashes,
+    problems_in_rows,
     read_place,
 )
-from launchers.data.reading_program import RefusedError
+from launchers.data.reading_program import MOST_CLASSES, RefusedError
 from tests.data.made import parquet, picture, place
 from tests.refusals import refused
 
@@ -154,8 +157,9 @@ def test_a_folder_of_parquet_without_a_manifest_is_read_from_the_files(tmp_path:
     found = read_place(str(tmp_path), own_python)
 
     (split,) = found.splits
-    assert (found.has_manifest, found.classes) == (False, ("0", "1", "2"))
-    assert (split.rows, split.counts, split.row_groups) == (7, (3, 0, 4), (4, 2, 1))
+    assert (found.has_manifest, found.classes, found.labels) == (False, ("0", "2"), (0, 2))
+    assert (split.rows, split.counts, split.row_groups) == (7, (3, 4), (4, 2, 1))
+    assert problems_in_rows(found) == []
 
 
 @pytest.mark.parametrize(
@@ -165,6 +169,9 @@ def test_a_folder_of_parquet_without_a_manifest_is_read_from_the_files(tmp_path:
         ({"content": ["text"], "label": [1]}, "data-columns"),
         ({"content": [b"x"], "label": ["cat"]}, "data-columns"),
         ({"content": [b"x"], "label": [-1]}, "data-columns"),
+        ({"content": [b"x"], "label": [MOST_CLASSES]}, "data-columns"),
+        ({"content": [b"x", b"y"], "label": [1, None]}, "data-columns"),
+        ({"content": [b"x", None], "label": [1, 1]}, "data-columns"),
         ({"content": [b"x"], "label": [1]}, "data-files"),
     ],
 )
@@ -175,6 +182,92 @@ def test_a_parquet_file_of_something_else_is_refused(columns, rule, tmp_path: Pa
     with pytest.raises(RefusedError) as caught:
         reading_program.rows(str(tmp_path), ["a.parquet"])
     assert caught.value.rule == rule
+
+
+def asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program's answers without starting it."""
+
+    def ask(python: str, task: str, place: str, **about: Any) -> dict[str, Any]:
+        return json.loads(json.dumps(getattr(reading_program, task)(place, **about)))
+
+    monkeypatch.setattr("launchers.data.place.ask", ask)
+
+
+@pytest.mark.parametrize("highest", [3000, MOST_CLASSES - 1])
+def test_only_labels_that_occur_are_classes_and_more_classes_than_rows_are_told(
+    highest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked(monkeypatch)
+    parquet(tmp_path / "a.parquet", {"label": [0, highest, highest], "content": [b"x"] * 3})
+
+    found = read_place(str(tmp_path), own_python)
+
+    assert (found.labels, found.splits[0].counts) == ((0, highest), (1, 2))
+    (warning,) = problems_in_rows(found)
+    assert (warning.rule, warning.severity) == ("data-labels", "warning")
+    assert f"label {highest} in 3 rows" in warning.found
+
+
+@pytest.mark.parametrize("label", [MOST_CLASSES, 10**12])
+def test_a_label_that_numbers_no_class_is_refused_as_training_does(label: int, tmp_path: Path):
+    from entrypoints.lib.data import parquet_files
+    from entrypoints.lib.errors import TrainingError
+
+    file = parquet(tmp_path / "a.parquet", {"label": [0, label], "content": [b"x", b"y"]})
+    with pytest.raises(RefusedError, match=f"label {label}") as caught:
+        reading_program.rows(str(tmp_path), ["a.parquet"])
+    assert caught.value.expected == (
+        "labels that are numbered from 0 on, at most 1,000,000 classes"
+    )
+    filesystem, _ = parquet_files.filesystem_of(str(tmp_path))
+    opened = parquet_files.open_file(filesystem, str(file))
+    with pytest.raises(TrainingError, match=f"label {label}; expected labels that are numbered"):
+        parquet_files.footer(filesystem, str(file), opened.metadata)
+
+
+@pytest.mark.parametrize("statistics", [True, False, ["label"]])
+def test_rows_without_a_picture_are_told_with_and_without_statistics(
+    statistics: bool | list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    columns = {"label": [0] * 6, "content": [b"x", None, b"y", b"z", None, b"x"], "more": [1] * 6}
+    parquet(tmp_path / "a.parquet", columns, write_statistics=statistics)
+    with pytest.raises(RefusedError, match="1 row without content") as caught:
+        reading_program.rows(str(tmp_path), ["a.parquet"])
+    assert (caught.value.rule, caught.value.place) == ("data-columns", "a.parquet")
+    assert caught.value.expected == "a label and a picture in each row"
+
+
+def test_pictures_that_are_many_are_only_read_for_nulls_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked(monkeypatch)
+    monkeypatch.setattr(reading_program, "_MOST_READ", 1)
+    columns = {"label": [0, 1] * 3, "content": [b"x"] * 6}
+    file = parquet(tmp_path / "a.parquet", columns, write_statistics=False)
+
+    (warning,) = problems_in_rows(read_place(str(tmp_path), own_python))
+    assert (warning.rule, warning.found) == ("data-unread", "no statistics in 2 row groups")
+    assert problems_in_rows(read_place(str(tmp_path), own_python, whole=True)) == []
+
+    parquet(file, columns | {"content": [b"x"] * 5 + [None]}, write_statistics=False)
+    with pytest.raises(RefusedError, match="1 row without content"):
+        read_place(str(tmp_path), own_python, whole=True)
+
+
+@pytest.mark.processes
+def test_what_is_wrong_with_a_file_is_told_with_what_was_expected(tmp_path: Path):
+    (tmp_path / "b.parquet").touch()
+    with refused("data-files", match="0 bytes; expected a whole Parquet file"):
+        read_place(str(tmp_path), own_python)
+
+
+def test_what_a_program_refuses_has_an_expectation_in_the_catalogue():
+    text = "".join(
+        Path(str(module.__file__)).read_text("utf-8") for module in (reading_program, sheet_program)
+    )
+    named = {*re.findall(r'RefusedError\(\s*"([a-z-]+)"', text)}
+    assert "data-files" in named
+    assert [rule for rule in named if not RULES[rule].expected] == []
 
 
 @pytest.mark.processes

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from launchers.core.model.problems import LaunchError
 from launchers.data import reading_program, sheet_program
-from launchers.data.place import read_place
+from launchers.data.place import Place, PlaceSplit, read_place
 from launchers.data.sheet import draw_sheet
 from tests.data.made import CLASSES, parquet, picture
 from tests.refusals import refused
@@ -66,6 +67,30 @@ def test_a_sheet_has_a_title_and_a_name_below_each_picture(tmp_path: Path):
     below = sheet_program.TITLE + sheet_program.SIDE
     names = page.crop((0, below + 1, page.width, below + sheet_program.CAPTION))
     assert names.getextrema()[0][0] < 200
+
+
+FOREIGN = Place("food", ("1", "2"), (PlaceSplit("", 3, (1, 2), ()),), has_manifest=False)
+
+
+def test_a_place_without_classes_names_is_drawn_with_the_labels(monkeypatch: pytest.MonkeyPatch):
+    asked: list[dict[str, Any]] = []
+
+    def ask(*words: str, **about: Any) -> dict[str, int]:
+        asked.append(about)
+        return {"shown": 3, "bad": 0}
+
+    monkeypatch.setattr("launchers.data.sheet.ask", ask)
+    draw_sheet(sys.executable, FOREIGN, FOREIGN.splits[0], 3, 0, "sheet.png")
+    assert asked[0]["classes"] == []  # else label 1 would be called 2
+
+
+@pytest.mark.parametrize(("name", "found"), [("", "no row"), ("test", "test: no row")])
+def test_a_split_without_a_row_is_told(name: str, found: str):
+    split = PlaceSplit(name, 0, (), ())
+    with pytest.raises(LaunchError) as caught:
+        draw_sheet(sys.executable, FOREIGN, split, 3, 0, "sheet.png")
+    (problem,) = caught.value.problems
+    assert (problem.rule, problem.found, problem.expected) == ("data-split", found, "a picture")
 
 
 @pytest.mark.processes

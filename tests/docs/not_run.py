@@ -37,8 +37,9 @@ COMMANDS = {
     ),
     "launch data info gs://bucket/food": "needs a bucket: tests/cli/test_data_in_google_storage.py",
     "launch local entrypoints/train_lightning.py --instances 2 -- --epochs 3": LIGHTNING,
-    "launch local entrypoints/train_lightning.py --instances 2 -- --data parquet:food --model "
-    "resnet50 --image-size 224 --max-steps-per-epoch 100 --validate --track mlflow": LIGHTNING,
+    "launch local entrypoints/train_lightning.py --instances 2 -- --data parquet:/home/me/food "
+    "--model resnet50 --image-size 224 --max-steps-per-epoch 100 --validate "
+    "--track mlflow": LIGHTNING,
     "launch data info food-unfinished": "an error on purpose: tests/data/test_place.py",
     "launch data show food": "needs a place with pictures: tests/cli/test_data.py",
     "launch data show food --split test --count 64 --seed 2 -o test.png": (

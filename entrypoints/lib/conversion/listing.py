@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Iterator
 
 from ..errors import TrainingError
 from ..object_stores import said
+from ..pictures import class_folders
 from ..pictures.headers import SUFFIXES
 from . import folders
 from .tasks import Picture
@@ -52,8 +52,8 @@ class Listing:
 def listed(source: str) -> Listing:
     """The pictures below an ``absolute`` source; reads names and sizes alone.
 
-    Links are followed, except to a folder that they lie in. Names that begin with "." are left out.
-    What is a picture is said by the name's suffix; its content is looked at later.
+    ``class_folders.walk`` says which names and links of this machine's folders are followed. What
+    is a picture is said by the name's suffix; its content is looked at later.
 
     Raises:
         TrainingError: It isn't there, can't be read or has no picture in a class folder.
@@ -63,7 +63,7 @@ def listed(source: str) -> Listing:
         if folders.is_remote(source):
             found = iter(folders.RemoteFolder(source).listed())
         else:
-            found = _walk(source, "", (os.path.realpath(source),))
+            found = class_folders.walk(source)
         listing = _sorted(found)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TrainingError(
@@ -104,24 +104,6 @@ def _sorted(found: Iterator[tuple[str, int]]) -> Listing:
         ignored,
         tuple(sorted(below)) if len(names) == 1 else (),
     )
-
-
-def _walk(source: str, below: str, above: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """(path, bytes) of files, (path + "/", 0) of folders; ``above`` are the folders on the way."""
-    with os.scandir(os.path.join(source, below)) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            path = below + entry.name
-            if entry.is_dir():
-                real = os.path.realpath(entry.path) if entry.is_symlink() else ""
-                if real not in above:
-                    yield path + "/", 0
-                    yield from _walk(source, path + "/", (*above, os.path.realpath(entry.path)))
-            elif entry.is_file():
-                yield path, entry.stat().st_size
-            elif entry.is_symlink():  # to nowhere: a bad picture, not one less
-                yield path, 0
 
 
 def _some(names: tuple[str, ...] | list[str]) -> str:

@@ -14,6 +14,7 @@ from ..pictures.recipe import Recipe
 from . import engines
 
 _MOST_PIXELS_A_SIDE = 16384
+_FIT, _QUALITY = "crop", 90
 _UNITS = {"": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 _UNITS.update({"kb": 10**3, "mb": 10**6, "gb": 10**9})
 
@@ -69,8 +70,15 @@ def parse(argv: Sequence[str] | None, parser_class: Callable[..., Any]) -> Optio
     for engine, address in (("dask", "scheduler"), ("spark", "master")):
         if getattr(given, address) and given.engine != engine:
             parser.error(f"argument --{address}: is for --engine {engine}, not {given.engine}")
+    _refuse_idle(parser, given, copies)
     recipe = Recipe(
-        given.size, given.fit, given.format, given.quality, given.augment, copies, given.seed
+        given.size,
+        given.fit or _FIT,
+        given.format,
+        _QUALITY if given.quality is None else given.quality,
+        given.augment,
+        copies,
+        given.seed,
     )
     return Options(
         source=given.images,
@@ -90,6 +98,26 @@ def parse(argv: Sequence[str] | None, parser_class: Callable[..., Any]) -> Optio
     )
 
 
+def _refuse_idle(parser: Any, given: argparse.Namespace, copies: int) -> None:
+    """Refuses what would change no picture, and yet make the place another conversion's."""
+    if given.fit and given.size is None:
+        parser.error(
+            f"argument --fit: {given.fit}, but no picture is resized; expected --size beside it"
+        )
+    if given.quality is None:
+        return
+    if given.format == "png":
+        parser.error(
+            f"argument --quality: {given.quality}, but --format png stores no JPEG; expected "
+            "--format jpeg or keep beside it"
+        )
+    if given.size is None and given.format == "keep" and not copies:
+        parser.error(
+            f"argument --quality: {given.quality}, but no picture is written anew; expected "
+            "--size, --format jpeg or --augment beside it"
+        )
+
+
 def _parser(parser_class: Callable[..., Any]) -> Any:
     parser = parser_class(
         prog="convert_images.py",
@@ -107,9 +135,10 @@ def _parser(parser_class: Callable[..., Any]) -> Any:
     add("--master", help="address of a Spark master; default: this machine")
     add("--workers", type=_whole(1, 4096), help="processes; default: the cores of this machine")
     add("--size", type=_size, help="WIDTHxHEIGHT in pixels, or one number for both")
-    add("--fit", choices=resizing.FITS, default="crop", help="how a picture comes to --size")
+    add("--fit", choices=resizing.FITS, help=f"how a picture comes to --size; {_FIT} if left out")
     add("--format", choices=encoding.FORMATS, default="keep", help="of the stored pictures")
-    add("--quality", type=_whole(1, 100), default=90, help="of JPEG, where pictures are made anew")
+    anew = f"of JPEG, where pictures are made anew; {_QUALITY} if left out"
+    add("--quality", type=_whole(1, 100), help=anew)
     add("--augment", type=_kinds, default=(), help="of copies: " + ",".join(augmenting.KINDS))
     add("--copies", type=_whole(0, 1000), help="augmented copies of a picture; 1 with --augment")
     add("--rows-per-group", type=_whole(1, 1 << 20), default=256, help="rows of a row group")

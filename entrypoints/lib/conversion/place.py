@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Iterator, Mapping, Sequence
 
 from ..data import layout
 from ..errors import TrainingError
 from ..object_stores import said
-from . import folders, plan
+from . import engines, folders, plan
 from .tasks import Part, TaskRecord
 from .work import RECORDS_FOLDER, failed_write
 
@@ -24,6 +24,7 @@ class ConversionPlace:
         self.place = place
         self._shown = folders.shown(place)
         self._folder = folders.open_folder(place)
+        self._began = False
 
     @contextmanager
     def held(self) -> Iterator[bool]:
@@ -85,8 +86,13 @@ class ConversionPlace:
         self._folder.remove_folder(layout.UNFINISHED_FOLDER)
         return manifest
 
-    def begin(self, wanted: plan.Plan) -> dict[int, TaskRecord]:
+    def begin(self, wanted: plan.Plan, engine: str, alone: bool) -> dict[int, TaskRecord]:
         """Prepares the place for ``wanted``; the records of the tasks that are done, by number.
+
+        Args:
+            wanted: What is to be made.
+            engine: Will carry it out.
+            alone: What ``held`` gave. Then a conversion that has done nothing gives way.
 
         Raises:
             TrainingError: An unfinished conversion of another plan lies there, or a full disk.
@@ -94,16 +100,22 @@ class ConversionPlace:
         try:
             self._folder.make(RECORDS_FOLDER)
             self.clear_unfinished()
-            if self._folder.size(PLAN) is None:
-                self._folder.write_whole(
-                    PLAN, wanted.as_text().encode(), unfinished_in=layout.UNFINISHED_FOLDER
-                )
+            about = self._begun()
+            if about is None or (alone and self._is_untouched(about)):
+                content = wanted.as_text(engine).encode()
+                self._folder.write_whole(PLAN, content, unfinished_in=layout.UNFINISHED_FOLDER)
+                self._began = True
                 return {}
-            about = plan.as_json(self._folder.read(PLAN).decode("utf-8", "replace"))
         except OSError as error:
             raise failed_write(self.place, error) from error
         self._refuse_other(about, wanted, "was begun")
         return {record.number: record for record in self._records(len(wanted.tasks))}
+
+    def take_back(self) -> None:
+        """Undoes what ``begin`` began where no task was given out; never raises."""
+        with suppress(OSError):
+            if self._began and not self._folder.names(RECORDS_FOLDER):
+                self._folder.remove_folder(layout.UNFINISHED_FOLDER)
 
     def finish(self, wanted: plan.Plan, records: Sequence[TaskRecord]) -> layout.Manifest:
         """Writes the manifest of all ``records``, then removes what was for going on.
@@ -135,6 +147,17 @@ class ConversionPlace:
         for name in self._folder.names(layout.UNFINISHED_FOLDER):
             if name.startswith("unfinished-"):
                 self._folder.remove(f"{layout.UNFINISHED_FOLDER}/{name}")
+
+    def _begun(self) -> dict[str, object] | None:
+        """What the plan of an earlier start says; None where there is none."""
+        if self._folder.size(PLAN) is None:
+            return None
+        return plan.as_json(self._folder.read(PLAN).decode("utf-8", "replace"))
+
+    def _is_untouched(self, begun: Mapping[str, object]) -> bool:
+        """Whether no part of it is done, and nobody can still be at work on one."""
+        written = (RECORDS_FOLDER, *layout.SPLITS)
+        return begun.get("engine") == engines.BOUND and not any(map(self._folder.names, written))
 
     def _refuse_foreign(self) -> None:
         names = [name for name in self._folder.names() if not name.startswith(".")]

@@ -31,9 +31,10 @@ class Plan:
     classes: tuple[str, ...]
     made: Mapping[str, Any]
 
-    def as_text(self) -> str:
-        """What ``_conversion/plan.json`` says."""
-        return json.dumps({**self.made, "tasks": len(self.tasks)}, indent=1, sort_keys=True) + "\n"
+    def as_text(self, engine: str) -> str:
+        """What ``_conversion/plan.json`` says; ``engine`` began it, and any other may go on."""
+        about = {**self.made, "tasks": len(self.tasks), "engine": engine}
+        return json.dumps(about, indent=1, sort_keys=True) + "\n"
 
 
 def planned(options: Options, listing: Listing) -> Plan:
@@ -73,7 +74,7 @@ def differences(made: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     out none, so that it is the same with "skip".
     """
     found: list[str] = []
-    for key in sorted({*made, *other} - {"source", "tasks"}):
+    for key in sorted({*made, *other} - {"source", "tasks", "engine"}):
         if (key, made.get(key), other.get(key)) == ("bad_images", "fail", "skip"):
             continue
         if made.get(key) != other.get(key):

@@ -32,17 +32,17 @@ def convert(options: Options, say: Say) -> None:
     found = listing.listed(source)
     wanted = plan.planned(options, found)
     target = ConversionPlace(place)
-    with target.held():
+    with target.held() as alone:
         finished = target.finished(wanted)
         if finished is not None:
             say(_result(place, finished, None, 0))
             return
         for warning in found.warnings():
             say({"event": "warning", "message": warning})
-        progress = Progress(wanted, target.begin(wanted), say)
+        progress = Progress(wanted, target.begin(wanted, options.engine, alone), say)
         progress.start(options, found)
         try:
-            _carry_out(options, wanted, progress)
+            _carry_out(options, wanted, progress, target)
         finally:
             target.clear_unfinished()
         manifest = target.finish(wanted, list(progress.records.values()))
@@ -51,11 +51,17 @@ def convert(options: Options, say: Say) -> None:
         say(_result(place, manifest, progress.seconds, progress.pictures))
 
 
-def _carry_out(options: Options, wanted: plan.Plan, progress: Progress) -> None:
+def _carry_out(
+    options: Options, wanted: plan.Plan, progress: Progress, target: ConversionPlace
+) -> None:
     left = [task for task in wanted.tasks if task.number not in progress.records]
     if not left:
         return
-    engine = engines.start(options.engine, options.workers, options.address, len(left))
+    try:
+        engine = engines.start(options.engine, options.workers, options.address, len(left))
+    except BaseException:
+        target.take_back()
+        raise
     try:
         progress.ready()
         for record in engine.run(left):

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import TrainingError
 from . import layout
-from .parquet_files import MAKE_ANEW, open_file, reading
+from .parquet_files import MAKE_ANEW, open_file, reading, refuse_nulls
 from .parquet_place import Pictures
 from .position import Epoch
 
@@ -191,6 +191,8 @@ class _Files:
                 f"{path}: row group {number} has {table.num_rows} rows; expected {expected}. "
                 f"{MAKE_ANEW}"
             )
+        for column in table.column_names:
+            refuse_nulls(path, number, column, table.column(column).null_count)
         if len(within) < expected:
             begin = int(within[0])
             is_run = int(within[-1]) - begin == len(within) - 1
@@ -199,12 +201,7 @@ class _Files:
         content[:] = table.column(layout.CONTENT).to_numpy()
 
     def _checked_labels(self, table: Any, path: str, number: int, within: Array) -> Array:
-        column = table.column(layout.LABEL)
-        if column.null_count or table.column(layout.CONTENT).null_count:
-            raise TrainingError(
-                f"{path}: row group {number} has rows without label or content. {MAKE_ANEW}"
-            )
-        labels = column.to_numpy()
+        labels = table.column(layout.LABEL).to_numpy()
         classes = len(self.pictures.classes)
         wrong = np.flatnonzero((labels < 0) | (labels >= classes))
         if len(wrong):

@@ -7,14 +7,13 @@ FOLDER/bread/1.jpg        FOLDER/pie/7.png          none: a fifth of each class 
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
-from typing import Iterator
 
 import numpy as np
 
 from .. import storage
 from ..errors import TrainingError
+from ..pictures.class_folders import walk
 from .stored import FilePictures
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif")
@@ -29,7 +28,8 @@ class Found:
     """The pictures of a folder.
 
     Attributes:
-        class_names: The classes' folders, sorted; a label is a position in it.
+        class_names: The classes' folders, empty ones too, sorted; a label is a position in it, the
+            same as in a place that is converted from the folder.
         training: To train on.
         test: To test on.
         held_out: Whether the test pictures were taken from the others, by a hash of their names:
@@ -86,23 +86,23 @@ def _find(folder: str, test_folder: str | None) -> Found:
             )
     by_class = _by_class(training_folder)
     classes = tuple(sorted(by_class))
-    _check(training_folder, classes, by_class)
+    used = _with_pictures(by_class)
+    _check(training_folder, used, by_class)
     if test_folder is None:
         return _held_out(folder, classes, by_class)
     test = _by_class(test_folder)
-    unknown = sorted(set(test) - set(classes))
-    if unknown or not test:
+    tested = _with_pictures(test)
+    unknown = [name for name in tested if name not in used]
+    if unknown or not tested:
         what = f"class {unknown[0]} is not among" if unknown else "no picture of one of"
-        raise TrainingError(
-            f"{test_folder}: {what} the {len(classes)} classes of {training_folder}"
-        )
+        raise TrainingError(f"{test_folder}: {what} the {len(used)} classes of {training_folder}")
     return Found(
         classes, _pictures(training_folder, classes, by_class),
         _pictures(test_folder, classes, test), held_out=False,
     )  # fmt: skip
 
 
-def _check(folder: str, classes: tuple[str, ...], by_class: dict[str, list[str]]) -> None:
+def _check(folder: str, classes: list[str], by_class: dict[str, list[str]]) -> None:
     if not classes:
         raise TrainingError(
             f"{folder}: no picture in a class folder below it; expected files that end with "
@@ -151,30 +151,16 @@ def _pictures(
 
 
 def _by_class(folder: str) -> dict[str, list[str]]:
-    """Names below ``folder``, "bread/1.jpg", sorted, by class; classes without a picture aside."""
+    """Names below ``folder``, "bread/1.jpg", sorted, by class; those of an empty class are none."""
     found: dict[str, list[str]] = {}
-    for name in storage.names(folder):
-        if name.startswith((".", "_")):
-            continue
-        files = sorted(_files(storage.join(folder, name), name))
-        if files:
-            found[name] = files
-    return found
+    for path, _ in walk(folder):
+        name, _, inner = path.partition("/")
+        if path.endswith("/"):
+            found.setdefault(name, [])
+        elif inner and path.lower().endswith(ENDINGS):
+            found[name].append(path)
+    return {name: sorted(files) for name, files in found.items()}
 
 
-def _files(folder: str, below: str) -> Iterator[str]:
-    for at, folders, files in _walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        inner = at[len(folder) :].strip("/")
-        for file in files:
-            if file.lower().endswith(ENDINGS) and not file.startswith((".", "_")):
-                yield "/".join(part for part in (below, inner, file) if part)
-
-
-def _walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    if not storage.is_remote(folder):
-        yield from os.walk(folder, followlinks=True)
-        return
-    import tensorflow as tf
-
-    yield from tf.io.gfile.walk(folder)
+def _with_pictures(by_class: dict[str, list[str]]) -> list[str]:
+    return sorted(name for name, files in by_class.items() if files)

@@ -16,6 +16,7 @@ from .. import places
 from ..arrays import Array
 from ..pictures import augmenting, decoding, resizing
 from . import layout, parquet_place
+from .parquet_files import refuse_nulls
 
 CACHE_BYTES = 256 * 2**20  # of encoded pictures, in a worker's process
 
@@ -137,6 +138,8 @@ class Groups:
                 columns = [layout.LABEL, layout.CONTENT]
                 read = _opened(address, file).read_row_group(group, columns=columns)
                 found = read.select(columns).combine_chunks()
+                for column in columns:
+                    refuse_nulls(file, group, column, found.column(column).null_count)
                 self._keep(key, found)
         return found
 

@@ -19,10 +19,8 @@ from .dataset import Part
 from .decoding_ahead import PictureForm, decoded_batches
 from .numbered import NumberedCourse, test_numbers
 from .reader import Batch
-from .stored import CHANNELS, FilePictures, StoredPictures, looked_at
+from .stored import CHANNELS, MEND, FilePictures, StoredPictures, looked_at
 from .world import decoding_threads
-
-MEND = "Mend or remove it; `launch data parquet` leaves such pictures out and lists them."
 
 
 class DecodedPictures(StoredPictures):

@@ -13,8 +13,8 @@ import tensorflow as tf
 from ..errors import TrainingError
 from .dataset import Part
 from .numbered import NumberedCourse
-from .stored import CHANNELS, Stored, StoredPictures, looked_at
-from .tensorflow import decode, why_not_decoded
+from .stored import CHANNELS, MEND, Stored, StoredPictures, looked_at
+from .tensorflow import decode, in_words, remedy, why_not_decoded
 
 
 class EncodedPictures(StoredPictures):
@@ -51,7 +51,7 @@ class EncodedPictures(StoredPictures):
         """An error of TensorFlow's becomes a line about the first picture that is none."""
         try:
             yield
-        except tf.errors.OpError:
+        except (tf.errors.OpError, UnicodeDecodeError):
             for stored in (self._training, self._test):
                 for number in range(len(stored.labels)):
                     problem = _wrong_with(stored, number)
@@ -88,8 +88,14 @@ def stored_size(stored: Stored) -> tuple[int, int] | None:
 
 def _wrong_with(stored: Stored, number: int) -> str | None:
     """Why a picture cannot be decoded, as a line; None where it can."""
-    why = why_not_decoded(stored.content(number), CHANNELS)
+    name = stored.name_of(number)
+    try:
+        content = stored.content(number)
+    except tf.errors.OpError as error:
+        return f"{name}: cannot be read ({in_words(error)}). {MEND}"
+    except UnicodeDecodeError:  # TensorFlow's own error has the name, which is no UTF-8
+        return f"{name}: cannot be read. {MEND}"
+    why = why_not_decoded(content, CHANNELS)
     return why and (
-        f"{stored.name_of(number)}: no picture that can be decoded ({why}). Mend or remove it; "
-        "`launch data parquet` leaves such pictures out and lists them."
+        f"{name}: no picture that can be decoded ({why}). {remedy(content.numpy(), MEND)}"
     )

@@ -84,6 +84,10 @@ def footer(filesystem: Any, path: str, about: Any) -> tuple[list[int], int, int]
         group = about.row_group(number)
         rows.append(group.num_rows)
         size += group.column(content).total_uncompressed_size
+        for column in (label, content):
+            known = group.column(column).statistics
+            if known is not None and known.has_null_count:
+                refuse_nulls(path, number, names[column], known.null_count)
         low, high = _label_range(filesystem, path, number, group.column(label).statistics)
         lowest, highest = min(lowest, low), max(highest, high)
     if lowest < 0:
@@ -96,23 +100,34 @@ def footer(filesystem: Any, path: str, about: Any) -> tuple[list[int], int, int]
     return rows, size, highest
 
 
+def refuse_nulls(path: str, group: int, column: str, count: int) -> None:
+    """Raises TrainingError where a column of a row group has that many nulls."""
+    if count:
+        raise TrainingError(
+            f"{path}: row group {group} has {count} rows without {column} (null); expected a label "
+            "and a picture in each row. Leave these rows out where the file is made (pandas: "
+            f"dropna(subset=['{column}'])), or make the place with `launch data parquet`."
+        )
+
+
 def _label_range(filesystem: Any, path: str, group: int, statistics: Any) -> tuple[int, int]:
     if statistics is not None and statistics.has_min_max:
         return int(statistics.min), int(statistics.max)
-    labels = _labels(filesystem, path, [group])
+    labels = _labels(filesystem, path, group)
     return (int(labels.min()), int(labels.max())) if len(labels) else (0, -1)
 
 
-def _labels(filesystem: Any, path: str, groups: list[int]) -> Array:
-    table = open_file(filesystem, path).read_row_groups(groups, columns=[layout.LABEL])
-    return np.asarray(table.column(0).to_numpy())
+def _labels(filesystem: Any, path: str, group: int) -> Array:
+    labels = open_file(filesystem, path).read_row_group(group, columns=[layout.LABEL]).column(0)
+    refuse_nulls(path, group, layout.LABEL, labels.null_count)
+    return np.asarray(labels.to_numpy())
 
 
 def is_one_class(filesystem: Any, paths: list[str], highest: int) -> bool:
     """Whether every label is ``highest``; the first other one ends the search."""
     for path in paths:
         count = open_file(filesystem, path).num_row_groups
-        if any((_labels(filesystem, path, [group]) != highest).any() for group in range(count)):
+        if any((_labels(filesystem, path, group) != highest).any() for group in range(count)):
             return False
     return True
 

@@ -18,12 +18,13 @@ from . import position as positions
 from . import weights
 from .dataset import Part
 from .division import DROP, UNEVEN, Division
-from .parquet_place import Pictures, open_place
+from .parquet_place import open_place
 from .position import Epoch, Position
 from .reader import Batch, PictureReader
 from .stored import CHANNELS, LOOKED_AT, USUAL_SIDE
+from .tested_split import to_test_on
 
-TEST_SPLITS = ("test", "validation")
+LEAVES_OUT = "Convert it with `launch data parquet`, which leaves such pictures out and lists them."
 
 
 class PlacePictures:
@@ -44,7 +45,7 @@ class PlacePictures:
     def __init__(self, address: str, test_address: str | None, settings: Settings):
         self.origin = address
         self._training = open_place(address)
-        self._test = _to_test_on(self._training, test_address)
+        self._test = to_test_on(self._training, test_address)
         self._scaled = settings.decode == "scaled"
         self._ahead_bytes = settings.read_ahead << 20
         self._block_groups = settings.shuffle_groups
@@ -111,6 +112,10 @@ class PlacePictures:
         """
         raise NotImplementedError
 
+    def remedy(self, content: bytes) -> str:
+        """What to do about a picture of which ``size_of`` says that it is none."""
+        return LEAVES_OUT
+
     def test_batches(self, rank: int, world_size: int, batch_size: int) -> Any:
         """This rank's batches of test pictures; over all ranks each picture once."""
         return self.decoded(*self._test_reader(rank, world_size, batch_size), weighted=False)
@@ -156,8 +161,7 @@ class PlacePictures:
             except TrainingError as error:
                 raise TrainingError(
                     f"{self._training.path_of(int(row))}: no picture that can be decoded "
-                    f"({error}). Convert it with "
-                    "`launch data parquet`, which leaves such pictures out and lists them."
+                    f"({error}). {self.remedy(content)}"
                 ) from error
         return sizes.pop() if len(sizes) == 1 else None
 
@@ -265,29 +269,3 @@ def _silent(batch: Batch) -> Batch:
     """A batch of one picture that counts nothing."""
     content = None if batch.content is None else batch.content[:1]  # type: ignore[redundant-expr]
     return Batch(content, batch.labels[:1], np.zeros(1, np.float32), batch.rows[:1], batch.epoch)
-
-
-def _to_test_on(training: Pictures, test_address: str | None) -> Pictures:
-    """The test split beside the training one.
-
-    Raises:
-        TrainingError: There is none.
-    """
-    if test_address is not None:
-        return open_place(test_address, TEST_SPLITS[0])
-    address = training.address.rstrip("/")
-    if address.rsplit("/", 1)[-1] == "train":  # a split folder was named
-        address = address.rsplit("/", 1)[0]
-    for split in TEST_SPLITS:
-        try:
-            found = open_place(address, split)
-        except TrainingError as error:
-            if "has no split" not in str(error):
-                raise
-            continue
-        if found.split == split:
-            return found
-    raise TrainingError(
-        f"{training.address}: has no split to test on ({' or '.join(TEST_SPLITS)}). Convert with "
-        "`launch data parquet --split 0.9,0.1`, or give an input channel named test."
-    )

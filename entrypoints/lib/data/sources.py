@@ -12,7 +12,7 @@ from .. import places
 from ..arguments import Settings
 from ..errors import TrainingError
 from ..places import Place
-from . import digits, published
+from . import digits, published, whole_path
 from .class_folders import find
 from .dataset import DataSet
 from .in_memory import Images
@@ -146,6 +146,8 @@ def _sized(images: Images, settings: Settings) -> Images:
 
 
 def _folders(settings: Settings) -> list[Place]:
+    if settings.data_dir:
+        whole_path.check(settings.data_dir, "--data-dir ", os.environ)
     return places.data_folders(settings.data_dir, os.environ)
 
 
@@ -156,6 +158,9 @@ def _place(settings: Settings) -> Place:
             f"--data {settings.data}: no place is named. Give --data {settings.data}:PLACE, "
             "--data-dir or an input channel (SM_CHANNEL_TRAINING)."
         )
+    if found.named_by in ("--data", "--data-dir"):
+        flag = f"--data {settings.data}:" if settings.place else "--data-dir "
+        whole_path.check(found.path, flag, os.environ)
     return found
 
 

@@ -6,6 +6,7 @@ matter: TensorFlow in ``encoded``, Pillow in ``decoded``.
 
 from __future__ import annotations
 
+import os
 import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from ..arrays import Array
 CHANNELS = 3  # grey pictures are brought to three equal ones
 USUAL_SIDE = 224  # where pictures have different sizes; what ResNet50 was made for
 LOOKED_AT = 64  # pictures whose size decides
+MEND = "Mend or remove it; `launch data parquet` leaves such pictures out and lists them."
 
 
 class Stored(Protocol):
@@ -60,20 +62,25 @@ class FilePictures:
         return FilePictures(tuple(paths), tuple(names), self.labels[chosen])
 
     def name_of(self, number: int) -> str:
-        """The file's path."""
-        return self.paths[number]
+        """The file's path, as it can be printed."""
+        return printable(self.paths[number])
 
     def content(self, number: Any) -> Any:
         """The file's bytes, as a tensor."""
         import tensorflow as tf
 
         with tf.device("CPU:0"), tf.init_scope():
-            paths = tf.constant(list(self.paths))
+            paths = tf.constant(self._encoded_paths)
         return tf.io.read_file(tf.gather(paths, number))
 
     def read(self, number: int) -> bytes:
         """The file's bytes. Raises OSError."""
         return storage.read(self.paths[number])
+
+    @property
+    def _encoded_paths(self) -> list[bytes]:
+        """A property: what ``content`` calls would be rewritten by TensorFlow's AutoGraph."""
+        return [os.fsencode(path) for path in self.paths]
 
     def fingerprint(self) -> int:
         """Of the names and their classes."""
@@ -109,7 +116,7 @@ class StoredPictures:
         size: tuple[int, int] | None,
         scaled: bool = False,
     ):
-        self.name, self.origin, self.class_names = name, origin, class_names
+        self.name, self.origin, self.class_names = name, printable(origin), class_names
         self.classes = len(class_names)
         self._training, self._test, self._scaled = training, test, scaled
         found = self.stored_size(training)
@@ -142,6 +149,11 @@ class StoredPictures:
         """Counts, what is stored, and the size that was chosen."""
         stored = (self._training.fingerprint(), self._test.fingerprint())
         return (self.training_count, self.test_count, *stored, *self._size)
+
+
+def printable(path: str) -> str:
+    """A path for people: a byte of it that is no UTF-8 as in ``bad\\xff.png``."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def looked_at(stored: Stored) -> list[int]:

@@ -11,7 +11,7 @@ from ..errors import TrainingError
 from .place_pictures import PlacePictures
 from .reader import PictureReader
 from .stored import CHANNELS
-from .tensorflow import in_words, naming_bad_pictures, picture_batches
+from .tensorflow import in_words, naming_bad_pictures, picture_batches, remedy
 
 
 class StreamedPictures(PlacePictures):
@@ -36,6 +36,10 @@ class StreamedPictures(PlacePictures):
         except tf.errors.OpError as error:
             raise TrainingError(in_words(error)) from error
         return int(shape[1]), int(shape[0])
+
+    def remedy(self, content: bytes) -> str:
+        """Another one where TensorFlow alone cannot decode it."""
+        return remedy(content, super().remedy(content))
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from ..arrays import Array
 from ..errors import TrainingError
+from ..pictures.headers import format_for_pillow
 from .reader import Batch, PictureReader
 
 PICTURES_AT_ONCE = 1024  # that cross from Python to TensorFlow together at most
@@ -22,7 +23,7 @@ BYTES_AT_ONCE = 16 << 20  # that these have, roughly
 FILLING = -1.0  # weight of what fills up an epoch's short last batch on the way
 FITS = ("stretch", "crop")
 SCALES = (8, 4, 2)  # at which libjpeg can decode a part of the size
-_PLACES_IN_GRAPH = re.compile(r"\{\{.*?\}\}|\[Op:.*?\]")
+_PLACES_IN_GRAPH = re.compile(r"\{\{.*?\}\}|\[Op:.*")
 _KINDS = (tf.string, tf.int64, tf.float32)  # of content, labels and weights
 Columns = Tuple[Array, ...]
 
@@ -249,8 +250,19 @@ def why_not_decoded(content: Any, channels: int = 0) -> str | None:
     return None
 
 
+def remedy(content: bytes, otherwise: str) -> str:
+    """What to do about a picture that cannot be decoded: ``otherwise``, unless Pillow reads it."""
+    name = format_for_pillow(content)
+    if name is None:
+        return otherwise
+    return (
+        f"TensorFlow can't decode {name}: convert the pictures with `launch data parquet "
+        "--format jpeg`."
+    )
+
+
 def in_words(error: tf.errors.OpError) -> str:
-    """TensorFlow's error as a line: the middle of ``{{node x}} Invalid PNG. [Op:y]``."""
+    """TensorFlow's error as a line: the middle of ``{{node x}} Invalid PNG. [Op:y] name:``."""
     return _PLACES_IN_GRAPH.sub("", str(error.message or error).split("\n")[0]).strip()
 
 
@@ -260,8 +272,9 @@ def _first_bad(reader: PictureReader) -> str | None:
         for row, content in reader.pictures.contents_of(rows):
             why = why_not_decoded(content)
             if why is not None:
+                mend = remedy(content, "Convert again with --bad-images skip.")
                 return (
                     f"{reader.pictures.path_of(row)}: cannot be decoded as a picture "
-                    f"({why[:200]}). Convert again with --bad-images skip."
+                    f"({why[:200]}). {mend}"
                 )
     return None

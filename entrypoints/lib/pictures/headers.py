@@ -16,6 +16,14 @@ SUFFIXES = (
     *(".ppm", ".pgm", ".pbm", ".pnm"),
 )
 
+# (name, where, bytes) of formats that Pillow reads, and TensorFlow's decode_image mostly doesn't.
+_OTHERS = (
+    ("WEBP", 8, b"WEBP"),
+    *(("TIFF", 0, mark) for mark in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),
+    *(("PPM", 0, b"P%d%c" % (kind, space)) for kind in range(1, 7) for space in b" \n\r\t"),
+    ("JPEG2000", 0, b"\0\0\0\x0cjP  "),
+    ("AVIF", 4, b"ftypavif"),
+)
 _TURNED = 0x0112  # the EXIF tag Orientation; 1 is upright
 _MARKER_ALONE = {0x01, *range(0xD0, 0xD8)}
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # SOF0 to SOF15, without DHT, JPG and DAC
@@ -62,6 +70,11 @@ def header(content: bytes) -> Header | None:
     if found is not None:
         refuse_size(found.size)
     return found
+
+
+def format_for_pillow(content: bytes) -> str | None:
+    """The format of a picture that Pillow reads and TensorFlow doesn't, by its first bytes."""
+    return next((name for name, at, mark in _OTHERS if content.startswith(mark, at)), None)
 
 
 def refuse_size(size: tuple[int, int]) -> None:

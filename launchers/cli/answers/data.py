@@ -63,7 +63,7 @@ class DataSplitAnswer(TypedDict):
 
     name: Annotated[str, "Empty for a folder of Parquet files without a manifest."]
     rows: int
-    counts: Annotated[list[int], "Rows of each class, by label."]
+    counts: Annotated[list[int], "Rows of each class, in the order of `classes`."]
     files: list[DataFileAnswer]
     fed: list[FedRanks]
 
@@ -73,7 +73,7 @@ class DataInfoAnswer(TypedDict):
 
     place: str
     manifest: Annotated[bool, "Whether it has one."]
-    classes: Annotated[list[str], "Their names; without a manifest the labels' numbers."]
+    classes: Annotated[list[str], "Their names; without a manifest the labels that occur."]
     splits: list[DataSplitAnswer]
     batch_size: Annotated[int, "Rows of a step."]
     made: Annotated[dict[str, Any], "How it was made, as the manifest has it."]

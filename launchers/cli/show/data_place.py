@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from launchers.cli.show.output import say, styled, tell
@@ -12,6 +13,8 @@ from launchers.data.feeding import Feeding
 from launchers.data.place import Place, PlaceSplit
 from launchers.docker.progress import size_text
 
+# Of very many, such as ImageNet-21k's, the first ones stand in the table.
+_MOST_CLASSES = 1000
 ROWS = "-"  # the name of the one split of a folder without a manifest
 
 
@@ -32,7 +35,7 @@ def tell_place(place: Place, splits: Sequence[PlaceSplit]) -> None:
     tell("")
     _tell_splits(splits)
     tell("")
-    _tell_classes(place.classes, splits)
+    _tell_classes(place, splits)
 
 
 def tell_feeding(
@@ -95,13 +98,17 @@ def _tell_splits(splits: Sequence[PlaceSplit]) -> None:
     table(columns, rows, may_go=("ROWS A GROUP",))
 
 
-def _tell_classes(names: Sequence[str], splits: Sequence[PlaceSplit]) -> None:
+def _tell_classes(place: Place, splits: Sequence[PlaceSplit]) -> None:
     columns = ("CLASS", "LABEL", *((split.name or "rows").upper() for split in splits))
+    each = zip(place.classes, place.labels, *(split.counts for split in splits), strict=True)
     rows = [
-        (name, str(label), *(f"{split.counts[label]:,}" for split in splits))
-        for label, name in enumerate(names)
+        (name, str(label), *(f"{count:,}" for count in counts))
+        for name, label, *counts in islice(each, _MOST_CLASSES)
     ]
     table(columns, rows, may_go=("LABEL",))
+    more = len(place.classes) - _MOST_CLASSES
+    if more > 0:
+        tell(f"... and {counted(more, 'more class')}; --json has all of them")
 
 
 def _made(made: Mapping[str, Any]) -> str:

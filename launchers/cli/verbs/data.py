@@ -85,8 +85,9 @@ def info_command(
     from launchers.cli.show.data_as_json import info_as_json
     from launchers.cli.show.data_place import tell_feeding, tell_place
     from launchers.data.feeding import feeding, problems
+    from launchers.data.place import problems_in_rows
 
-    found = _read(place, python)
+    found = _read(place, python, whole=verify)
     if verify:
         _verify(found, python)
     splits = _chosen(found, split)
@@ -96,7 +97,7 @@ def info_command(
     }
     # Where no number of ranks was asked for, the table says it.
     told = [one for split in splits for one in problems(split.name, fed[split.name])]
-    warnings = told if ranks else []
+    warnings = [*problems_in_rows(found), *(told if ranks else [])]
     if as_json:
         answer(info_as_json(found, splits, fed, batch_size, verify, warnings))
     else:
@@ -166,7 +167,7 @@ def show_command(
     return EXIT_OK
 
 
-def _read(place: str, python: str | None) -> Place:
+def _read(place: str, python: str | None, whole: bool = False) -> Place:
     """The place, whose files are all there.
 
     Raises:
@@ -175,7 +176,7 @@ def _read(place: str, python: str | None) -> Place:
     from launchers.data.environment import python_of
     from launchers.data.place import problems_in_files, read_place
 
-    found = read_place(place, lambda: python_of(python))
+    found = read_place(place, lambda: python_of(python), whole)
     if wrong := problems_in_files(found):
         raise LaunchError(wrong)
     return found

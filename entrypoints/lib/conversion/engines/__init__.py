@@ -31,6 +31,9 @@ class Engine(Protocol):
 # By name, which is its module's; that is imported on use, since it needs its library.
 _CLASSES = {"process": "ProcessEngine", "dask": "DaskEngine", "spark": "SparkEngine"}
 NAMES = tuple(_CLASSES)
+# Whose workers end with the conversion that started them, however that ends. A cluster's may
+# still be at work when it is gone.
+BOUND = "process"
 
 
 def start(name: str, workers: int | None, address: str | None, tasks: int) -> Engine:

@@ -29,14 +29,15 @@ class DaskEngine:
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        """Starts a local cluster, or connects; blocks for seconds.
+        """Starts a local cluster, or connects, and waits for a worker; blocks for seconds.
 
         Args:
             address: Of a scheduler, as Dask writes it: "tcp://host:8786", "tls://...".
             workers: Processes of the local cluster.
 
         Raises:
-            TrainingError: No Dask here, no scheduler there, or both a scheduler and ``workers``.
+            TrainingError: No Dask here, no scheduler there, none that has a worker, or both a
+                scheduler and ``workers``.
         """
         if find_spec("distributed") is None:
             raise TrainingError(
@@ -56,13 +57,13 @@ class DaskEngine:
         self.address = address or self._cluster.address  # type: ignore[union-attr]
         try:
             self._connection = Connection(self.address)
+            self._connection.wait_for_workers()
         except BaseException:
             self.close()
             raise
 
     def run(self, tasks: Sequence[Task]) -> Iterator[TaskRecord]:
         """The records, as tasks are done; blocks."""
-        self._connection.wait_for_workers()
         marks = travelling.marks_of(tasks)
         self._connection.check(_HERE, "look", marks.as_dict())
         done: queue.Queue[tuple[int, Any]] = queue.Queue()

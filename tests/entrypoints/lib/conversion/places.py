@@ -68,11 +68,13 @@ class Said:
 
 
 def convert(source: Path | str, place: Path | str, *argv: str, engine: Any = None) -> Said:
-    """A conversion in this process."""
+    """A conversion in this process; ``engine`` may be what gives one, or raises."""
     said = Said()
     given = options.parse([str(source), str(place), *argv], ArgumentParser)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engines, "start", lambda *about: engine or Here())
+        patch.setattr(
+            engines, "start", engine if callable(engine) else lambda *about: engine or Here()
+        )
         run.convert(given, lambda event: said.events.append(dict(event)))
     return said
 

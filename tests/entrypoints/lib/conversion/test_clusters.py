@@ -116,6 +116,32 @@ def test_nobody_at_the_schedulers_address_is_said_in_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
+class WithoutWorkers:
+    """A connection to a scheduler that has no worker."""
+
+    def __init__(self, address: str) -> None:
+        self.is_open = True
+        CONNECTIONS.append(self)
+
+    def wait_for_workers(self) -> None:
+        raise TrainingError("no worker in 60 s")
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+CONNECTIONS: list[WithoutWorkers] = []
+
+
+def test_a_scheduler_without_workers_is_told_before_the_engine_has_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("entrypoints.lib.conversion.engines.dask.Connection", WithoutWorkers)
+    with pytest.raises(TrainingError, match="no worker"):
+        DaskEngine("tcp://127.0.0.1:1")
+    assert [one.is_open for one in CONNECTIONS] == [False]
+
+
 def failing_first(name: str, root: str, content: bytes) -> Callable[[Any], Any]:
     """As ``spark._call``; the Python of two tasks is killed when their work is done."""
     whole, number = spark_call(name, root, content), signal.SIGKILL

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -18,6 +21,14 @@ from tests.entrypoints.lib.pictures import samples
 @pytest.fixture
 def images(tmp_path: Path) -> Path:
     return places.make_pictures(tmp_path / "images", 60)
+
+
+def refuses(*about: Any) -> NoReturn:
+    raise TrainingError("nobody there")
+
+
+def no_locks(*about: Any) -> NoReturn:
+    raise OSError(errno.ENOLCK, "No locks available")
 
 
 def interrupted(images: Path, out: Path, *argv: str, after: int = 5) -> None:
@@ -89,6 +100,51 @@ def test_other_options_or_pictures_are_refused(images: Path, tmp_path: Path) -> 
     (images / "cat" / "new.jpg").write_bytes(samples.jpeg())
     with pytest.raises(TrainingError, match=r"was finished there \(other pictures in IMAGES\)"):
         places.convert(images, tmp_path / "out", "--seed", "1")
+
+
+@pytest.mark.parametrize("engine", ["process", "dask"])
+def test_a_conversion_whose_engine_did_not_start_gives_way(
+    images: Path, tmp_path: Path, engine: str
+) -> None:
+    for split in ("0.8,0.2", "0.7,0.3"):
+        with pytest.raises(TrainingError, match="nobody there"):
+            places.convert(
+                images, tmp_path / "out", "--engine", engine, "--split", split, engine=refuses
+            )
+        assert places.files(tmp_path / "out") == {}
+    assert places.convert(images, tmp_path / "out").result["made"]
+
+
+def test_an_engine_that_does_not_start_takes_nothing_away(images: Path, tmp_path: Path) -> None:
+    interrupted(images, tmp_path / "out")
+    before = places.files(tmp_path / "out")
+    with pytest.raises(TrainingError, match="nobody there"):
+        places.convert(images, tmp_path / "out", engine=refuses)
+    assert places.files(tmp_path / "out") == before
+
+
+def test_a_killed_conversion_that_has_done_nothing_gives_way(images: Path, tmp_path: Path) -> None:
+    interrupted(images, tmp_path / "out", "--seed", "1", after=0)
+    assert (tmp_path / "out" / "_conversion" / "plan.json").exists()
+    places.convert(images, tmp_path / "out", "--seed", "2")
+    assert places.manifest(tmp_path / "out").made["seed"] == 2
+
+
+@pytest.mark.parametrize("why", ["workers of a cluster", "a part without a record", "no lock"])
+def test_a_conversion_that_may_have_done_something_does_not_give_way(
+    why: str, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    cluster = ("--engine", "dask") if why == "workers of a cluster" else ()
+    interrupted(images, out, *cluster, "--seed", "1", after=0)
+    if why == "a part without a record":
+        (out / "train").mkdir()
+        (out / "train" / "part-00000.parquet").write_bytes(b"rows")
+    elif why == "no lock":
+        monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(TrainingError, match=r"was begun there \(--seed 2, there 1\)"):
+        places.convert(images, out, "--seed", "2")
+    assert places.convert(images, out, "--seed", "1").result["made"]
 
 
 def test_a_folder_with_other_things_is_left_alone(images: Path, tmp_path: Path) -> None:

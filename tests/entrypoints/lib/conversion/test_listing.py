@@ -45,6 +45,8 @@ def test_links_are_followed_but_never_round_and_round(tmp_path: Path) -> None:
     (tmp_path / "images" / "b").symlink_to(tmp_path / "elsewhere" / "b")
     (tmp_path / "images" / "a" / "3.jpg").symlink_to(tmp_path / "elsewhere" / "b" / "2.jpg")
     (tmp_path / "images" / "a" / "round").symlink_to(tmp_path / "images")
+    (tmp_path / "images" / "a" / "above").symlink_to("../..")
+    (tmp_path / "images" / "a" / "itself").symlink_to("itself")
     (tmp_path / "images" / "a" / "nowhere.jpg").symlink_to(tmp_path / "gone.jpg")
     found = listing.listed(str(tmp_path / "images"))
     assert paths(found) == ["a/1.jpg", "a/3.jpg", "a/nowhere.jpg", "b/2.jpg"]

@@ -98,6 +98,11 @@ def test_a_record_survives_its_text() -> None:
         (["--copies", "2"], "add --augment crop,flip,rotate,zoom,color"),
         (["--file-size", "12 parsecs"], "expected a size: 128MiB, 64MB or bytes"),
         (["--quality", "101"], "expected a whole number from 1 to 100"),
+        (["--quality", "10"], "no picture is written anew; expected --size, --format jpeg or --a"),
+        (["--quality", "10", "--format", "keep"], "no picture is written anew"),
+        (["--quality", "10", "--size", "9", "--format", "png"], "--format png stores no JPEG"),
+        (["--fit", "crop"], "--fit: crop, but no picture is resized; expected --size beside it"),
+        (["--fit", "pad", "--format", "jpeg"], "no picture is resized"),
         (["--seed", "-1"], "expected a whole number from 0"),
         (["--scheduler", "tcp://a:1"], "--scheduler: is for --engine dask, not process"),
         (["--engine", "dask", "--master", "local"], "--master: is for --engine spark, not dask"),
@@ -111,8 +116,17 @@ def test_an_impossible_option_is_answered_with_what_was_expected(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "argv", [["--size", "9"], ["--format", "jpeg"], ["--augment", "flip"], ["--size", "9x8"]]
+)
+def test_a_quality_is_taken_where_pictures_are_written_anew(argv: list[str]) -> None:
+    given: Any = options.parse(["in", "out", *argv, "--quality", "10"], ArgumentParser)
+    assert (given.recipe.quality, given.recipe.fit) == (10, "crop")
+
+
 def test_options_have_the_defaults_that_are_told() -> None:
     given: Any = options.parse(["in", "out", "--augment", "flip,crop"], ArgumentParser)
     assert (given.fractions, given.seed, given.engine) == ((1.0,), 0, "process")
     assert (given.recipe.copies, given.recipe.augment) == (1, ("crop", "flip"))
+    assert (given.recipe.fit, given.recipe.quality) == ("crop", 90)
     assert (given.rows_per_group, given.file_size) == (256, 128 << 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,72 @@ def test_split_folders_are_what_is_trained_and_tested_on(
     assert not found.held_out
     assert (len(found.training.labels), len(found.test.labels)) == (10, 6)
     assert found.training.names[-1] == "class 2/more/x.JPG"
+
+
+@pytest.mark.parametrize("target", ["..", "../..", "round", "."])
+def test_a_link_that_leads_round_is_not_followed(
+    class_folders: Any, tmp_path: Path, target: str
+) -> None:
+    for place in (tmp_path / "train", tmp_path / "test"):
+        write_folders(place, 9)
+        (place / "class 3").symlink_to("class 2")
+    (tmp_path / "train" / "class 0" / "round").symlink_to(target)
+    found = class_folders.find(str(tmp_path))
+    assert found.class_names == ("class 0", "class 1", "class 2", "class 3")
+    for pictures in (found.training, found.test):
+        assert np.bincount(pictures.labels).tolist() == [3, 3, 3, 3], "a sibling is no way round"
+
+
+def test_classes_and_labels_are_those_of_the_converter(class_folders: Any, tmp_path: Path) -> None:
+    from entrypoints.lib.conversion.listing import listed
+
+    write_folders(tmp_path, 30)
+    for name in ("_x", "__MACOSX", ".hidden", "a"):
+        shutil.copytree(tmp_path / "class 0", tmp_path / name)
+    shutil.rmtree(tmp_path / "__MACOSX")
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "a" / "_1.png").write_bytes(picture(1, 0))
+    (tmp_path / "a" / "._1.png").touch()
+    (tmp_path / "class 1 without pictures").mkdir()
+    found, theirs = class_folders.find(str(tmp_path)), listed(str(tmp_path))
+    assert found.class_names == theirs.classes
+    assert found.class_names[:3] == ("__MACOSX", "_x", "a")
+    ours = [*zip(found.training.names, found.training.labels.tolist(), strict=True)]
+    ours += zip(found.test.names, found.test.labels.tolist(), strict=True)
+    assert sorted(ours) == [(one.path, one.label) for one in theirs.pictures]
+
+
+def test_a_name_that_is_no_utf_8_is_read_and_said(class_folders: Any, tmp_path: Path) -> None:
+    write_folders(tmp_path / "train", 6)
+    write_folders(tmp_path / "test", 3)
+    bad = os.path.join(os.fsencode(tmp_path), b"train", b"class 1", b"bad\xff.png")
+    with open(bad, "wb") as file:
+        file.write(picture(6, 1))
+    found = class_folders.find(str(tmp_path))
+    data = data_set(found)
+    part = Part(rank=0, world_size=1, batch_size=7, seed=1)
+    ((pixels, _),) = data.course(part, None).batches(1)
+    assert sorted(pixels.numpy()[:, 0, 0, 0].astype(int).tolist()) == list(range(7))
+    told = rf"^{tmp_path}/train/class 1/bad\\xff\.png: (no picture that|cannot be read)"
+    with open(bad, "wb") as file:
+        file.write(b"none")
+    with pytest.raises(TrainingError, match=told):
+        data_set(found)
+    os.remove(bad)
+    with pytest.raises(TrainingError, match=told):
+        data_set(found)
+    with pytest.raises(TrainingError, match=told), data.explaining():
+        list(data.course(part, None).batches(1))
+
+
+def test_a_picture_that_pillow_alone_reads_is_told_with_what_converts_it(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    write_folders(tmp_path / "train", 9)
+    write_folders(tmp_path / "test", 3)
+    (tmp_path / "train" / "class 0" / "0000.png").write_bytes(b"II*\0 a TIFF")
+    with pytest.raises(TrainingError, match=r"0000\.png: [^:]* decode TIFF: .* --format jpeg"):
+        data_set(class_folders.find(str(tmp_path)))
 
 
 def test_a_channel_of_its_own_can_hold_the_test_pictures(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entrypoints.lib.data import layout, parquet_files
+from entrypoints.lib.data import dask_tasks, layout, parquet_files
 from entrypoints.lib.data.division import Division
 from entrypoints.lib.data.parquet_place import open_place
 from entrypoints.lib.data.reader import PictureReader
@@ -146,6 +146,24 @@ def test_other_columns_are_refused_by_name(tmp_path: Path, columns: dict[str, pa
     message = refusal(tmp_path)
     assert "its columns are" in message
     assert all(name in message for name in columns)
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize("column", ["content", "label"])
+def test_rows_without_a_label_or_a_picture_are_told_by_file_and_row_group(
+    tmp_path: Path, column: str, statistics: bool
+) -> None:
+    columns = labelled(0, 1, 0, 1, 1)
+    values = columns[column].to_pylist()
+    columns[column] = pa.array([*values[:3], None, values[4]], columns[column].type)
+    write_foreign(tmp_path / "one.parquet", columns, row_group_size=2, write_statistics=statistics)
+    told = rf"one\.parquet: row group 1 has 1 rows without {column} \(null\).*'{column}'"
+    with pytest.raises(TrainingError, match=told) as refused:
+        list(PictureReader(open_place(str(tmp_path)), Division()).batches(epochs=1))
+    assert "\n" not in str(refused.value)
+    assert "copy it again" not in str(refused.value)
+    with pytest.raises(TrainingError, match=told):
+        dask_tasks.GROUPS.get(str(tmp_path), "one.parquet", 1)
 
 
 def test_what_may_not_be_read_says_so() -> None:

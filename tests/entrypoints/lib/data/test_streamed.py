@@ -110,6 +110,26 @@ def test_a_place_without_a_split_to_test_on_is_refused(streamed: Any, tmp_path: 
         opened(streamed, place)
 
 
+def test_a_picture_that_pillow_alone_reads_is_told_with_what_converts_it(
+    streamed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from entrypoints.lib.data import place_pictures
+    from tests.entrypoints.lib.data.places_of_parquet import write_file
+
+    place = write_parquet(tmp_path, 9, 5)
+    content = [picture(number, number % 3) for number in range(8)]
+    content[5] = b"RIFF\x24\0\0\0WEBPVP8 and more"
+    write_file(place / "train" / "part-1.parquet", [n % 3 for n in range(8)], content, 3)
+    told = r"part-1-5\.jpg .* decode WEBP: convert .* `launch data parquet --format jpeg`\.$"
+    with pytest.raises(TrainingError, match=told):
+        opened(streamed, place)
+    monkeypatch.setattr(place_pictures, "LOOKED_AT", 1)
+    data = opened(streamed, place, "--image-size", "12")
+    course = data.course(part(0, 1, "drop"), None)
+    with pytest.raises(TrainingError, match=told), data.explaining():
+        list(course.batches(1))
+
+
 def test_a_picture_that_is_none_is_named_before_training_or_when_it_is_met(
     streamed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
