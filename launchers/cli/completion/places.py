@@ -31,8 +31,8 @@ class Place:
 
     Attributes:
         files: The scripts; the same text in each, where the shell looks by the command's name.
-        rc: The shell's start file, where it has to be told; else None.
-        lines: What it is told there.
+        rc: The shell's start file, where it may have to be told; else None.
+        lines: What it is told there; empty where it need not be.
     """
 
     files: tuple[Path, ...]
@@ -52,7 +52,7 @@ class Place:
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(script, encoding="utf-8")
                 changed.append(file)
-        if self.rc is not None and self._written_to(self.rc):
+        if self.rc is not None and self.lines and self._written_to(self.rc):
             changed.append(self.rc)
         return changed
 
@@ -106,7 +106,7 @@ def place_of(shell: str, environment: Mapping[str, str] | None = None) -> Place:
     folder = Path(named) if named else data / "bash-completion"
     files = tuple(folder / "completions" / name for name in COMMANDS)
     rc = home / ".bashrc"
-    return Place(files) if _looks_there(rc) else Place(files, rc, _sourced(files[0]))
+    return Place(files, rc, "" if _looks_there(rc) else _sourced(files[0]))
 
 
 def _looks_there(rc: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
@@ -29,11 +30,9 @@ def command() -> None:
     """The group of the verbs below."""
 
 
-def _shell_flag(function: Any) -> Any:
-    text = "bash, zsh or fish. Default: the login shell's."
-    return click.option("--shell", metavar="SHELL", help=text, shell_complete=one_of(SHELLS))(
-        function
-    )
+def _shell_flag(default: str) -> Callable[[Any], Any]:
+    text = f"bash, zsh or fish. Default: {default}."
+    return click.option("--shell", metavar="SHELL", help=text, shell_complete=one_of(SHELLS))
 
 
 @command.command(
@@ -43,7 +42,7 @@ def _shell_flag(function: Any) -> Any:
     short_help="Install it where the shell looks for it.",
     help="Put the completion where the shell looks for its user's; a second time changes nothing.",
 )
-@_shell_flag
+@_shell_flag("the login shell's")
 def install_command(shell: str | None) -> int:
     """Write the files, and say which."""
     from launchers.cli.completion.places import place_of
@@ -79,19 +78,21 @@ def show_command(shell: str) -> int:
 @command.command(
     "remove",
     cls=Verb,
-    examples=("launch completion remove",),
-    help="Remove what install has written.",
+    examples=("launch completion remove", "launch completion remove --shell zsh"),
+    help="Remove what install has written, for every shell.",
 )
-@_shell_flag
+@_shell_flag("all of them")
 def remove_command(shell: str | None) -> int:
     """Remove the files, and say which."""
     from launchers.cli.completion.places import place_of
 
-    place = place_of(_shell(shell))
-    changed = place.remove()
-    for path in changed:
-        say(f"took the block out of {path}" if path == place.rc else f"removed {path}")
-    if not changed:
+    found = False
+    for one in SHELLS if shell is None else (_shell(shell),):
+        place = place_of(one)
+        for path in place.remove():
+            found = True
+            say(f"took the block out of {path}" if path == place.rc else f"removed {path}")
+    if not found:
         say("there is nothing to remove")
     return 0
 

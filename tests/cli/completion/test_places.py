@@ -71,6 +71,45 @@ def test_bash_with_bash_completion_needs_no_line_in_its_rc(home: Path):
     assert sorted(os.listdir(folder)) == ["launch", "launch-training"]
 
 
+@pytest.mark.parametrize("login", ["/bin/bash", "/bin/dash", ""])
+def test_remove_takes_away_what_was_installed_for_every_shell(
+    login: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    for shell in SHELLS:
+        assert run(["completion", "install", "--shell", shell]) == 0
+    installed = files(home)
+    monkeypatch.setenv("SHELL", login)
+    capsys.readouterr()
+
+    assert run(["completion", "remove"]) == 0
+
+    told = capsys.readouterr().err
+    assert all(str(home / name) in told for name in installed)
+    assert len(told.splitlines()) == len(installed)
+    assert set(files(home).values()) == {b""}  # of the start files, which are never removed
+
+
+def test_remove_for_one_shell_leaves_the_others(home: Path):
+    for shell in SHELLS:
+        assert run(["completion", "install", "--shell", shell]) == 0
+    before = files(home)
+
+    assert run(["completion", "remove", "--shell", "fish"]) == 0
+
+    assert files(home) == {name: text for name, text in before.items() if "fish" not in name}
+
+
+def test_remove_takes_out_a_block_that_the_rc_no_longer_needs(home: Path):
+    assert run(["completion", "install", "--shell", "bash"]) == 0
+    rc = home / ".bashrc"
+    loads = ". /usr/share/bash-completion/bash_completion\n"
+    rc.write_text(loads + rc.read_text())
+
+    assert run(["completion", "remove", "--shell", "bash"]) == 0
+
+    assert rc.read_text() == loads
+
+
 def test_an_older_block_gives_way_to_the_new_one(home: Path, monkeypatch: pytest.MonkeyPatch):
     rc = home / ".bashrc"
     rc.write_text("first\n")
@@ -107,7 +146,7 @@ def test_a_place_that_cannot_be_written_is_told_with_the_way_on(home: Path):
         (["install"], "/bin/dash", "dash"),
         (["install"], "", "not set"),
         (["show", "powershell"], "/bin/bash", "powershell"),
-        (["remove"], "", "not set"),
+        (["remove", "--shell", "tcsh"], "/bin/bash", "bash .*zsh or fish"),
     ],
 )
 def test_a_shell_that_we_do_not_know_is_told(
