@@ -21,6 +21,8 @@ def report(error: Exception) -> int:
     """Print an error for a person, one line a problem, and give the exit code it earns."""
     from launchers.cli.show.output import say_problems
 
+    if isinstance(error, FileNotFoundError):
+        error = _for_want_of_a_folder(error)
     if isinstance(error, LaunchError):
         say_problems(error.problems)
         return error.exit_code
@@ -43,6 +45,17 @@ def report(error: Exception) -> int:
         return EXIT_BAD_REQUEST
     say_problems([RULES["internal-error"].at("launch", f"{type(error).__name__}: {error}")])
     return 1
+
+
+def _for_want_of_a_folder(error: FileNotFoundError) -> Exception:
+    """What to say of ``error`` where there is no working folder, from which every path starts."""
+    from launchers.core.paths import working_folder
+
+    try:
+        working_folder()
+    except LaunchError as gone:
+        return gone
+    return error
 
 
 def _of_usage(error: click.UsageError) -> Problem:

@@ -12,11 +12,17 @@ from launchers.cli.completion.values import of_metavar
 from launchers.cli.help_lines import write_definitions, write_examples
 from launchers.cli.values import wrong_values
 from launchers.core.model.problems import LaunchError
+from launchers.core.paths import working_folder
 
 HELP_ALL, _SHOW_ALL = "--help-all", "help_all"
 # As wide as a flag with its value may be to have its text beside it.
 _BESIDE = 24
 _ALL = "help-all"
+# The verbs that look for launch.yaml in the working folder, or read and write by paths from it.
+_IN_A_FOLDER = {
+    *("local", "sagemaker", "vertex", "spark", "scaling", "check", "rehearse", "import", "init"),
+    *("image", "data", "doctor"),
+}
 
 
 class Flag(click.Option):
@@ -75,6 +81,16 @@ class Verb(click.Command):
         if wrong := wrong_values(ctx):
             raise LaunchError(wrong)
         return left
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does.
+
+        Raises:
+            LaunchError: There is no working folder, and the verb needs one.
+        """
+        if ctx.find_root().invoked_subcommand in _IN_A_FOLDER:
+            working_folder()
+        return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """As click's, and what may stand behind."""

@@ -40,6 +40,36 @@ def templates_folder() -> Path:
     return _shipped("templates")
 
 
+def working_folder() -> Path:
+    """The folder from which relative paths start.
+
+    Raises:
+        LaunchError: It was deleted after the shell had gone there.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise LaunchError(_no_working_folder()) from None
+
+
+def _no_working_folder() -> Problem:
+    import os
+    import shlex
+
+    # The shell's own word for it; another one of that name may be there by now.
+    was = Path(os.environ.get("PWD", ""))
+    ways = [was, *was.parents] if was.is_absolute() else []
+    there = next((folder for folder in ways if folder.is_dir()), Path.home())
+    fix = f"go to one that exists: cd {shlex.quote(str(there))}"
+    return RULES["working-folder"].at("the working folder", "deleted since you went there", fix=fix)
+
+
+def shortest(path: Path) -> str:
+    """``path``, an absolute one, as it is typed here: relative where it is below."""
+    here = working_folder()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
 def _shipped(name: str) -> Path:
     """A wheel carries the folder inside the package (hatch_build.py), a clone has it beside it."""
     for folder in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):

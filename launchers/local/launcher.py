@@ -71,7 +71,8 @@ LOCAL = Provider(
     name="local",
     title="this machine",
     about="Run a job on this machine: N simulated hosts, real ranks, the agent and guard "
-    "of the clouds.\n\nWithout SCRIPT it trains the shared image classifier on real digits.",
+    "of the clouds.\n\nSCRIPT or -m MODULE is needed here or in launch.yaml; the shared image "
+    "classifier, which the clouds train without one, runs by its path.",
     examples=(
         "launch local train.py --instances 2 --processes 2 -- --epochs 3",
         "launch local -m trainer.task --source src --dry-run",

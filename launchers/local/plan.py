@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from launchers.core.analysis.keras_choice import KerasChoice, Stack, choose_keras
 from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem, errors
+from launchers.core.paths import shortest
 from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import Plan, Row, counted
@@ -196,11 +196,12 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
         devices=devices,
         script_words=named_variables(source),
     )
-    # Where no strategy is found, none has a library that could be missing.
-    unfit = python_problems or errors(strategy.problems)
+    no_script = [_no_script(job, source)] if source.shared and job.script is None else []
+    # Where no strategy is known, none has a library that could be missing.
+    unknown = no_script or not strategy.known or errors(strategy.problems)
     problems = (
         *source.problems,
-        *([_no_script(job, source)] if source.shared and job.script is None else []),
+        *no_script,
         *source.requirements_problems,
         *python_problems,
         *_gpu_problems(job, gpus, processes, len(devices), strategy.strategy),
@@ -209,7 +210,7 @@ def make_plan(job: LocalJob, source: JobSource) -> LocalPlan:
             free=lambda name: name.startswith(PREFIX) and name != RESERVED,
             strategy=strategy.strategy,
         ),
-        *([] if unfit else _library_problems(python, source, plan)),
+        *([] if python_problems or unknown else _library_problems(python, source, plan)),
         *plan.script_mode.problems,
         *problems_in_secrets(job.secrets, HERE, "aws", environment=job.environment),
         *credential_problems(job, source),
@@ -235,13 +236,8 @@ def _no_script(job: LocalJob, shared: Source) -> Problem:
         "none",
         "the training script to run",
         f"`launch local train.py` runs yours{in_file}; `launch init` writes one to begin with; "
-        f"the shared classifier is {_shortest(shared.folder / shared.script)}",
+        f"the shared classifier is {shortest(shared.folder / shared.script)}",
     )
-
-
-def _shortest(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def _gpu_problems(

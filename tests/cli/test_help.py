@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import fields
 from io import StringIO
+from pathlib import Path
 
 import click
 import pytest
@@ -166,6 +167,16 @@ def test_a_providers_help_has_two_examples_then_its_flags_in_groups(name: str):
     assert shown.count(f"\n  launch {name} ") == 2
     assert len(shown.splitlines()) <= 72
     assert shown.splitlines()[-1].startswith(f"  {HELP_ALL} ")
+
+
+def test_local_says_that_it_needs_a_script_as_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    shown = " ".join(help_of("local", "--help").split())
+    assert "SCRIPT or -m MODULE is needed here or in launch.yaml" in shown
+    assert "Without SCRIPT it trains" not in shown
+    monkeypatch.chdir(tmp_path)
+    assert (ended(["local"]), "[script-missing]" in capsys.readouterr().err) == (2, True)
 
 
 @pytest.mark.parametrize("name", PROVIDERS)

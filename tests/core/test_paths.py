@@ -14,6 +14,7 @@ from launchers.core.paths import (
     images_folder,
     templates_folder,
     unwritable,
+    working_folder,
     writing,
 )
 from tests.refusals import refused
@@ -29,6 +30,23 @@ def test_a_folder_that_cannot_be_written_is_told_in_the_systems_words(tmp_path: 
     assert (problem.path, problem.found) == (str(tmp_path), "Not a directory")
     assert (problem.fix, problem.rule) == ("Take another", "folder-unwritable")
     assert unwritable("x", OSError(errno.ENOSPC, "")).found == f"[Errno {errno.ENOSPC}] "
+
+
+def test_without_a_working_folder_the_nearest_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "a b" / "gone"
+    gone.mkdir(parents=True)
+    monkeypatch.chdir(gone)
+    assert working_folder() == gone
+    gone.rmdir()
+    for said, place in ((str(gone), f"'{gone.parent}'"), ("", str(Path.home()))):
+        monkeypatch.setenv("PWD", said)
+        with pytest.raises(LaunchError) as caught:
+            working_folder()
+        (problem,) = caught.value.problems
+        assert problem.rule == "working-folder"
+        assert problem.fix == f"go to one that exists: cd {place}"
 
 
 def test_a_shipped_folder_lies_in_the_package_or_beside_it_or_is_told_as_missing(

@@ -152,6 +152,29 @@ def test_what_is_no_strategys_is_told_once_whatever_the_python_has(launch: Launc
     assert "[local-no-horovod]" not in answer.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nosuch.py", "--instances", "2"),
+        ("train.py", "--source", "elsewhere", "--instances", "2"),
+        ("-m", "a.nope", "--instances", "2"),
+        (),
+    ],
+)
+def test_of_a_script_that_is_not_read_nothing_is_said_of_the_pythons_horovod(
+    launch: Launch, tmp_path: Path, words: tuple[str, ...]
+):
+    import venv
+
+    venv.create(tmp_path / "bare", with_pip=False)
+    launch.write("train.py", "import torch.distributed as dist\ndist.init_process_group()\n")
+    launch.write("elsewhere/other.py", PLAIN)
+    bare = ("--python", str(tmp_path / "bare"), "--dry-run")
+    answer = launch("local", *words, *bare)
+    assert (answer.code, answer.err.count("error: ")) == (2, 1)
+    assert "Horovod" not in answer.err
+
+
 def test_a_plain_script_at_world_size_1_needs_no_horovod(launch: Launch, tmp_path: Path):
     import venv
 

@@ -148,6 +148,9 @@ def test_a_driver_without_horovod_is_refused(launch: Launch, tmp_path: Path):
     home = spark_in(tmp_path / "spark")
     words = ("--python", str(tmp_path / "bare"), "--spark-home", home)
     assert "[spark-no-horovod]" in refusal(launch, *words)
+    # Of what a script needs that is not there nobody knows.
+    missing = launch("spark", "no.py", "--master", "local[2]", *words, "--dry-run")
+    assert ("[script-missing]" in missing.err, "Horovod" in missing.err) == (True, False)
     # In cluster mode another machine's Python runs the driver.
     cluster = dry_run(launch, *words, "--deploy-mode", "cluster", master="yarn")
     assert "[spark-no-horovod]" not in cluster.err

@@ -12,9 +12,9 @@ from typing import NamedTuple
 NEW_PACKAGES = ("keras_core", "keras_hub", "keras_rs")  # they import Keras 3 themselves
 
 _NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.json")
-# What is directly in keras has everyday names (random, tree, Variable); these are their two forms.
+# What is directly in keras has everyday names (random, tree, Variable); these are their forms.
 _AT_THE_ROOT = (
-    r"\bkeras\.(?:{names})\b|\bkeras[ \t]+as\b"
+    r"\bkeras\.(?:{names})\b|\bkeras[ \t]+as\b|=[ \t]*(?:\w[\w.]*\.)?keras\b(?!\.)"
     r"|from[ \t]+[\w.]*\bkeras[ \t]+import[ \t]*(?:\([^)]*|[^\n]*)\b(?:{names})\b"
 )
 _MODEL_FILES = (b".keras'", b'.keras"')

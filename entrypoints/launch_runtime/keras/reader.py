@@ -65,13 +65,9 @@ class Reader(ast.NodeVisitor):
             self._check(full, node, "imports")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        words: list[str] = []
-        inner: ast.AST = node
-        while isinstance(inner, ast.Attribute):
-            words.append(inner.attr)
-            inner = inner.value
-        if isinstance(inner, ast.Name) and inner.id in self._bound:
-            self._check(".".join([self._bound[inner.id], *reversed(words)]), node, "uses")
+        name = self._dotted(node)
+        if name:
+            self._check(name, node, "uses")
         else:
             self.generic_visit(node)
 
@@ -90,6 +86,11 @@ class Reader(ast.NodeVisitor):
             if isinstance(target, ast.Subscript):
                 key = getattr(target.slice, "value", target.slice)  # up to 3.8 in an ast.Index
                 self._variable(_text(key), _text(node.value), node)
+            self._bind(target, node.value)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self._bind(node.target, node.value)
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -100,6 +101,22 @@ class Reader(ast.NodeVisitor):
         if called == "load_model" and arguments and arguments[0].endswith(".keras"):
             self._model_file(arguments[0], node)
         self.generic_visit(node)
+
+    def _dotted(self, node: ast.AST | None) -> str:
+        """The whole name of ``a.b.c``; empty where nothing that was seen gave ``a`` a meaning."""
+        words: list[str] = []
+        while isinstance(node, ast.Attribute):
+            words.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id not in self._bound:
+            return ""
+        return ".".join([self._bound[node.id], *reversed(words)])
+
+    def _bind(self, target: ast.AST, value: ast.AST | None) -> None:
+        """Follows ``K = tf.keras``."""
+        name = self._dotted(value)
+        if name and isinstance(target, ast.Name):
+            self._bound[target.id] = name
 
     def _variable(self, name: str, value: str, node: ast.AST) -> None:
         if name == "KERAS_BACKEND" and value in _OTHER_BACKENDS:

@@ -15,9 +15,11 @@ from launch_runtime.keras.reached import reached
 from launch_runtime.keras.reader import Place, Reader
 
 # Each begins with a literal or a word, so that the search is quick; _first() looks at the line.
+# `tf.keras` alone, as in `keras = tf.keras`, is a use where it is assigned: prose names it too.
 _KERAS = re.compile(
     rb"\b(?:from|import)[ \t][\w., \t]*?\bkeras\b"
     rb"|\b(?:tf|tensorflow)(?:\.compat\.v[12])?\.keras\.\w"
+    rb"|=[ \t]*((?:tf|tensorflow)(?:\.compat\.v[12])?\.keras)\b"
 )
 _HOROVOD = re.compile(rb"horovod\b")
 _WRAPPER = re.compile(

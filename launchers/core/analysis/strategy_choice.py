@@ -10,7 +10,7 @@ from launchers.core.analysis.strategy_limits import limits_of
 from launchers.core.analysis.strategy_reader import AUTO, Reading, read
 from launchers.core.analysis.strategy_search import SEEN, all_known, seen
 from launchers.core.catalogue import RULES
-from launchers.core.model.problems import Problem
+from launchers.core.model.problems import Problem, errors
 from launchers.core.planning.plan import Row, StrategyChoice
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
@@ -55,7 +55,13 @@ def choose_strategy(
         problems = (*problems, *problems_of_habits(facts, strategy, job.arguments))
     problems = (*problems, *limits_of(strategy, job, facts, asked is not None))
     processes = strategy.processes(job.processes, gpus)
-    return StrategyChoice(strategy, processes, found.rows, problems)
+    known = asked is not None or not _is_unread(source)
+    return StrategyChoice(strategy, processes, found.rows, problems, known)
+
+
+def _is_unread(source: JobSource) -> bool:
+    """Whether there is no script to read, or its folder is refused as a whole."""
+    return bool(errors(source.problems)) or not source.bundle.files
 
 
 def _said(job: JobSpec) -> list[str]:

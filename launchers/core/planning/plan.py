@@ -39,12 +39,15 @@ class StrategyChoice:
         processes: Of each host.
         rows: What the plan shows of the choice; none where there is nothing to say.
         problems: Why it may not be the right one.
+        known: Whether it was asked for or there was a script to read. Where it is not, nothing is
+            to be said of what the ranks' Python has for it.
     """
 
     strategy: Strategy
     processes: int = 1
     rows: tuple[Row, ...] = ()
     problems: tuple[Problem, ...] = ()
+    known: bool = True
 
     @property
     def name(self) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
-from launchers.core.paths import entrypoints_folder
+from launchers.core.paths import entrypoints_folder, shortest
 from launchers.core.source.bundle import Progress, SourceBundle, scan
 from launchers.core.source.python_module import find_module
 from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
@@ -143,13 +144,24 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
     try:
         relative = script.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
-        problems.append(
-            RULES["script-outside-source"].at(
-                "SCRIPT", f"{job.script} is not below {folder}", fix=f"--source {script.parent}"
-            )
-        )
+        problems.append(_outside(job, script, folder))
         relative = script.name
     return Source(folder, relative, shared=_is_shared(folder, relative)), problems
+
+
+def _outside(job: JobSpec, script: Path, folder: Path) -> Problem:
+    """Of a script that its source folder does not hold. A link is not followed by itself: Python
+    imports from beside its target, and ``__file__`` is beside the link."""
+    target = script.resolve()
+    if target.parent == script.parent.resolve():
+        found, place = f"{job.script} is not below {folder}", shlex.quote(str(script.parent))
+        return RULES["script-outside-source"].at("SCRIPT", found, fix=f"--source {place}")
+    words = ["launch", job.provider or "local", shortest(target)]
+    if job.source is not None:
+        words += ["--source", shortest(target.parent)]
+    found = f"{job.script} is a link to {target}, which is not below {folder}"
+    fix = f"name the file itself: {shlex.join(words)}"
+    return RULES["script-outside-source"].at("SCRIPT", found, fix=fix)
 
 
 def _is_shared(folder: Path, script: str) -> bool:

@@ -286,13 +286,15 @@ class Arguments(Words):
     repeats the flag.
     """
 
-    expected: str = "a list of texts, or a mapping of names to values"
+    expected: str = "a list, such as [--lr, 0.1], or a mapping, such as {lr: 0.1}"
 
     @property
     def json_schema(self) -> dict[str, Any]:  # type: ignore[override]
         return {"type": ["array", "object"]}
 
     def parse(self, value: Any) -> tuple[str, ...]:
+        if isinstance(value, str):  # which would reach the script as one argument
+            raise ValueError
         if not isinstance(value, dict):
             return super().parse(value)
         words: list[str] = []

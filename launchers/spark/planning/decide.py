@@ -86,10 +86,13 @@ def make_plan(job: SparkJob, source: JobSource) -> SparkPlan:
         archives=archives,
         keras=keras,
     )
-    unfit = python_problems or spark_problems or errors(strategy.problems)
+    no_script = [_no_script(job)] if source.shared and job.script is None else []
+    # Where no strategy is known, none has a library that could be missing.
+    unknown = no_script or not strategy.known or errors(strategy.problems)
+    unfit = python_problems or spark_problems or unknown
     problems = (
         *source.problems,
-        *([_no_script(job)] if source.shared and job.script is None else []),
+        *no_script,
         *_master_problems(job, executors, conf),
         *python_problems,
         *spark_problems,

@@ -19,6 +19,10 @@ from launchers.core.spec.job import JobSpec
 from launchers.core.strategies import named
 
 BOTH = "import horovod.tensorflow.keras as hvd\nimport keras\n"
+ASSIGNED = (
+    "import tensorflow as tf\nimport horovod.tensorflow as hvd\n"
+    "keras = tf.keras\nmodel = keras.Sequential()\n"
+)
 WRAPS = "hvd.DistributedOptimizer(keras.optimizers.SGD())\n"
 HERE = Stack("2.18.1", "3.15.1", "2.18.0")
 WITHOUT = Stack("2.18.1", "3.15.1", "")
@@ -44,6 +48,8 @@ def choose(
         ("import keras\n", HERE, "2", our_row := "Keras 2: keras is tf_keras 2.18 for the script "
          "and Horovod", "2"),
         ("import keras\n", HERE, "auto", None, ""),
+        (ASSIGNED, HERE, "auto", our_row, "2"),
+        (ASSIGNED + "keras.ops\n", HERE, "auto", "Keras 3", "3"),
         ("import horovod.torch as hvd\n", HERE, "auto", None, ""),
         ("print()\n", HERE, "2", our_row, "2"),
     ],

@@ -30,6 +30,21 @@ def test_the_source_decides_and_the_place_is_shown(tmp_path: Path):
     assert row.origin == "train.py:2 calls torch.distributed.init_process_group"
 
 
+def test_of_a_script_that_is_not_read_only_what_was_asked_for_is_known(tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    for job in (
+        {"script": "nosuch.py"},
+        {"script": str(script(tmp_path, DDP)), "source": str(tmp_path / "empty")},
+        {"module": "a.nope", "source": str(tmp_path)},
+        {"script": "train.py", "source": "/"},
+    ):
+        spec = JobSpec(**job, processes=2)
+        assert not choose_strategy(spec, read_source(spec), 0).known
+        asked = JobSpec(**job, processes=2, strategy="horovod")
+        assert choose_strategy(asked, read_source(asked), 0).known
+    assert choose(tmp_path, DDP, processes=2).known
+
+
 def test_each_gpu_of_a_host_gets_a_rank(tmp_path: Path):
     assert choose(tmp_path, DDP, gpus=4).processes == 4
 

@@ -71,6 +71,7 @@ MISTAKES = [
     ("env:\n  A: b\n  DEBUG: null", ["launch.yaml:3: env.DEBUG: null", "one text"]),
     ("env:\n  A: [b]", ["launch.yaml:2: env.A: a list", "one text"]),
     ("env:\n  A B: c", ['env.A B: "A B"', "a name that matches"]),
+    ('args: "--lr 0.1 --epochs 3"', ["launch.yaml:1: args", "a list, such as [--lr, 0.1]"]),
     ("args: {a: [b, {c: d}]}", ["args.a.1: a mapping", "a text"]),
     ("max_runtime: 1:30:00", ['max_runtime: "1:30:00"', "a time with its unit"]),
     ("env: {A: }", ["env"]),

@@ -57,7 +57,14 @@ def test_all_mistakes_are_told_at_once_with_what_was_meant():
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("instances", 0), ("name", "a_b"), ("pin_gpu", "maybe"), ("volume_size", "1PB"), ("spot", 1)],
+    [
+        ("args", "--lr 0.1"),
+        ("instances", 0),
+        ("name", "a_b"),
+        ("pin_gpu", "maybe"),
+        ("volume_size", "1PB"),
+        ("spot", 1),
+    ],
 )
 def test_a_wrong_value_is_told_in_the_words_of_launch_yaml(tmp_path: Path, key: str, value: Any):
     section = "sagemaker:\n  " if key == "volume_size" else ""

@@ -39,6 +39,12 @@ NEW = {
         "train.py:2 uses keras.layers.RMSNormalization"
     ),
     "import keras_hub\n": "train.py:1 imports keras_hub",
+    "import tensorflow as tf\nkeras = tf.keras\nkeras.ops.add(1, 2)\n": (
+        "train.py:3 uses keras.ops"
+    ),
+    "import tensorflow as tf\nK: object = tf.keras\nK.random.normal((1,))\n": (
+        "train.py:3 uses keras.random"
+    ),
     "import os\nos.environ.setdefault('KERAS_BACKEND', 'torch')\nimport keras\n": (
         "train.py:2 sets KERAS_BACKEND=torch"
     ),
@@ -96,6 +102,27 @@ def test_only_files_that_the_script_reaches_count(tmp_path: Path):
     }
     assert (use.horovod.file, use.new) == ("package/loop.py", None)
     assert str(use.wrapper) == "package/loop.py:2 DistributedOptimizer"
+
+
+ASSIGNED = {
+    "keras = tf.keras": "tf.keras",
+    "K=tf.keras  # short": "tf.keras",
+    "K = tensorflow.keras": "tensorflow.keras",
+    "K = tf.compat.v1.keras; K.Sequential()": "tf.compat.v1.keras",
+    "def build(keras=tf.keras): ...": "tf.keras",
+}
+
+
+@pytest.mark.parametrize(("line", "what"), ASSIGNED.items(), ids=ASSIGNED)
+def test_keras_by_a_name_of_the_scripts_own_is_a_use_of_keras(tmp_path: Path, line: str, what: str):
+    assert scan(tmp_path, f"import tensorflow as tf\n{line}\n").keras == ("train.py", 2, what)
+
+
+@pytest.mark.parametrize(
+    "line", ["# keras = tf.keras", "x = 1  # = tf.keras", "'As tf.keras.'", "k = tf.keras_x"]
+)
+def test_words_about_keras_are_no_use_of_it(tmp_path: Path, line: str):
+    assert scan(tmp_path, f"import tensorflow as tf\n{line}\n").keras is None
 
 
 def test_files_that_import_each_other_are_read_once(tmp_path: Path):
