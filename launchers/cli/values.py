@@ -44,7 +44,7 @@ def parsed(value_type: ValueType, flag: str, text: Any, problems: list[Problem])
     try:
         return value_type.parse(text)
     except ValueError:
-        problems.append(RULES["flag-value"].at(flag, shown(text, flag), value_type.expected))
+        problems.append(RULES["flag-value"].at(flag, shown(text, flag, repr), value_type.expected))
         return None
 
 

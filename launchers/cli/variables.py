@@ -71,7 +71,7 @@ def _value(name: str, kind: ValueType, problems: list[Problem]) -> Any:
         texts = texts_of(kind, text)
     except ValueError:
         expected = ON_OR_OFF if isinstance(kind, Switch) else "quotes in pairs"
-        problems.append(RULES["flag-value"].at(name, shown(text, name), expected))
+        problems.append(RULES["flag-value"].at(name, shown(text, name, repr), expected))
         return None
     return parsed_values(kind, name, texts, problems)
 

@@ -43,7 +43,7 @@ def sized(provider: Provider, job: JobSpec, point: Point, problems: list[Problem
             except ValueError:
                 value = kind.parse(given)
         except ValueError:
-            found, path = shown(text, name), f"--compare {name}"
+            found, path = shown(text, name, repr), f"--compare {name}"
             problem = RULES["scaling-compare"].at(path, found, kind.expected)
             if problem not in problems:
                 problems.append(problem)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from typing import Any
 
 from launchers.core.spec.value_types import ValueType, WrongPart, WrongPartsError
 
 _MOST = 60
+json_text = functools.partial(json.dumps, ensure_ascii=False)
 
 
 def parts_of(error: ValueError, value: Any, value_type: ValueType) -> tuple[WrongPart, ...]:
@@ -17,12 +20,13 @@ def parts_of(error: ValueError, value: Any, value_type: ValueType) -> tuple[Wron
     return (WrongPart((), value, value_type.expected),)
 
 
-def shown(value: Any, name: str = "") -> str:
+def shown(value: Any, name: str = "", quoted: Callable[[str], str] = json_text) -> str:
     """``value`` in a message: a text in quotes, with a mask for what looks like a credential; of a
     mapping or a list only that it is one.
 
     Args:
         name: Of its key or flag.
+        quoted: Puts a text in quotes: as JSON has them, or Python.
 
     Example:
         >>> shown({"HF_TOKEN": "hf_a"})
@@ -46,4 +50,4 @@ def shown(value: Any, name: str = "") -> str:
     if hidden != text:
         return f"{key}={hidden}"
     hidden = masked(value, name)
-    return json.dumps(value, ensure_ascii=False)[:_MOST] if hidden == value else hidden
+    return quoted(value)[:_MOST] if hidden == value else hidden
