@@ -7,6 +7,7 @@ from typing import Any, Mapping, Sequence
 from launch_runtime import lines
 from launch_runtime.evidence.applied import judged
 from launch_runtime.evidence.finding import OPT_OUT, Finding
+from launch_runtime.evidence.prints import OWN_STEPS, distance
 from launch_runtime.evidence.records import (
     ALL,
     EXCHANGE,
@@ -19,6 +20,7 @@ from launch_runtime.evidence.records import (
     groups,
     may_be,
     merged,
+    table,
 )
 from launch_runtime.evidence.samples import alike
 from launch_runtime.evidence.weights import compared
@@ -133,21 +135,40 @@ def _apart(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Find
 
 def _forgotten(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Finding | None:
     """An optimizer that two ranks or more trained without exchange, beside one that exchanged."""
-    apart: dict[tuple[str, str], list[int]] = {}
+    apart: dict[tuple[str, str], dict[int, list[Record]]] = {}
     for rank in training:
         for one in ranks[rank].trained:
             if "during" in one["phases"] and not counts(one, ranks[rank].other):
-                apart.setdefault((one["name"], one["form"]), []).append(rank)
-    for (name, _), where in sorted(apart.items()):
-        if len(set(where)) > 1:
+                found = apart.setdefault((one["name"], one["form"]), {})
+                found.setdefault(rank, []).append(one)
+    for (name, _), sets in sorted(apart.items()):
+        if len(sets) > 1 and _moved(list(sets.values())):
             return Finding(
                 "",
-                f"{lines.count(len(set(where)), 'rank')} trained apart with one of their "
+                f"{lines.count(len(sets), 'rank')} trained apart with one of their "
                 f"optimizers: the gradients of {name} were not exchanged, those of another one "
                 "were",
                 f"{words.wrap}, each of them; {OPT_OUT}",
             )
     return None
+
+
+def _moved(sets: Sequence[Sequence[Record]]) -> bool:
+    """Whether what optimizers did on each rank is still there: of one that trained what another
+    had, the script may have taken it back, or its exchange may not have been seen.
+
+    Args:
+        sets: Those of each rank, of one kind.
+    """
+    if not all(one["later"] for each in sets for one in each):
+        return True
+    own, *others = [[table(one["weights"]) for one in each if one["weights"]] for each in sets]
+    for theirs in others:
+        for known, other in zip(own, theirs):
+            shared = known.keys() & other.keys()
+            if distance([(known[index], other[index]) for index in shared]) > OWN_STEPS:
+                return True
+    return False
 
 
 def _crowded(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Finding | None:

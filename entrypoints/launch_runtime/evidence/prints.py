@@ -11,6 +11,8 @@ Pair = Tuple[Sequence[float], Sequence[float]]  # the floats of one variable in 
 FAR_APART = 0.05
 # Beyond it weights are not called equal: rounding does not move them so far.
 SAME_WEIGHTS = 0.001
+# One average is the same bits everywhere: beyond this, ranks have made steps of their own.
+OWN_STEPS = 2e-5
 
 
 def distance(pairs: Sequence[Pair]) -> float:

@@ -33,7 +33,8 @@ of, and a checksum of the ``batches`` that training functions were called with; 
 by its number from 1 on. ``common`` are those of the groups that all of its exchanged variables went
 over. ``sure`` are the variables, by number, that were seen to be exchanged, where ``kept`` has
 others that may have been; ``lone`` those that were changed by gradients of which nothing went out,
-in the set their number and their elements.
+in the set their number and their elements. Of a set that is ``later`` another optimizer had trained
+variables together before; ``on`` are those that a later one trained on, with nothing exchanged.
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ def _checked(one: Record) -> Record:
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
-    for name in ("past", "parts", "unused", "wasted"):
+    for name in ("past", "parts", "unused", "wasted", "later"):
         checked[name] = bool(one.get(name))
     checked["ways"] = [way for way in WAYS if way in one.get("ways", ())]
     for name in ("variables", "elements", "local", "exchanged"):
@@ -196,6 +197,7 @@ def _checked(one: Record) -> Record:
             "kept": [int(index) for index in weights["kept"]],
             "sure": [int(index) for index in weights.get("sure", weights["kept"])],
             "lone": [int(index) for index in weights.get("lone", ())],
+            "on": [int(index) for index in weights.get("on", ())],
             "changed": [int(index) for index in weights["changed"]],
             "blind": bool(weights.get("blind")),
             "why": str(weights["why"])[:200],

@@ -132,12 +132,12 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
     changed = {index for _, weights in held for index in weights["changed"]}
     if not followed:  # that is how a script puts averages in
         changed = set()
+    # Some of the ranks trained on by themselves; where all have, it is told by what came of it.
+    by = [set(weights["on"]) for _, weights in held]
+    changed |= set.union(*by) - set.intersection(*by)
     blind = any(weights["blind"] for _, weights in held)
-    is_alone = followed and not any(
-        may_be({"elements": one["lone"][1]}, entry)
-        for (rank, _), one in zip(held, sets)
-        for entry in ranks[rank].other
-    )
+    # Where something else goes at most steps, it may be what joins the parts of one model.
+    is_alone = followed and all(ranks[one].is_rare or not ranks[one].other for one, _ in held)
     sampled = any(len(weights["kept"]) < weights["of"] for _, weights in held)
     found = _Compared(False, sampled, "")
     (first, known), *others = held

@@ -76,6 +76,10 @@ OTHERS = one_set(weights=weights(9.0, -4.0))
 UNKNOWN_EXCHANGE = one_set(exchanged=0, how="", groups=[], weights=weights(0.0, 1.0))
 
 
+# Of another optimizer, which had nothing exchanged of what the first one trained before.
+LATER = one_set(name="SGD", exchanged=0, how="", groups=[], later=True, weights=weights(0.0, 1.0))
+
+
 def apart(value: float) -> dict[str, Any]:
     """One variable that was exchanged, and one of the rank's own around ``value``."""
     read = weights(0.0, value, sure=[0], lone=[1])
@@ -355,8 +359,24 @@ GOOD = {
         [[{"pid": 1}, record(one_set())]] * 2,
         EQUAL.words,
     ),
-    "two variables of each rank's own, and exchanges that may have been theirs": (
-        [[record(apart(value), other=[[ALL, 300]])] for value in (1.0, 1.1)],
+    "a later optimizer whose steps were taken back": (
+        [[record(one_set(weights=weights(0.0, 1.0, on=[0, 1])), LATER)]] * 2,
+        EQUAL.words,
+    ),
+    "a later optimizer of one rank": (
+        [
+            [record(one_set(weights=weights(5.0, 1.0, on=[0, 1])),
+                    {**LATER, "weights": weights(5.0, 1.0)})],
+            [record(one_set())],
+        ],
+        "gradients exchanged, weights not compared (reassigned after the last step)",
+    ),
+    "a later optimizer of each rank, whose weights could not be read": (
+        [[record(one_set(weights=None), {**LATER, "weights": None})]] * 2,
+        "gradients exchanged, weights not compared",
+    ),
+    "two variables of each rank's own, and exchanges that may join them": (
+        [[record(apart(value), other=[[ALL, 64]])] for value in (1.0, 1.1)],
         "gradients exchanged, weights differ by 6% at the end",
     ),
     "a variable of each rank's own that is equal": (
@@ -557,6 +577,15 @@ BAD = {
     "an optimizer forgotten": (
         [[record(one_set(), BESIDE)]] * 2,
         "2 ranks trained apart with one of their optimizers: the gradients of SGD",
+    ),
+    "a later optimizer of each rank, by which they moved a little": (
+        [[record(one_set(weights=weights(0.0, 1.0, on=[0, 1])),
+                 {**LATER, "weights": weights(value, 1.0)})] for value in (0.0, 0.0005)],
+        "2 ranks trained apart with one of their optimizers: the gradients of SGD",
+    ),
+    "two variables of each rank's own, and exchanges that are rare": (
+        [[record(apart(value), rare=True, other=[[ALL, 64]])] for value in (1.0, 1.1)],
+        "ranks trained apart in a part: 1 of the 2 variables of Adam were not exchanged",
     ),
     "two variables of each rank's own": (
         [[record(apart(value))] for value in (1.0, 1.1)],

@@ -114,6 +114,47 @@ _COMPILED_ANEW = """\
 _COMPILED_AND_WRAPPED = _COMPILED_ANEW.replace(
     "tf.keras.optimizers.SGD(0.01)", "hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01))"
 )
+_TWO = """
+network = Network(1)
+def plain():
+    with tf.GradientTape() as tape:
+        loss = network.loss(1)
+    return tf.linalg.global_norm(tape.gradient(loss, network.variables))
+OPTIMIZERS = [tf.keras.optimizers.SGD(0.1), tf.keras.optimizers.Adam(0.01)]
+"""
+_LOOKED_AT = (
+    _READY
+    + _TWO
+    + """
+for optimizer in OPTIMIZERS:
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            loss = network.loss(2)
+        tape = hvd.DistributedGradientTape(tape)
+        gradients = tape.gradient(loss, network.variables)
+        norm = plain()
+        optimizer.apply_gradients(zip(gradients, network.variables))
+        return norm
+    for _ in range(3):
+        step()
+"""
+)
+_TRACED_BEFORE = (
+    _READY
+    + _TWO
+    + """
+@tf.function
+def averages():
+    with tf.GradientTape() as tape:
+        loss = network.loss(2)
+    return hvd.DistributedGradientTape(tape).gradient(loss, network.variables)
+for optimizer in OPTIMIZERS:
+    for _ in range(3):
+        optimizer.apply_gradients(zip(averages(), network.variables))
+    plain()
+"""
+)
 _HALF_AVERAGED = "gradients = [hvd.allreduce(one) for one in gradients[:2]] + gradients[2:]"
 
 _GAN = (
@@ -359,6 +400,8 @@ TOGETHER = {
         "gradients exchanged, weights not compared (reassigned after the last step)",
     ),
     "a GAN": (_GAN, EQUAL),
+    "a second optimizer, and gradients that are looked at": (_LOOKED_AT, EQUAL),
+    "a second optimizer of a function that was traced before": (_TRACED_BEFORE, EQUAL),
     "a second compile": (
         _FIT.replace("callbacks=callbacks)", "callbacks=callbacks)\n" + _COMPILED_AND_WRAPPED),
         EQUAL,

@@ -187,14 +187,17 @@ def test_weights_that_are_averaged_after_a_further_optimizers_steps_are_its_exch
     assert [one["how"] for one in rank.record()] == ["gradients", "weights"]
 
 
-def test_what_a_further_optimizer_trains_alone_is_not_compared() -> None:
+@pytest.mark.parametrize(("send", "apply", "on"), [([], "raw", [0]), ([0], "mean", [])])
+def test_what_a_further_optimizer_trains_on_is_told_with_its_weights(
+    send: list[int], apply: str, on: list[int]
+) -> None:
     rank = Sets()
     rank.step([0], "mean")
-    assert rank.record()[0]["weights"]["changed"] == []
-    rank = Sets()
-    rank.step([0], "mean")
-    rank.by_another([], "raw")
-    assert rank.record()[0]["weights"]["changed"] == [0]
+    rank.by_another(send, apply)
+    first, second = rank.record()
+    assert (first["weights"]["on"], second["weights"]["on"]) == (on, [])
+    assert (first["later"], second["later"]) == (False, True)
+    assert second["weights"]["kept"] == [0]
 
 
 def test_a_variable_whose_gradient_stays_here_is_told_beside_those_that_go() -> None:

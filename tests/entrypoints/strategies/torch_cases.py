@@ -198,6 +198,51 @@ dist.destroy_process_group()
         ),
         EQUAL,
     ),
+    "an inner optimizer whose steps are taken back": (
+        """
+import copy
+model = DDP(net)
+outer = torch.optim.Adam(model.parameters(), lr=0.01)
+for _ in range(3):
+    state = copy.deepcopy(net.state_dict())
+    train(net, steps=2)
+    net.load_state_dict(state)
+    train(model, steps=1, optimizer=outer)
+""",
+        EQUAL,
+    ),
+    "two optimizers of the same gradients": (
+        """
+model = DDP(net)
+first, second = (torch.optim.SGD(net.parameters(), lr=lr) for lr in (0.1, 0.01))
+model(torch.randn(8, 20)).pow(2).mean().backward()
+first.step()
+second.step()
+""",
+        EQUAL,
+    ),
+    "a copy of a wrapped model": ("import copy; train(copy.deepcopy(DDP(net)))", EQUAL),
+    "a table of which each rank holds a part": (
+        """
+class Parts(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        found = [torch.empty_like(x) for _ in range(4)]
+        dist.all_gather(found, x.contiguous())
+        return torch.cat(found, 1)
+    @staticmethod
+    def backward(context, gradient):
+        gradient = gradient.contiguous().clone()
+        dist.all_reduce(gradient)
+        return gradient.chunk(4, 1)[rank].contiguous()
+
+table, top = torch.nn.Embedding(200_000, 4), DDP(torch.nn.Linear(16, 4))
+torch.manual_seed(0)
+train(lambda _: top(Parts.apply(table(torch.randint(0, 200_000, (8,))))),
+      [*table.parameters(), *top.parameters()], steps=3)
+""",
+        "gradients exchanged, weights differ by 125% at the end",
+    ),
     "rank 0 trains on by itself": (
         (
             "train(DDP(net))\n"

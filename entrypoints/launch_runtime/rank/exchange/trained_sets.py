@@ -196,7 +196,9 @@ class TrainedSet:
         ]
         lone = [one for one in own if one.is_trained and not went[id(one)].groups]
         entry["lone"] = [len(lone), sum(variable.elements for variable in lone)]
-        if weights and (hows or any(self.may_have_gone(variable) for variable in own)):
+        entry["later"] = bool(self._since)
+        may_have = self._since or any(self.may_have_gone(variable) for variable in own)
+        if weights and (hows or may_have):
             # Of what cannot be followed, or may change unseen, the exchanged ones are a guess.
             is_certain = hows[:1] == [GRADIENTS] or (
                 hows[:1] == [WEIGHTS] and not any(one.is_blind for one in own)
@@ -204,6 +206,9 @@ class TrainedSet:
             parts = (known, lone) if is_certain else (own,)
             read = self._weights(parts if is_whole else ([],), seconds)
             self._compared = {**read, "sure": self._places(known), "lone": self._places(lone)}
+            self._compared["on"] = self._places(
+                [one for one in own if one.is_trained_on and id(one) not in self._since]
+            )
         entry["weights"] = self._compared
         if self._applied:
             entry["applied"] = self._applied
@@ -224,8 +229,7 @@ class TrainedSet:
         changed = [
             variable
             for variable in looked_at
-            if (variable.changed_at is not None and variable.changed_at in (steps, UNKNOWN))
-            or (variable.is_trained_on and id(variable) not in self._since)
+            if variable.changed_at is not None and variable.changed_at in (steps, UNKNOWN)
         ]
         return {
             "shapes": ["x".join(map(str, variable.shape)) for variable in self.variables],

@@ -47,6 +47,7 @@ class WrappedModels:
         self._sharded: weakref.WeakSet[Any] = weakref.WeakSet()
         # A parameter's number -> a weak reference, and the number of the group.
         self._wrapped: dict[int, tuple[Any, int]] = {}
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()  # DDPs; not those that were copied
         self._counted: set[int] = set()  # numbers of groups over which a DDP's passes were seen
         self.on_wrapped: Callable[[], None] = lambda: None
         # Of the last step of any optimizer, and of the last one before each optimizer's first.
@@ -66,10 +67,11 @@ class WrappedModels:
 
     def data_parallel(self, module: Any) -> None:
         """``torch.nn.parallel.distributed``."""
-        passes, wrapped = self._passes, self._wrapped
+        passes, wrapped, made = self._passes, self._wrapped, self._made
 
         def note(model: Any) -> None:
             passes[model] = 0
+            made.add(model)
             group = id(model.process_group)
             wrapped.update(
                 (id(one), (weakref.ref(one), group))
@@ -98,9 +100,10 @@ class WrappedModels:
         wanted = {id(parameter): parameter for parameter in parameters}
         for model, passes in list(self._passes.items()):
             if passes > since.get(model, 0):
-                group = getattr(model, "process_group", None)
-                for parameter in self.wrapped(self._of(model, wanted)):
-                    yield Trained(parameter, self._known([group]), True)
+                groups = self._known([getattr(model, "process_group", None)])
+                own = self._of(model, wanted)
+                for parameter in self.wrapped(own) if model in self._made else own:
+                    yield Trained(parameter, groups, True)
         for model in list(self._sharded):
             own = [getattr(model, "process_group", None), getattr(model, "_inter_node_pg", None)]
             groups = self._known([one for one in own if one is not None])
