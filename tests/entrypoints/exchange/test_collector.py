@@ -178,6 +178,17 @@ def test_a_further_optimizer_whose_first_step_alone_is_its_own_trains_together()
     assert [one["exchanged"] for one in rank.record()] == [1, 1]
 
 
+def test_weights_that_were_averaged_before_a_further_optimizer_began_are_none_of_its_exchange() -> (
+    None
+):
+    rank = Sets()
+    rank.step([0], "mean")
+    (variable,) = rank.variables
+    rank.collector.exchanged(Tensor(), [4], ALL, variable)
+    rank.by_another([], "raw")
+    assert [one["exchanged"] for one in rank.record()] == [1, 0]
+
+
 def test_weights_that_are_averaged_after_a_further_optimizers_steps_are_its_exchange() -> None:
     rank = Sets()
     rank.step([0], "mean")

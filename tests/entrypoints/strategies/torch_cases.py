@@ -237,11 +237,11 @@ class Parts(torch.autograd.Function):
         return gradient.chunk(4, 1)[rank].contiguous()
 
 table, top = torch.nn.Embedding(200_000, 4), DDP(torch.nn.Linear(16, 4))
-torch.manual_seed(0)
+table.weight.data.fill_(rank + 1.0)
 train(lambda _: top(Parts.apply(table(torch.randint(0, 200_000, (8,))))),
-      [*table.parameters(), *top.parameters()], steps=3)
+      [*table.parameters(), *top.parameters()], steps=2)
 """,
-        "gradients exchanged, weights differ by 125% at the end",
+        "gradients exchanged, weights differ by 76% at the end",
     ),
     "rank 0 trains on by itself": (
         (

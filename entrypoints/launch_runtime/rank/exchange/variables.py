@@ -118,7 +118,8 @@ class Variable:
         self.hows.add(how)
         self.ways.update(ways)
         # A gradient goes before it is applied; values may go after that, whoever has applied them.
-        self.fresh.went(how, group)
+        if how != WEIGHTS:
+            self.fresh.went(how, group)
         if how != GRADIENTS:
             for one in self.later:
                 one.went(how, group)
