@@ -166,7 +166,8 @@ def test_of_very_many_classes_the_first_are_listed(launch: Launch):
 
 @pytest.mark.processes
 def test_an_interrupted_conversion_says_how_it_goes_on_and_leaves_nothing(launch: Launch):
-    wait = "import signal\nsignal.pause()\n"
+    # No signal.pause(): a signal that comes right before it would never be heard.
+    wait = "import time\nwhile True:\n    time.sleep(0.05)\n"
     python = stand_in(launch, saying(START, PROGRESS, then=wait))
     mark = str(launch.folder / "photos")
     running = launch.start("data", "parquet", mark, "food", "--python", python, "--json")
