@@ -119,13 +119,12 @@ class _Compared(NamedTuple):
 def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -> _Compared:
     form, place, group = key
     members = range(len(ranks)) if group == ALL else [r for r in group if 0 <= r < len(ranks)]
-    held: list[tuple[int, Record]] = []
-    sets: list[Record] = []
+    sets: dict[int, Record] = {}
     for rank in members:
         for its_form, its_place, one in _averaged(ranks[rank], followed):
             if (its_form, its_place) == (form, place) and one.get("weights"):
-                held.append((rank, one["weights"]))
-                sets.append(one)
+                sets[rank] = one
+    held: list[tuple[int, Record]] = [(rank, one["weights"]) for rank, one in sets.items()]
     reason = next((weights["why"] for _, weights in held if weights["why"]), "")
     if len(held) < 2 or reason:
         return _Compared(False, False, reason)
@@ -156,7 +155,7 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
         far = max(far, far_alone)
         found = found._replace(compared=found.compared or bool(pairs), apart=max(found.apart, far))
         if is_alone and far_alone > SAME_WEIGHTS:
-            return found._replace(alone=_alone(sets[0], far_alone, first, rank))
+            return found._replace(alone=_alone(sets[first], far_alone, first, rank))
         worst = _worst(pairs, known["shapes"], blind) if followed else ""
         if worst:
             where = f"between ranks {first} and {rank}"

@@ -38,8 +38,9 @@ def whole_number(value: object) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    is_number = isinstance(value, str) and len(value) <= _MOST_DIGITS and value.isdecimal()
-    return int(value) if is_number and isinstance(value, str) else None
+    if not isinstance(value, str) or len(value) > _MOST_DIGITS:
+        return None
+    return int(value) if value.isdecimal() else None
 
 
 def document_text(document: Any) -> str:

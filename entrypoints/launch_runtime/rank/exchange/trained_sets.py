@@ -90,7 +90,7 @@ class TrainedSet:
         """Whether the gradients of all its variables are known to go to other ranks."""
         return all(self._went(one).how == GRADIENTS and not one.is_wasted for one in self.variables)
 
-    def _went(self, variable: Variable) -> Exchanges | Variable:
+    def _went(self, variable: Variable) -> Exchanges:
         """What of the variable went to other ranks, as far as this optimizer is concerned."""
         return self._since.get(id(variable), variable)
 
@@ -146,10 +146,7 @@ class TrainedSet:
 
     def may_have_sent(self, variable: Variable, group: Any) -> None:
         """Something of the variable's shape, or size, went over ``group``."""
-        if id(variable) in self._since:
-            self._since[id(variable)].went(VALUES, group)
-        else:
-            variable.went(VALUES, group)
+        self._went(variable).went(VALUES, group)
 
     def may_have_gone(self, variable: Variable) -> bool:
         """Whether something went to other ranks that may have been of this variable."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints
@@ -21,7 +21,7 @@ Reader = Callable[[], Any]  # the values as a NumPy array; may raise anything
 
 
 class Exchanges:
-    """What of a variable went to other ranks since a further optimizer began to train it.
+    """What of a variable went to other ranks: in all, or since a further optimizer began.
 
     Attributes:
         groups: Over which it went.
@@ -35,16 +35,16 @@ class Exchanges:
     @property
     def how(self) -> str:
         """The best of them, or ""."""
-        return _best(self.hows)
+        return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in self.hows), "")
 
-    def went(self, how: str, group: Any) -> None:
-        """Notes an exchange over ``group``."""
+    def went(self, how: str, group: Any, ways: Iterable[str] = ()) -> None:
+        """Notes an exchange over ``group``, in ``ways`` where these are kept."""
         if group not in self.groups:
             self.groups.append(group)
         self.hows.add(how)
 
 
-class Variable:
+class Variable(Exchanges):
     """One variable, held so that the script can drop it.
 
     Its values are read when it is dropped, or at the end. ``read`` must not hold the variable
@@ -57,14 +57,13 @@ class Variable:
     """
 
     def __init__(self, variable: Any, shape: Sequence[int], read: Reader):
+        super().__init__()
         self.shape = tuple(shape)
         self.elements = 1
         for dimension in self.shape:
             self.elements *= int(dimension)
         self._read: Reader | None = read
         self._ref = weakref.ref(variable, self._dropped)
-        self.groups: list[Any] = []  # over which its gradient or its value went
-        self.hows: set[str] = set()
         self.ways: set[str] = set()  # of evidence.records.WAYS
         self.is_renewed = False  # the script gave it another value after one of it had gone out
         self.is_blind = False  # the framework lets a script change it unseen
@@ -91,11 +90,6 @@ class Variable:
         return self._ref() is None
 
     @property
-    def how(self) -> str:
-        """The best of what went to other ranks, or ""."""
-        return _best(self.hows)
-
-    @property
     def is_trained_on(self) -> bool:
         """Whether a further optimizer trained it on in this rank alone."""
         return any(not one.groups for one in self.later)
@@ -113,9 +107,7 @@ class Variable:
 
     def went(self, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         """Notes an exchange over ``group``."""
-        if group not in self.groups:
-            self.groups.append(group)
-        self.hows.add(how)
+        super().went(how, group)
         self.ways.update(ways)
         # A gradient goes before it is applied; values may go after that, whoever has applied them.
         if how != WEIGHTS:
@@ -169,10 +161,6 @@ class Variables:
         if handle is not None:
             self._by_handle[id(handle)] = known
         return known
-
-
-def _best(hows: Collection[str]) -> str:
-    return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in hows), "")
 
 
 def is_group(group: Any) -> bool:
