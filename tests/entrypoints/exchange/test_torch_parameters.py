@@ -14,7 +14,7 @@ from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints, horovod_torch_hooks, torch_hooks
 from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.torch_hooks import Hooks
-from launch_runtime.rank.exchange.trained_sets import TrainedSet
+from launch_runtime.rank.exchange.trained_set import TrainedSet
 from launch_runtime.rank.exchange.variables import GRADIENTS, Variable, Variables
 
 PAIR = [0, 1]

@@ -11,8 +11,9 @@ import pytest
 from launch_runtime.evidence.records import table
 from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.seen import Unclaimed
+from launch_runtime.rank.exchange.set_records import record
 from launch_runtime.rank.exchange.torch_hooks import _is_part
-from launch_runtime.rank.exchange.trained_sets import TrainedSet
+from launch_runtime.rank.exchange.trained_set import TrainedSet
 from launch_runtime.rank.exchange.variables import GRADIENTS, VALUES, WEIGHTS, Variable
 
 from tests.places import ENTRYPOINTS
@@ -43,7 +44,7 @@ def trained(unclaimed: Unclaimed):
 
 
 def test_whole_weights_are_compared(trained: TrainedSet):
-    entry = trained.record(True, 5.0)
+    entry = record(trained, True, 5.0)
     weights = entry["weights"]
     assert (weights["shapes"], weights["kept"], weights["why"]) == (["3", "3"], [0, 1], "")
     assert not entry["parts"]
@@ -51,10 +52,10 @@ def test_whole_weights_are_compared(trained: TrainedSet):
 
 def test_a_weight_is_named_by_its_number_among_all_of_the_set(trained: TrainedSet):
     trained.variables[0].hows, trained.variables[0].groups = set(), []
-    told = trained.record(True, 5.0)["weights"]
+    told = record(trained, True, 5.0)["weights"]
     assert (told["shapes"], told["of"], told["kept"]) == (["3", "3"], 1, [1])
     trained.look_at_applied(2, "all", [(1, trained.variables[1])], lambda _: numpy.ones(3))
-    assert trained.record(True, 5.0)["applied"]["kept"] == [1]
+    assert record(trained, True, 5.0)["applied"]["kept"] == [1]
 
 
 @pytest.mark.parametrize(("how", "blind", "compared"), [
@@ -67,14 +68,14 @@ def test_of_what_is_a_guess_all_weights_are_compared(
         variable.is_blind, variable.is_renewed = blind, True
     trained.variables[0].hows, trained.variables[0].groups = set(), []
     trained.variables[1].hows = {how}
-    told = trained.record(True, 5.0)
+    told = record(trained, True, 5.0)
     assert (told["weights"]["of"], told["weights"]["sure"]) == (compared, [1])
     assert told["common"] == ["all"]
 
 
 def test_a_group_that_some_variables_alone_went_over_is_common_to_none(trained: TrainedSet):
     trained.variables[0].went(GRADIENTS, [0, 1])
-    told = trained.record(True, 5.0)
+    told = record(trained, True, 5.0)
     assert (told["groups"], told["common"]) == (["all", [0, 1]], ["all"])
 
 
@@ -89,7 +90,7 @@ def test_what_another_optimizer_trains_too_is_in_a_set_once(
 
 def test_with_a_part_among_them_nothing_is_compared_and_it_says_so(trained: TrainedSet):
     trained.variables[1].is_whole = False
-    entry = trained.record(True, 5.0)
+    entry = record(trained, True, 5.0)
     assert entry["parts"]
     assert (entry["weights"]["kept"], entry["weights"]["why"]) == (
         [],
@@ -99,7 +100,7 @@ def test_with_a_part_among_them_nothing_is_compared_and_it_says_so(trained: Trai
 
 def test_a_part_that_was_exchanged_in_another_way_counts_too(trained: TrainedSet):
     trained.variables[1].is_whole, trained.variables[1].hows = False, {"values"}
-    assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
+    assert record(trained, True, 5.0)["weights"]["why"] == "each rank has a part of them"
 
 
 def test_weights_are_read_where_what_went_out_may_have_been_theirs(
@@ -107,11 +108,11 @@ def test_weights_are_read_where_what_went_out_may_have_been_theirs(
 ):
     for variable in trained.variables:
         variable.hows, variable.groups = set(), []
-    assert trained.record(True, 5.0)["weights"] is None
+    assert record(trained, True, 5.0)["weights"] is None
     unclaimed.see([600], "all")
-    assert trained.record(True, 5.0)["weights"]["kept"] == [0, 1]
+    assert record(trained, True, 5.0)["weights"]["kept"] == [0, 1]
     trained.variables[0].is_whole = False
-    assert trained.record(True, 5.0)["weights"]["why"] == "each rank has a part of them"
+    assert record(trained, True, 5.0)["weights"]["why"] == "each rank has a part of them"
 
 
 @pytest.mark.parametrize("went", [True, False])
@@ -124,7 +125,7 @@ def test_what_is_dropped_keeps_its_weights_where_they_may_be_asked_for(
         unclaimed.see([600], "all")
     trained.kept.clear()  # type: ignore[attr-defined]
     unclaimed.see([600], "all")
-    told = trained.record(True, 5.0)["weights"]
+    told = record(trained, True, 5.0)["weights"]
     assert len(table(told)) == (2 if went else 0)
     assert told["why"] == ("" if went else "the weights could not be read")
 
@@ -132,7 +133,7 @@ def test_what_is_dropped_keeps_its_weights_where_they_may_be_asked_for(
 def test_gradients_that_nobody_followed_are_told_with_the_weights(trained: TrainedSet):
     for variable in trained.variables:
         variable.hows = {"values"}
-    assert "applied" not in trained.record(True, 5.0)
+    assert "applied" not in record(trained, True, 5.0)
 
     def read(gradient: int) -> numpy.ndarray:
         if gradient == 0:
@@ -141,7 +142,7 @@ def test_gradients_that_nobody_followed_are_told_with_the_weights(trained: Train
 
     trained.look_at_applied(2, "all", [(7, trained.variables[0])], read)
     trained.look_at_applied(4, [0, 2], list(zip([0, 5], trained.variables, strict=True)), read)
-    told = trained.record(True, 5.0)
+    told = record(trained, True, 5.0)
     assert [told["applied"][name] for name in ("step", "group", "kept")] == [4, [0, 2], [0, 1]]
     assert {index: one[0] for index, one in table(told["applied"]).items()} == {
         1: pytest.approx(5 * 3**0.5)
@@ -157,7 +158,7 @@ def test_of_many_gradients_the_largest_are_read(trained: TrainedSet, monkeypatch
     trained.look_at_applied(
         1, "all", pairs, lambda gradient: seen.append(gradient) or numpy.ones(3)
     )
-    assert (seen, trained.record(True, 5.0)["applied"]["kept"]) == (["b"], [1])
+    assert (seen, record(trained, True, 5.0)["applied"]["kept"]) == (["b"], [1])
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ import gc, sys
 gc.set_threshold(10**6)
 sys.path.insert(0, sys.argv[1])
 from launch_runtime.rank.exchange.seen import Unclaimed
-from launch_runtime.rank.exchange.trained_sets import TrainedSet
+from launch_runtime.rank.exchange.trained_set import TrainedSet
 from launch_runtime.rank.exchange.variables import GRADIENTS, Variable
 
 class Tensor:

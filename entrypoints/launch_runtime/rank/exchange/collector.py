@@ -13,7 +13,8 @@ from launch_runtime.rank.exchange import BROADCAST, is_looked_at
 from launch_runtime.rank.exchange.samples import Samples
 from launch_runtime.rank.exchange.seen import Marks, Unclaimed
 from launch_runtime.rank.exchange.telling import Send, Telling
-from launch_runtime.rank.exchange.trained_sets import BY_HAND, TrainedSets
+from launch_runtime.rank.exchange.trained_set import BY_HAND
+from launch_runtime.rank.exchange.trained_sets import TrainedSets
 from launch_runtime.rank.exchange.variables import (
     GRADIENTS,
     UNKNOWN,

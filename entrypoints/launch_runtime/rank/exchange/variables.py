@@ -10,7 +10,7 @@ from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints
 
 if TYPE_CHECKING:
-    from launch_runtime.rank.exchange.trained_sets import TrainedSet
+    from launch_runtime.rank.exchange.trained_set import TrainedSet
 
 # What went to other ranks: a variable's gradient; its own value; something of its shape.
 GRADIENTS, WEIGHTS, VALUES = "gradients", "weights", "values"
