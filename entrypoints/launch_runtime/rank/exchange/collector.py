@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import os
-import threading
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from launch_runtime.evidence.records import ACCUMULATED
 from launch_runtime.rank.exchange import BROADCAST, is_looked_at
-from launch_runtime.rank.exchange.samples import Samples
-from launch_runtime.rank.exchange.seen import Marks, Unclaimed
-from launch_runtime.rank.exchange.telling import Send, Telling
+from launch_runtime.rank.exchange.seen import Marks
+from launch_runtime.rank.exchange.telling import Send
 from launch_runtime.rank.exchange.trained_set import BY_HAND
-from launch_runtime.rank.exchange.trained_sets import TrainedSets
 from launch_runtime.rank.exchange.variables import (
     GRADIENTS,
     UNKNOWN,
@@ -25,6 +19,7 @@ from launch_runtime.rank.exchange.variables import (
     Variables,
     is_group,
 )
+from launch_runtime.rank.exchange.watching import Watching, quiet
 from launch_runtime.rank.import_hook import OnImport, when_imported
 
 Table = Callable[["Collector"], "Mapping[str, OnImport]"]
@@ -44,56 +39,24 @@ def install(send: Send, tables: Sequence[Table]) -> Collector:
     return collector
 
 
-def _quiet(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A mistake of ours must not end a training: it ends the watching."""
-
-    @functools.wraps(method)
-    def called(self: Collector, *args: Any, **kwargs: Any) -> Any:
-        if self.broken or os.getpid() != self._pid:
-            return None
-        try:
-            return method(self, *args, **kwargs)
-        except Exception as error:
-            self.give_up(error)
-            return None
-
-    return called
-
-
-class Collector:
+class Collector(Watching):
     """What one process trained and exchanged.
 
     Args:
         send: See :func:`install`.
 
     Attributes:
-        broken: Why nothing is seen any more, or "".
         variables: Those that were seen.
     """
 
-    def __init__(self, send: Send):
-        self._looks: list[Callable[[], None]] = []  # ahead of every last record
-        self._reset(send)
-        if hasattr(os, "register_at_fork"):
-            # A child has nothing of its parent's training to tell, and may train itself.
-            os.register_at_fork(after_in_child=lambda: self._reset(send))
-
-    def _reset(self, send: Send) -> None:
-        self._pid, self.broken = os.getpid(), ""
-        self._unclaimed = Unclaimed()
-        self._sets = TrainedSets(self._unclaimed)
+    def _begin(self) -> None:
         self.variables = Variables()
         self._gradients = Marks()  # a gradient -> the variable that it is of
         self._sums = Marks()  # a variable that gathers gradients -> the variable that they are of
         self._arrived = Marks()  # what an exchange gave -> the group that it went over
-        self._samples = Samples()
         self._has_begun = False  # a gradient was computed
-        self._telling = Telling(send, self._sets, self._unclaimed, self._samples)
-        self._inside = threading.local()
 
-    # -- what hooks say ------------------------------------------------------------------------
-
-    @_quiet
+    @quiet
     def computed(self, gradients: Sequence[Any], variables: Sequence[Variable | None]) -> None:
         """A framework has computed the gradients of variables."""
         for gradient, variable in zip(gradients, variables):
@@ -103,7 +66,7 @@ class Collector:
             variable.fresh = Exchanges()
             self._gradients.set(gradient, variable)
 
-    @_quiet
+    @quiet
     def applied(
         self,
         owner: Any,
@@ -151,7 +114,7 @@ class Collector:
             and known.is_settled
         )
 
-    @_quiet
+    @quiet
     def assigned(self, variable: Variable, value: Any = None, is_traced: bool = False) -> None:
         """The script, and no optimizer, gives a variable another value.
 
@@ -174,14 +137,14 @@ class Collector:
             by_hand.seen_in(self._telling.phase)
             by_hand.add(variable, reduces=True)
 
-    @_quiet
+    @quiet
     def summed(self, accumulator: Any, gradient: Any) -> None:
         """A variable gathers what may be the gradient of another one, over several passes."""
         variable = self._gradients.of(gradient)
         if variable is not None and not variable.is_of(accumulator):
             self._sums.set(accumulator, variable)
 
-    @_quiet
+    @quiet
     def same(self, tensor: Any, other: Any) -> None:
         """``other`` holds what ``tensor`` does, in another type."""
         for marks in (self._gradients, self._sums, self._arrived):
@@ -189,7 +152,7 @@ class Collector:
             if what is not None:
                 marks.set(other, what)
 
-    @_quiet
+    @quiet
     def reduced(
         self, variables: Iterable[Variable | None], group: Any, ways: Iterable[str] = ()
     ) -> None:
@@ -200,7 +163,7 @@ class Collector:
                 variable.is_reduced = True
                 self._went(variable, GRADIENTS, group, ways)
 
-    @_quiet
+    @quiet
     def exchanged(
         self,
         tensor: Any,
@@ -241,7 +204,7 @@ class Collector:
         elif self._unclaimed.see(shape, group, is_bytes, is_traced):
             self._telling.news()
 
-    @_quiet
+    @quiet
     def unfollowed(
         self,
         owner: Any,
@@ -267,7 +230,7 @@ class Collector:
         alike = [(gradient, one) for gradient, one, its in gradients if its == group]
         known.look_at_applied(step, group, alike, read)
 
-    @_quiet
+    @quiet
     def took(self, owner: Any, variables: Iterable[Variable]) -> None:
         """An optimizer is about to apply these variables' gradients, and all is told of them."""
         known = self._sets.of(owner)
@@ -278,7 +241,7 @@ class Collector:
         if known is not None:
             known.settle()  # the script may drop it
 
-    @_quiet
+    @quiet
     def sampled(self, kind: str, read: Callable[[], float]) -> None:
         """A training step has been given a batch, or has come to a loss.
 
@@ -296,13 +259,13 @@ class Collector:
         self._has_begun = self._has_begun or any(one.steps() != 0 for one in self._sets)
         return self._has_begun
 
-    @_quiet
+    @quiet
     def arrived(self, tensor: Any, group: Any) -> None:
         """``tensor`` is what an exchange over ``group`` gave, or ``BROADCAST``."""
         if group == BROADCAST or is_group(group):
             self._arrived.set(tensor, group)
 
-    @_quiet
+    @quiet
     def sent(self) -> None:
         """A broadcast, or a collective that carries no gradient."""
         self._telling.called()
@@ -319,51 +282,6 @@ class Collector:
     def passed(self) -> None:
         """One of them went to a single rank."""
         self._unclaimed.count += 1
-
-    def before_last_word(self, look: Callable[[], None]) -> None:
-        """``look`` is called ahead of every last record."""
-        self._looks.append(look)
-
-    @_quiet
-    def joined(self) -> None:
-        """``hvd.join()``: from here on this rank may have fewer steps than others."""
-        self._telling.joined = True
-
-    def world(self, state: str) -> None:
-        """``initialised`` once this process has joined it, ``shut-down`` once it has left."""
-        if os.getpid() == self._pid:
-            self._telling.world(state)
-
-    @_quiet
-    def finish(self) -> None:
-        """Reads the weights and sends the last record; before the world is left, and at the end."""
-        for look in self._looks:
-            look()
-        self._telling.last()
-
-    def counts(self) -> dict[str, int]:
-        """Steps of all optimizers, and collectives that Python has called; from any thread."""
-        steps = [one.steps() for one in self._sets]
-        known = [count for count in steps if count is not None]
-        found = {"steps": sum(known)} if known else {}
-        return {**found, "calls": self._telling.calls}
-
-    def give_up(self, error: Exception) -> None:
-        """A mistake of ours: nothing is seen any more."""
-        self.broken = f"{type(error).__name__}: {error}"
-
-    def is_inside(self, what: str) -> bool:
-        """Whether this thread is within a block of :meth:`within`."""
-        return bool(getattr(self._inside, what, 0))
-
-    @contextlib.contextmanager
-    def within(self, what: str) -> Iterator[None]:
-        """A block in which this thread is within ``what``, a word of this package."""
-        setattr(self._inside, what, getattr(self._inside, what, 0) + 1)
-        try:
-            yield
-        finally:
-            setattr(self._inside, what, getattr(self._inside, what, 1) - 1)
 
     def _went(self, variable: Variable, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         new = group not in variable.groups
