@@ -15,6 +15,13 @@ SELECTION := -m "not docker"
 WITHOUT_DOCKER := echo "make test: without the tests that start containers; DOCKER=1 runs them too";
 endif
 
+# Of each file's tests that start ranks or interpreters, the first alone: ten minutes, where all of them
+# take forty. All run in CI, and whoever names some has these.
+ifeq ($(CI)$(DOCKER)$(FULL)$(ARGS),)
+BRIEF := --brief
+ONLY_BRIEF := echo "make test: of each file's tests that start processes, the first; FULL=1 runs them all";
+endif
+
 # A worker a core and one more, since many tests wait; WORKERS=0 runs one test at a time, in this process.
 WORKERS ?= auto
 PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
@@ -29,8 +36,8 @@ help:  ## this list
 demo: environment  ## make .venv, then train on two hosts of one rank each on this machine
 	@$(VENV)/python -m infra.bootstrap.demo
 
-test: tools  ## the whole test suite; ARGS="-k name" for a part, DOCKER=1 with containers
-	@$(WITHOUT_DOCKER)$(PYTEST) $(SELECTION) $(ARGS)
+test: tools  ## unit tests, and one of each file that starts processes; FULL=1 all, DOCKER=1 with containers, ARGS="-k name" a part
+	@$(WITHOUT_DOCKER)$(ONLY_BRIEF)$(PYTEST) $(SELECTION) $(BRIEF) $(ARGS)
 
 test-fast: tools  ## the unit tests alone: nothing that starts ranks, containers or interpreters
 	@$(PYTEST) -m "$(FAST)" $(ARGS)

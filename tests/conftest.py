@@ -27,6 +27,14 @@ ENDING_SECONDS = 30.0
 _FAILED = pytest.StashKey[bool]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--brief",
+        action="store_true",
+        help="of each file's tests that start interpreters or ranks, the first alone",
+    )
+
+
 def pytest_configure() -> None:
     # Whoever runs the tests may have defaults of their own.
     os.environ["LAUNCH_CONFIG_DIR"] = str(Path(__file__).with_name("no-defaults"))
@@ -57,8 +65,10 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     selection.arrange(items)
+    if config.getoption("--brief"):
+        selection.leave_out(config, items)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadGroupScheduling
@@ -36,6 +37,24 @@ def arrange(items: list[pytest.Item]) -> None:
     items.sort(key=_rank)
 
 
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For a run in ten minutes: of each file's tests that start ranks or interpreters the first,
+    without storms over real ranks. The unit tests stay."""
+    begun: set[Path] = set()
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        if _rank(item) == len(_ORDER):
+            kept.append(item)
+        elif item.path in begun or _is_storm_of_ranks(item):
+            left.append(item)
+        else:
+            begun.add(item.path)
+            kept.append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
+
+
 def show_first_failures(reporter: pytest.TerminalReporter) -> None:
     """Print why a test had to be run once more, which pytest-rerunfailures keeps to itself."""
     for report in reporter.stats.get("rerun", ()):
@@ -48,6 +67,10 @@ def show_first_failures(reporter: pytest.TerminalReporter) -> None:
 
 def _rank(item: pytest.Item) -> int:
     return next((n for n, kind in enumerate(_ORDER) if item.get_closest_marker(kind)), len(_ORDER))
+
+
+def _is_storm_of_ranks(item: pytest.Item) -> bool:
+    return all(map(item.get_closest_marker, ("horovod", "storm")))
 
 
 class ByFile(LoadGroupScheduling):

@@ -17,16 +17,21 @@ CONFTEST = """\
 import pytest
 from tests import selection
 
+def pytest_addoption(parser):
+    parser.addoption("--brief", action="store_true")
+
 def pytest_configure(config):
-    config.addinivalue_line("markers", "docker: starts containers")
-    config.addinivalue_line("markers", "processes: starts processes")
+    for name in ("docker", "processes", "horovod", "storm"):
+        config.addinivalue_line("markers", f"{name}: starts something")
 
 def pytest_xdist_make_scheduler(config, log):
     return selection.ByFile(config, log)
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     selection.arrange(items)
+    if config.getoption("--brief"):
+        selection.leave_out(config, items)
 
 def pytest_terminal_summary(terminalreporter):
     selection.show_first_failures(terminalreporter)
@@ -52,6 +57,23 @@ def test_another():
     told(__name__)
 """
 
+KINDS = """\
+import pytest
+
+@pytest.mark.horovod
+@pytest.mark.storm
+def test_a_storm_of_ranks(): pass
+
+@pytest.mark.processes
+def test_with_a_process(): pass
+
+@pytest.mark.horovod
+@pytest.mark.parametrize("number", [1, 2])
+def test_with_ranks(number): pass
+
+def test_a_unit(): pass
+def test_another_unit(): pass
+"""
 
 FAILING_ONCE = """\
 import pathlib
@@ -94,6 +116,24 @@ def test_containers_share_a_worker_and_so_do_a_files_own_tests(tmp_path: Path) -
     assert len(workers["docker"]) == 1
     assert all(len(workers[name]) == 1 for name in files)
     assert len(set.union(*workers.values())) == 2
+
+
+def test_a_brief_run_has_the_unit_tests_and_of_each_file_one_that_starts_something(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    for name in ("one", "two"):
+        (tmp_path / f"test_{name}.py").write_text(KINDS)
+    assert "12 passed" in run_tests(tmp_path)
+    said = run_tests(tmp_path, "--brief", "-n", "0", "-vv")
+    assert "6 passed, 6 deselected" in said
+    for name in ("one", "two"):
+        ran = {line.split()[0] for line in said.splitlines() if line.startswith(f"test_{name}.py")}
+        assert ran == {
+            f"test_{name}.py::test_with_ranks[1]",
+            f"test_{name}.py::test_a_unit",
+            f"test_{name}.py::test_another_unit",
+        }
 
 
 def test_why_a_test_was_run_once_more_is_in_the_summary(tmp_path: Path) -> None:
