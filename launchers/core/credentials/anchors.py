@@ -13,6 +13,8 @@ from typing import Any
 
 # Below this, importing the native matcher costs more than it gains.
 NATIVE_FROM = 256 << 10  # bytes
+# Up to this, a text is searched for the beginnings of all at once.
+SHORT = 256  # bytes
 LONG = 20
 RUN_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_-+/.=~")
 _AS_RUNS = bytes(ord("a") if chr(byte) in RUN_CHARACTERS else ord(" ") for byte in range(256))
@@ -27,6 +29,8 @@ def present(
         unbroken: Those that count only within :data:`LONG` or more :data:`RUN_CHARACTERS`; of
             these, one that stands in fewer may or may not be given.
     """
+    if len(data) <= SHORT:
+        return _present_in_short(data, anchors)
     native = _native(anchors) if len(data) >= NATIVE_FROM else None
     if native is not None:
         return [anchors[index] for index in sorted(native.Match(data))]
@@ -36,6 +40,24 @@ def present(
     if runs:
         found.update(anchor for anchor in within_runs if anchor in runs)
     return [anchor for anchor in anchors if anchor in found] if found else []
+
+
+def _present_in_short(data: bytes, anchors: tuple[bytes, ...]) -> Sequence[bytes]:
+    """The same for a value of a document or an argument: most hold the beginning of none."""
+    size, starts = _beginnings(anchors)
+    here = {data[at : at + size] for at in range(len(data) - size + 1)} & starts.keys()
+    found = {anchor for start in here for anchor in starts[start] if anchor in data}
+    return [anchor for anchor in anchors if anchor in found] if found else []
+
+
+@cache
+def _beginnings(anchors: tuple[bytes, ...]) -> tuple[int, dict[bytes, list[bytes]]]:
+    """How many bytes each has at least, three at most, and the anchors by so many first ones."""
+    size = min(3, *map(len, anchors))
+    found: dict[bytes, list[bytes]] = {}
+    for anchor in anchors:
+        found.setdefault(anchor[:size], []).append(anchor)
+    return size, found
 
 
 @cache
