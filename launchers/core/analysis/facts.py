@@ -124,6 +124,14 @@ class SourceFacts:
         :meth:`syntax_error`)."""
         return self._file(path).tree
 
+    def nodes(self, path: str) -> list[ast.AST]:
+        """All nodes of that tree, the outer ones first; none where there is none."""
+        return self._file(path).nodes
+
+    def docstrings(self, path: str) -> dict[int, str]:
+        """Strings that stand alone in that tree, by the identity of their node."""
+        return self._file(path).docstrings
+
     def syntax_error(self, path: str) -> SyntaxError | None:
         """What this Python says against the file, or None."""
         parsed = self._file(path).parsed

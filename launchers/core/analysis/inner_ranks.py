@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from launchers.core.analysis.facts import SourceFacts
 from launchers.core.analysis.python_imports import literal
-from launchers.core.analysis.strategy_search import docstrings, word_of
+from launchers.core.analysis.strategy_search import word_of
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.strategies.strategy import Strategy
@@ -55,9 +55,8 @@ def _started(facts: SourceFacts, path: str, strategy: Strategy) -> Iterator[Prob
             )
             return
     command = re.compile(rf"\b(?:{strategy.launchers})(?!')")
-    tree = facts.tree(path)
-    texts = docstrings(tree) if tree is not None else {}
-    for node in ast.walk(tree) if tree is not None else ():
+    texts = facts.docstrings(path)
+    for node in facts.nodes(path):
         word = literal(node) if id(node) not in texts else ""
         started = command.match(word or "")
         if started:
@@ -70,8 +69,7 @@ def _started(facts: SourceFacts, path: str, strategy: Strategy) -> Iterator[Prob
 
 def _counted(facts: SourceFacts, path: str) -> Iterator[Problem]:
     """``args.world_size = ngpus_per_node * args.world_size``."""
-    tree = facts.tree(path)
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in facts.nodes(path):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             sides = _words_in(node.left), _words_in(node.right)
             for size, other in (sides, sides[::-1]):

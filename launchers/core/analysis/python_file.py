@@ -7,7 +7,7 @@ import re
 import warnings
 from functools import cached_property
 
-from launchers.core.analysis.python_imports import Import, imports, near_imports
+from launchers.core.analysis.python_imports import Import, imports, literal, near_imports
 from launchers.core.analysis.python_names import Reference, names_used, references
 from launchers.core.source.by_content import ByContent
 
@@ -48,6 +48,20 @@ class PythonFile:
     def tree(self) -> ast.Module | None:
         """The syntax tree; None where there is none."""
         return self.parsed if isinstance(self.parsed, ast.Module) else None
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree, the outer ones first; none where there is none."""
+        return list(ast.walk(self.tree)) if self.tree is not None else []
+
+    @cached_property
+    def docstrings(self) -> dict[int, str]:
+        """Strings that stand alone, by the identity of their node."""
+        return {
+            id(node.value): literal(node.value) or ""
+            for node in self.nodes
+            if isinstance(node, ast.Expr) and literal(node.value) is not None
+        }
 
     @cached_property
     def imports(self) -> list[Import]:

@@ -121,8 +121,8 @@ def _asks_the_launcher(facts: SourceFacts) -> str:
     """The file whose code reads by which strategy the launcher has started it, or an empty string:
     such a script trains by whichever that is."""
     for path in facts.files:
-        tree = facts.tree(path) if VARIABLE.encode() in facts.texts.read(path) else None
-        if tree is not None and any(literal(node) == VARIABLE for node in ast.walk(tree)):
+        nodes = facts.nodes(path) if VARIABLE.encode() in facts.texts.read(path) else []
+        if any(literal(node) == VARIABLE for node in nodes):
             return path
     return ""
 
@@ -189,25 +189,15 @@ def mention(facts: SourceFacts, path: str, strategy: Strategy) -> str:
     docstrings name nothing; any other string does, since it may be a setting."""
     if not strategy.mentioned_in(facts.texts.read(path)):
         return ""
-    tree = facts.tree(path)
-    if tree is None:
+    if facts.tree(path) is None:
         return f"{path} names it"
-    texts = docstrings(tree)
-    for node in ast.walk(tree):
+    texts = facts.docstrings(path)
+    for node in facts.nodes(path):
         word = "" if id(node) in texts else word_of(node)
         if word and strategy.mentioned_in(word.encode("utf-8", "replace")):
             shown = repr(word[:40]) if isinstance(node, ast.Constant) else word
             return f"{path}:{getattr(node, 'lineno', 1)} has {shown}"
     return ""
-
-
-def docstrings(tree: ast.Module) -> dict[int, str]:
-    """Strings that stand alone, by the identity of their node."""
-    return {
-        id(node.value): literal(node.value) or ""
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and literal(node.value) is not None
-    }
 
 
 def word_of(node: ast.AST) -> str:

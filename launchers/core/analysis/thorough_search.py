@@ -13,7 +13,6 @@ from launchers.core.analysis.strategy_search import (
     SEEN,
     UNSEEN,
     Sight,
-    docstrings,
     mention,
 )
 from launchers.core.analysis.without_horovod import packages_without_horovod
@@ -129,11 +128,11 @@ class Thorough:
     def _named_in_text(self) -> list[str]:
         """Docstrings that name one: no use, and yet the author had it in mind."""
         for path in self.reached:
-            tree, content = self.facts.tree(path), self.facts.texts.read(path)
+            content = self.facts.texts.read(path)
             named = [one for one in self.mentioned if one.mentioned_in(content)]
-            if tree is None or not named:
+            if not named:
                 continue
-            text = " ".join(docstrings(tree).values()).encode("utf-8", "replace")
+            text = " ".join(self.facts.docstrings(path).values()).encode("utf-8", "replace")
             if any(one.mentioned_in(text) for one in named):
                 return [f"{path} names it in a text, and no code does"]
         return []
