@@ -35,7 +35,8 @@ def run(folder: Path, test: str, *before: str) -> str:
     (folder / "test_it.py").write_text(START + test)
     words = [*before, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTEST_XDIST_WORKER", None)
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
+        environment.pop(name, None)
     return subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, timeout=200
     ).stdout

@@ -50,6 +50,22 @@ def newest(folder: Path) -> dict[str, Any]:
     return about(max(folder.iterdir(), key=lambda path: int(about(path)["steps"])))
 
 
+def test_a_validation_is_cut_short_by_sigterm_and_made_up_for_by_the_run_that_goes_on(
+    tmp_path: Path,
+) -> None:
+    folders = ["--checkpoint-dir", str(tmp_path / "c"), "--model-dir", str(tmp_path / "m")]
+    arguments = ["--model", "mlp", "--limit", "200", "--epochs", "2", "--validate", *folders]
+    stopped = run(tmp_path / "stopped", arguments, 1, TERM_IN_VALIDATION="0")
+    assert "the checkpoint after epoch 1 is in" in only_words(stopped)
+    (entry,) = newest(tmp_path / "c")["history"]
+    assert "validation_loss" not in entry
+    (again,) = run(tmp_path / "again", arguments, 1)
+    assert again.exit_code == 0, again
+    first, second = metrics_in(tmp_path / "m")["history"]
+    assert first["loss"] == entry["loss"]
+    assert 0 < second["validation_loss"] < first["validation_loss"]
+
+
 def test_sigterm_on_one_rank_ends_all_after_a_step_and_worlds_of_other_sizes_go_on(
     tmp_path: Path,
 ) -> None:
@@ -94,22 +110,6 @@ def test_sigterm_on_one_rank_ends_all_after_a_step_and_worlds_of_other_sizes_go_
     assert metrics["steps"] == done + rest + 14
     assert [sorted(entry) for entry in metrics["history"]] == [sorted(metrics["history"][1])] * 2
     assert metrics["history"][1]["validation_accuracy"] == metrics["test_accuracy"]
-
-
-def test_a_validation_is_cut_short_by_sigterm_and_made_up_for_by_the_run_that_goes_on(
-    tmp_path: Path,
-) -> None:
-    folders = ["--checkpoint-dir", str(tmp_path / "c"), "--model-dir", str(tmp_path / "m")]
-    arguments = ["--model", "mlp", "--limit", "200", "--epochs", "2", "--validate", *folders]
-    stopped = run(tmp_path / "stopped", arguments, 1, TERM_IN_VALIDATION="0")
-    assert "the checkpoint after epoch 1 is in" in only_words(stopped)
-    (entry,) = newest(tmp_path / "c")["history"]
-    assert "validation_loss" not in entry
-    (again,) = run(tmp_path / "again", arguments, 1)
-    assert again.exit_code == 0, again
-    first, second = metrics_in(tmp_path / "m")["history"]
-    assert first["loss"] == entry["loss"]
-    assert 0 < second["validation_loss"] < first["validation_loss"]
 
 
 def test_a_disk_that_is_full_at_sigterm_leaves_the_checkpoints_of_every_few_seconds_whole(

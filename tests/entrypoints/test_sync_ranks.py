@@ -73,6 +73,14 @@ def by_fit(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return folder, trained(folder, *SHORT, "--epochs", "2")
 
 
+def test_an_average_is_the_mean_of_all_ranks_weights_and_optimizer_state(tmp_path: Path) -> None:
+    script = tmp_path / "means.py"
+    script.write_text(MEANS)
+    ranks = horovod_ranks.run(tmp_path, script=script)
+    # Kernel and bias, scale and offset, two moving statistics; Adam's count and two moments each.
+    assert [rank.lines("arrays") for rank in ranks] == [["arrays 15"]] * 2, ranks
+
+
 def test_the_loop_goes_on_from_a_checkpoint_of_fit_and_ends_with_the_same_loss(
     by_fit: tuple[Path, Any], tmp_path: Path
 ) -> None:
@@ -94,14 +102,6 @@ def test_parameters_averaged_after_every_step_are_averaged_gradients_and_the_job
     assert "2 hosts x 1 rank, Gloo; parameters exchanged, weights equal" in answer.out
     found = json.loads((tmp_path / "metrics.json").read_text())
     assert losses(found) == pytest.approx(losses(by_fit[1]), rel=1e-2)
-
-
-def test_an_average_is_the_mean_of_all_ranks_weights_and_optimizer_state(tmp_path: Path) -> None:
-    script = tmp_path / "means.py"
-    script.write_text(MEANS)
-    ranks = horovod_ranks.run(tmp_path, script=script)
-    # Kernel and bias, scale and offset, two moving statistics; Adam's count and two moments each.
-    assert [rank.lines("arrays") for rank in ranks] == [["arrays 15"]] * 2, ranks
 
 
 @pytest.mark.parametrize("script", [FIT, LOOP], ids=["fit", "loop"])

@@ -40,6 +40,27 @@ def metrics_in(folder: Path) -> dict[str, Any]:
     return metrics
 
 
+def test_folders_are_read_with_padding_and_a_share_of_each_class_is_held_out(
+    tmp_path: Path,
+) -> None:
+    folder = numbered_pictures.write_folders(tmp_path / "pictures", 33)
+    arguments = [
+        *("--data", f"images:{folder}", "--model", "mlp", "--batch-size", "7"),
+        *("--remainder", "pad", "--epochs", "6", "--lr", "0.01"),
+    ]
+    ranks = run(tmp_path, arguments, 2)
+    assert [rank.exit_code for rank in ranks] == [0, 0], ranks
+    assert "27 training and 6 test images of 12x12; each of 2 ranks reads 14" in ranks[0].stdout
+    assert "result: test accuracy 1.0000" in ranks[0].stdout
+    steps = [steps_of(tmp_path, rank)[:2] for rank in range(2)]
+    assert [[len(step) for step in rank] for rank in steps] == [[7, 7], [7, 7]]
+    assert len(counted(*steps)) == 27
+    assert set(counted(*steps).values()) == {1}
+    weights = [weight for rank in steps for _, weight in rank[1]]
+    assert min(weights) == 0.0
+    assert np.mean(weights) == pytest.approx(1.0, abs=1e-5)  # written with six digits
+
+
 def test_parquet_is_read_once_an_epoch_and_a_killed_run_goes_on_at_the_very_sample(
     tmp_path: Path,
 ) -> None:
@@ -70,27 +91,6 @@ def test_parquet_is_read_once_an_epoch_and_a_killed_run_goes_on_at_the_very_samp
     metrics = metrics_in(tmp_path / "m")
     assert metrics["test_accuracy"] == 1.0
     assert metrics["steps"] == 6 + 3 + 3 * 7
-
-
-def test_folders_are_read_with_padding_and_a_share_of_each_class_is_held_out(
-    tmp_path: Path,
-) -> None:
-    folder = numbered_pictures.write_folders(tmp_path / "pictures", 33)
-    arguments = [
-        *("--data", f"images:{folder}", "--model", "mlp", "--batch-size", "7"),
-        *("--remainder", "pad", "--epochs", "6", "--lr", "0.01"),
-    ]
-    ranks = run(tmp_path, arguments, 2)
-    assert [rank.exit_code for rank in ranks] == [0, 0], ranks
-    assert "27 training and 6 test images of 12x12; each of 2 ranks reads 14" in ranks[0].stdout
-    assert "result: test accuracy 1.0000" in ranks[0].stdout
-    steps = [steps_of(tmp_path, rank)[:2] for rank in range(2)]
-    assert [[len(step) for step in rank] for rank in steps] == [[7, 7], [7, 7]]
-    assert len(counted(*steps)) == 27
-    assert set(counted(*steps).values()) == {1}
-    weights = [weight for rank in steps for _, weight in rank[1]]
-    assert min(weights) == 0.0
-    assert np.mean(weights) == pytest.approx(1.0, abs=1e-5)  # written with six digits
 
 
 def test_dask_augments_for_two_ranks_and_predictions_are_averaged_over_copies(
