@@ -318,6 +318,34 @@ def test_what_lies_where_a_dropped_parameter_was_is_not_its_value(
     assert collector.values == [None]
 
 
+def test_what_lies_where_a_parameter_was_before_it_moved_is_not_its_value(
+    hooks: Hooks, collector: Collector
+) -> None:
+    one = parameter(1.0, 2.0, place=64)
+    hooks.tracked(one)
+    one.place = 128
+    hooks.exchanged([parameter(1.0, 2.0, place=64)], [], ALL)
+    assert collector.values == [None]
+
+
+def test_a_parameter_that_was_given_what_an_exchange_left_was_exchanged(
+    hooks: Hooks, collector: Collector, optimizer_of: Callable[..., Any]
+) -> None:
+    one, other = parameter(1.0, 2.0, place=64, gradient=parameter(0.0)), parameter(3.0, place=128)
+    optimizer = optimizer_of(one, other)
+    variable = hooks.tracked(one)
+    averaged = parameter(5.0, 6.0, place=192)
+    hooks.exchanged([averaged], [averaged], ALL)
+    one.place = 192
+    hooks.look_at_values([one, other])
+    assert collector.values == [None, variable]
+
+    optimizer.step()  # looks, too, and forgets what was left before it
+    assert collector.values == [None, variable, variable]
+    hooks.look_at_values([one])
+    assert len(collector.values) == 3
+
+
 def test_no_more_places_of_parameters_are_kept_than_there_is_room_for(
     hooks: Hooks, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ class ProcessGroups:
             return
         self._hooks.look_at_compiled()
         for optimizer, parameters in self._hooks.optimized():
+            self._hooks.look_at_values(parameters)
             # One may have computed its gradients within its only step.
             self._tell_models(parameters, self.models.since(optimizer))
             self._collector.took(optimizer, map(self._hooks.tracked, parameters))

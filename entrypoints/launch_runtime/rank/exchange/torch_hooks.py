@@ -124,6 +124,7 @@ class Hooks:
 
     def _look_at(self, optimizer: Any, count: int, is_inner: bool) -> None:
         parameters = [one for one in _parameters(optimizer) if one.grad is not None]
+        self.look_at_values(parameters)
         pairs = [(parameter.grad, self.tracked(parameter)) for parameter in parameters]
         if pairs:
             self.at_step(optimizer, parameters, count)
@@ -141,6 +142,15 @@ class Hooks:
         if unfollowed and not is_capturing():
             self._collector.unfollowed(optimizer, count, unfollowed, _values)
         self._collector.took(optimizer, [variable for _, variable in pairs])
+
+    def look_at_values(self, parameters: Iterable[Any]) -> None:
+        """Notes the parameters that were given what an exchange left, since the last step:
+        ``parameter.data = averaged``."""
+        for parameter in parameters if self._recent else ():
+            group = self._recent.get(_place(parameter))
+            if group is not None:
+                shape = list(_own(parameter).shape)
+                self._collector.exchanged(parameter, shape, group, self.tracked(parameter))
 
     def look_at_compiled(self) -> None:
         """Notes the optimizers whose steps torch.compile has made its own: they were never seen to
@@ -184,15 +194,21 @@ class Hooks:
     def exchanged(self, given: Iterable[Any], outputs: Iterable[Any], group: Any) -> None:
         """These tensors go over ``group``, and what comes is in ``outputs``."""
         for tensor in given:
-            value = self._places.get(_place(tensor))
-            if value is not None and (value.is_dropped or value.shape != tuple(tensor.shape)):
-                value = None
-            self._collector.exchanged(tensor, list(tensor.shape), group, value)
+            self._collector.exchanged(tensor, list(tensor.shape), group, self._value(tensor))
             if len(self._given) < MOST:
                 self._given[_place(tensor)] = group
         for tensor in outputs:
             if hasattr(tensor, "data_ptr") and len(self._recent) < MOST:
                 self._recent[_place(tensor)] = group
+
+    def _value(self, tensor: Any) -> Variable | None:
+        """The parameter whose values these are; none of one that has moved away from there."""
+        place = _place(tensor)
+        value = self._places.get(place)
+        reader = self._readers.get(value) if value is not None else None
+        if value is None or reader is None or value.shape != tuple(tensor.shape):
+            return None
+        return value if reader.place == place else None
 
 
 def _parameters(optimizer: Any) -> list[Any]:
@@ -242,6 +258,12 @@ class _Reader:
     def __init__(self, parameter: Any):
         self._ref = weakref.ref(parameter)
         self.hold(parameter)
+
+    @property
+    def place(self) -> int:
+        """Where the parameter's values begin; 0 once it is gone."""
+        alive = self._ref()
+        return 0 if alive is None else _place(alive)
 
     def hold(self, parameter: Any) -> None:
         """Its storage is where it is now."""
