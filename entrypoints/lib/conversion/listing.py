@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Iterator
 
@@ -11,6 +12,7 @@ from ..pictures import class_folders
 from ..pictures.headers import SUFFIXES
 from . import folders
 from .tasks import Picture
+from .writing import printable
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class Listing:
             said.append(
                 f"no picture in {_some(empty)}: they stay classes, so that labels are as elsewhere"
             )
+        odd = [printable(name) for name in self.classes if printable(name) != name]
+        if odd:
+            said.append(f"no UTF-8 in the class names {_some(odd)}, as the manifest has them")
         if len(self.classes) == 1:
             deeper = f"; if {_some(self.folders)} in it are the classes, convert that folder"
             said.append(f"one class, {self.classes[0]}{deeper if self.folders else ''}")
@@ -76,7 +81,21 @@ def listed(source: str) -> Listing:
             f"{place}: no picture in a class folder ({len(listing.classes)} folders, "
             f"{listing.ignored} other files); expected {place}/CLASS/NAME.jpg"
         )
+    _refuse_alike(listing.classes, place)
     return listing
+
+
+def _refuse_alike(classes: tuple[str, ...], place: str) -> None:
+    """Names whose bytes are no UTF-8 may be one and the same where they are written as text."""
+    written: dict[str, str] = {}
+    for name in classes:
+        other = written.setdefault(printable(name), name)
+        if other != name:
+            raise TrainingError(
+                f"{place}: two class folders whose names are no UTF-8 are both {printable(name)} "
+                f"as text ({os.fsencode(other)!r}, {os.fsencode(name)!r}); expected names that "
+                "differ as text; rename one"
+            )
 
 
 def _sorted(found: Iterator[tuple[str, int]]) -> Listing:

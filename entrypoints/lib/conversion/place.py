@@ -12,6 +12,7 @@ from ..object_stores import said
 from . import engines, folders, plan
 from .tasks import Part, TaskRecord
 from .work import RECORDS_FOLDER, failed_write
+from .writing import printable
 
 PLAN = f"{layout.UNFINISHED_FOLDER}/plan.json"
 _NOT_OURS_ALLOWED = ("lost+found",)  # a file system's own
@@ -208,4 +209,5 @@ def _manifest(wanted: plan.Plan, records: Sequence[TaskRecord]) -> layout.Manife
                 files=tuple(part.file for part in parts),
             )
     bad = sorted((one for record in records for one in record.bad), key=lambda one: one.path)
-    return layout.Manifest(wanted.classes, splits, wanted.made, tuple(bad))
+    classes = tuple(map(printable, wanted.classes))
+    return layout.Manifest(classes, splits, wanted.made, tuple(bad))

@@ -66,6 +66,9 @@ def _carry_out(
         progress.ready()
         for record in engine.run(left):
             progress.done(record)
+    except engines.NotGivenOutError:
+        target.take_back()
+        raise
     finally:
         engine.close()
     lost = [task for task in left if task.number not in progress.records]

@@ -9,6 +9,10 @@ from ...errors import TrainingError
 from ..tasks import Task, TaskRecord
 
 
+class NotGivenOutError(TrainingError):
+    """An engine that was started gave out no task: nobody can be at work on one."""
+
+
 class Engine(Protocol):
     """Carries out tasks with ``lib.conversion.work.perform``, each at least once.
 
@@ -19,6 +23,8 @@ class Engine(Protocol):
         """The tasks' records in the order in which they are done; blocks.
 
         Raises:
+            NotGivenOutError: The workers cannot do the tasks: they don't see IMAGES or OUT, or
+                lack a package.
             TrainingError: A task failed (a full disk, a bad picture with ``skip_bad`` off), a
                 worker was lost for good, or the cluster is gone. The tasks that are done keep
                 their files and records.

@@ -12,7 +12,7 @@ from ...data.dask_cluster import LocalCluster
 from ...data.dask_connection import WORKERS_SECONDS, Connection
 from ...errors import TrainingError
 from ..tasks import Task, TaskRecord
-from . import travelling
+from . import NotGivenOutError, travelling
 from .process import usable_cores
 
 _HERE = "conversion.engines.travelling"
@@ -65,7 +65,10 @@ class DaskEngine:
     def run(self, tasks: Sequence[Task]) -> Iterator[TaskRecord]:
         """The records, as tasks are done; blocks."""
         marks = travelling.marks_of(tasks)
-        self._connection.check(_HERE, "look", marks.as_dict())
+        try:
+            self._connection.check(_HERE, "look", marks.as_dict())
+        except TrainingError as error:
+            raise NotGivenOutError(str(error)) from error
         done: queue.Queue[tuple[int, Any]] = queue.Queue()
         futures: dict[int, Any] = {}  # the newest of each task: Dask drops what nobody holds
 

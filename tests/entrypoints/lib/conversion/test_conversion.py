@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -151,6 +152,21 @@ def test_a_name_that_is_no_text_is_stored_as_text(images: Path, tmp_path: Path) 
         file.write(samples.jpeg())
     places.convert(images, tmp_path / "out", *places.FULL)
     assert sum(split.rows for split in places.manifest(tmp_path / "out").splits.values()) == 122
+
+
+def test_a_class_whose_name_is_no_text_has_one_in_the_manifest(
+    images: Path, tmp_path: Path
+) -> None:
+    os.rename(images / "cat", os.fsencode(images / "cat") + b"\xff")
+    out = tmp_path / "out"
+    first = places.convert(images, out)
+    assert "cat\ufffd" in places.manifest(out).classes
+    text = (out / "manifest.json").read_text("utf-8")
+    assert json.dumps(json.loads(text), ensure_ascii=False).encode()
+    (warning,) = [event["message"] for event in first.of("warning")]
+    assert warning == "no UTF-8 in the class names cat\ufffd, as the manifest has them"
+    (again,) = places.convert(images, out).of("result")
+    assert again["made"] is False
 
 
 def test_large_pictures_make_shorter_row_groups(

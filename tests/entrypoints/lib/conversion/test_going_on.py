@@ -6,13 +6,15 @@ import errno
 import fcntl
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+from entrypoints.lib.conversion.engines import NotGivenOutError
 from entrypoints.lib.conversion.place import ConversionPlace
+from entrypoints.lib.conversion.tasks import Task, TaskRecord
 from entrypoints.lib.errors import TrainingError
 from tests.entrypoints.lib.conversion import places
 from tests.entrypoints.lib.pictures import samples
@@ -113,6 +115,29 @@ def test_a_conversion_whose_engine_did_not_start_gives_way(
             )
         assert places.files(tmp_path / "out") == {}
     assert places.convert(images, tmp_path / "out").result["made"]
+
+
+class Blind:
+    """An engine whose workers don't see the pictures."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[TaskRecord]:
+        raise NotGivenOutError("worker w: /images: not there")
+        yield
+
+    def close(self) -> None:
+        """It has nothing."""
+
+
+def test_a_conversion_whose_tasks_nobody_was_given_gives_way(images: Path, tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        with pytest.raises(TrainingError, match="not there"):
+            places.convert(
+                images,
+                tmp_path / "out",
+                *("--engine", "dask", "--seed", seed),
+                engine=lambda *_: Blind(),
+            )
+        assert places.files(tmp_path / "out") == {}
 
 
 def test_an_engine_that_does_not_start_takes_nothing_away(images: Path, tmp_path: Path) -> None:

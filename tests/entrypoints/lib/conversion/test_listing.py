@@ -40,6 +40,14 @@ def test_hidden_files_are_left_out_and_other_files_are_counted(tmp_path: Path) -
     assert found.ignored == 2
 
 
+def test_names_that_are_the_same_as_text_are_refused(tmp_path: Path) -> None:
+    for name in (b"b\xff", b"b\xfe"):
+        os.mkdir(os.fsencode(tmp_path) + b"/" + name)
+        touch(tmp_path / os.fsdecode(name), "1.jpg")
+    with pytest.raises(TrainingError, match="differ as text; rename one"):
+        listing.listed(str(tmp_path))
+
+
 def test_links_are_followed_but_never_round_and_round(tmp_path: Path) -> None:
     touch(tmp_path, "images/a/1.jpg", "elsewhere/b/2.jpg")
     (tmp_path / "images" / "b").symlink_to(tmp_path / "elsewhere" / "b")
