@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Iterator
+from itertools import islice
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from launchers.core.catalogue import RULES
-from launchers.core.model.problems import LaunchError
+from launchers.core.model.problems import LaunchError, Problem
 
 DEEPEST = 100  # levels
 MOST_VALUES = 400_000
+MOST_PROBLEMS = 50
 _LONGEST_NUMBER = 64
+_BRACKETS = re.compile(r"[\[\]{}]")
+_COLON = re.compile(r"\s*:")
+
+
+class _KeyTwiceError(Exception):
+    """An object has a key twice."""
 
 
 class NotJsonError(Exception):
@@ -22,8 +33,12 @@ class NotJsonError(Exception):
         self.line, self.reason = line, reason
 
 
-def parse_json(text: str, file: str) -> Any:
+def parse_json(text: str, file: str, is_part: bool = False) -> Any:
     """The value of ``text``, which is a file, or lies at a place of one.
+
+    Args:
+        file: As problems name it; a place where the text ``is_part`` of a file, whose lines are
+            others.
 
     Raises:
         NotJsonError: It is no JSON.
@@ -37,7 +52,7 @@ def parse_json(text: str, file: str) -> Any:
     try:
         value = json.loads(
             text,
-            object_pairs_hook=lambda pairs: _object(pairs, file),
+            object_pairs_hook=_object,
             parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else math.inf,
             parse_constant=lambda name: math.inf,
         )
@@ -45,8 +60,25 @@ def parse_json(text: str, file: str) -> Any:
         raise NotJsonError(error.lineno, error.msg) from None
     except RecursionError:
         raise LaunchError(_too_deep(file)) from None
+    except _KeyTwiceError:
+        twice = islice(_keys_twice(text), MOST_PROBLEMS)
+        raise LaunchError([_twice(file, *one, is_part) for one in twice]) from None
     _check(value, file)
     return value
+
+
+def texts_in(text: str) -> Iterator[tuple[int, int]]:
+    """From where to where each quoted text in ``text`` reaches; none behind one that has no end.
+
+    A regular expression for all of a text keeps a hundred bytes of memory for each character.
+    """
+    at = 0
+    while (start := text.find('"', at)) >= 0:
+        try:
+            at = scanstring(text, start + 1, False)[1]
+        except json.JSONDecodeError:
+            return
+        yield start, at
 
 
 def check_text(text: str, place: str) -> None:
@@ -102,13 +134,44 @@ def _too_deep(file: str) -> Any:
     return RULES["file-too-large"].at(file, found, expected)
 
 
-def _object(pairs: list[tuple[str, Any]], file: str) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        fix = "JSON readers keep the last one and say nothing"
-        raise LaunchError(
-            RULES["file-key-twice"].at(f"{file}: {twice}", "the same key twice", fix=fix)
-        )
+        raise _KeyTwiceError
     return document
+
+
+def _keys_twice(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each key that an object in ``text`` has before, the line of the first and its own. What
+    stands behind the first of them need not be JSON."""
+    # Of each open list or object: where its keys stand.
+    keys: list[dict[str, int]] = [{}]
+    at = 0
+    for start, end in texts_in(text):
+        for sign in _BRACKETS.findall(text, at, start):
+            if sign in "[{":
+                keys.append({})
+            elif len(keys) > 1:
+                keys.pop()
+        at = end
+        if _COLON.match(text, end):
+            key = scanstring(text, start + 1, False)[0]
+            if key in keys[-1]:
+                yield key, _line(text, keys[-1][key]), _line(text, start)
+            keys[-1].setdefault(key, start)
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _twice(file: str, key: str, first: int, line: int, is_part: bool) -> Problem:
+    place = file if is_part else f"{file}:{line}"
+    found = "the same key twice" if is_part else key_twice(first)
+    fix = "JSON readers keep the last one and say nothing"
+    return RULES["file-key-twice"].at(f"{place}: {key[:200]}", found, fix=fix)
+
+
+def key_twice(first: int) -> str:
+    """What is found at the second of two keys, of which the other is on the line ``first``."""
+    return f"the same key twice, first on line {first}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any
 
-from launchers.core.json_text import NotJsonError, parse_json
+from launchers.core.json_text import NotJsonError, parse_json, texts_in
 from launchers.core.model.problems import LaunchError
 from launchers.core.reading.yaml_nodes import Node, compose_all
 
 Place = tuple[int, int]
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_TOKENS = re.compile(r"[\[\]{},:]|[^\s\[\]{},:]+")
 
 
 def places_of(text: str, file: str) -> dict[tuple[Any, ...], Place]:
@@ -63,15 +65,12 @@ def _of_node(node: Node, location: tuple[Any, ...], places: dict[tuple[Any, ...]
 
 def _of_json(text: str) -> dict[tuple[Any, ...], Place]:
     """The same of a text that is valid JSON."""
-    import json
-
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
     places: dict[tuple[Any, ...], Place] = {}
     # Of each open list or object: the index or key that its next value has.
     path: list[Any] = []
     is_key = False
-    for token in _TOKENS.finditer(text):
-        word = token.group()
+    for start, word in _tokens(text):
         if word in "]}":
             path.pop()
             is_key = False
@@ -83,9 +82,23 @@ def _of_json(text: str) -> dict[tuple[Any, ...], Place]:
             if is_key:
                 path[-1] = json.loads(word)
                 is_key = False
-            row = bisect_right(starts, token.start())
-            places.setdefault(tuple(path), (row, token.start() - starts[row - 1] + 1))
+            row = bisect_right(starts, start)
+            places.setdefault(tuple(path), (row, start - starts[row - 1] + 1))
             if word in "[{":
                 path.append(0 if word == "[" else "")
                 is_key = word == "{"
     return places
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    """Each sign, number, word and quoted text of valid JSON, and where it begins."""
+    at = 0
+    for start, end in texts_in(text):
+        yield from _outside_of_texts(text, at, start)
+        yield start, text[start:end]
+        at = end
+    yield from _outside_of_texts(text, at, len(text))
+
+
+def _outside_of_texts(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    return ((token.start(), token.group()) for token in _TOKENS.finditer(text, start, end))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from launchers.core.catalogue import RULES
-from launchers.core.json_text import check_text
+from launchers.core.json_text import MOST_PROBLEMS, check_text, key_twice
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.reading.yaml_nodes import Node
 
@@ -20,7 +20,6 @@ Location = tuple[Any, ...]
 _STANDARD = "tag:yaml.org,2002:"
 _TEXTS = ("str", "timestamp", "merge", "value")
 _LONGEST_NUMBER = 64
-_MOST_PROBLEMS = 50
 # docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference: intrinsic functions' short forms
 _FUNCTIONS = frozenset(
     {"And", "Base64", "Cidr", "Condition", "Equals", "FindInMap", "GetAtt", "GetAZs", "If"}
@@ -76,7 +75,7 @@ class YamlValues:
         value = None if node is None else self._build(node, ())
         if self.problems:
             # What aliases repeat is told once.
-            raise LaunchError([*dict.fromkeys(self.problems)][:_MOST_PROBLEMS])
+            raise LaunchError([*dict.fromkeys(self.problems)][:MOST_PROBLEMS])
         return value
 
     def _build(self, node: Node, location: Location) -> Any:
@@ -90,6 +89,7 @@ class YamlValues:
 
     def _mapping(self, node: Node, location: Location) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
+        first: dict[str, int] = {}
         merged: list[Node] = []
         for key_node, value_node in node.pairs:
             if key_node.content == "<<" and key_node.plain:
@@ -99,9 +99,10 @@ class YamlValues:
             if key is None:
                 continue
             if key in result:
-                found, fix = "the same key twice", "remove one of the two"
+                found, fix = key_twice(first[key]), "remove one of the two"
                 rule = RULES["file-key-twice"]
                 self.problems.append(rule.at(f"{place}: {key}", found, fix=fix))
+            first.setdefault(key, key_node.line)
             self.lines.setdefault((*location, key), key_node.line)
             result[key] = self._build(value_node, (*location, key))
         for mapping in merged:  # the keys beside them win, then the first of them

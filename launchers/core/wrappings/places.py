@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 
 Steps = tuple[str | int, ...]
 
-_STEP = re.compile(r"""\.([A-Za-z_][\w-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]""", re.ASCII)
+_STEP = re.compile(r"""\.([A-Za-z_][\w-]*)|\[(\d+)\]|\["([^"\\]*(?:\\.[^"\\]*)*)"\]""", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 # A path in a sentence; a full stop or a comma behind it is none of it.
-_IN_TEXT = re.compile(r"""\$(?:\.[A-Za-z_][\w-]*|\[\d+\]|\["(?:[^"\\]|\\.)*"\])+""", re.ASCII)
+_IN_TEXT = re.compile(
+    r"""\$(?:\.[A-Za-z_][\w-]*|\[\d+\]|\["[^"\\]*(?:\\.[^"\\]*)*"\])+""", re.ASCII
+)
 
 
 def steps_of(path: str) -> tuple[Steps, str]:

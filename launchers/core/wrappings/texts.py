@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from launchers.core.catalogue import RULES
-from launchers.core.json_text import NotJsonError, parse_json
+from launchers.core.json_text import NotJsonError, parse_json, texts_in
 from launchers.core.model.problems import LaunchError
 from launchers.core.model.unknown import Unknown
 
@@ -15,7 +15,6 @@ from launchers.core.model.unknown import Unknown
 # for private use, which no document has.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _MARK = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
-_STRING_OR_MARK = re.compile(rf'"(?:[^"\\]|\\.)*"|{_OPEN}\d+{_CLOSE}', re.DOTALL)
 _LONGEST_SHOWN = 120
 
 
@@ -69,11 +68,7 @@ class Marks:
         Raises:
             LaunchError: It is no JSON.
         """
-        # A mark outside of a text stands for a number or an object.
-        whole = _STRING_OR_MARK.sub(
-            lambda match: match[0] if match[0].startswith('"') else f'"{match[0]}"', text
-        )
-        return with_unknowns(json_of(whole, place), self._unknown)
+        return with_unknowns(json_of(_quoted(text), place), self._unknown)
 
     def shown(self, text: str) -> str:
         """``text`` with the expressions for the marks."""
@@ -85,6 +80,16 @@ class Marks:
         return Unknown(short(self.shown(value)))
 
 
+def _quoted(text: str) -> str:
+    """``text`` with quotes around a mark outside of a text, which stands for a number or an
+    object."""
+    parts, at = [], 0
+    for start, end in texts_in(text):
+        parts += [_MARK.sub(r'"\g<0>"', text[at:start]), text[start:end]]
+        at = end
+    return "".join((*parts, _MARK.sub(r'"\g<0>"', text[at:])))
+
+
 def json_of(text: str, place: str) -> Any:
     """The JSON in ``text``, which lies at ``place``.
 
@@ -92,7 +97,7 @@ def json_of(text: str, place: str) -> Any:
         LaunchError: It is none, or not within the bounds of any other JSON.
     """
     try:
-        return parse_json(text, place)
+        return parse_json(text, place, is_part=True)
     except NotJsonError as error:
         raise LaunchError(RULES["file-json"].at(place, error.reason)) from None
 

@@ -34,6 +34,8 @@ _EATEN = ("--help", "--host", "--hostfile")
 _TOOLKITS_OWN = "--NCCL_DEBUG"
 _SET_BY_TOOLKIT = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONPATH")
 _MCA_VARIABLE = "OMPI_MCA_"
+# More than that do not fit into the 2,500 characters that the service takes of a hyperparameter.
+_MOST_WORDS = 2_500
 _REFUSED_MCA = {
     "mca_base_env_list": "it sets variables in every rank behind the launcher's back: use --env",
     "orte_abort_on_non_zero_status": "the toolkit sets it to 1, so that a failed rank ends the job",
@@ -64,7 +66,7 @@ def problems_in(
     problems: list[Problem] = []
     if re.search(r"[\n\r\0]", text) and own:
         problems.append(RULES["mpi-option"].at(path, "a line break", "one line"))
-    options = list(_options(text.split(), path, problems, own))
+    options = list(_options(_words(text), path, problems, own))
     for option in options:
         match option:
             case ("-x", (assigned,)):
@@ -80,10 +82,14 @@ def exported(text: str) -> list[str]:
     """The names that ``-x`` gives to every rank, in order."""
     return [
         assigned.partition("=")[0]
-        for option in _options(text.split(), "", [], own=True)
+        for option in _options(_words(text), "", [], own=True)
         if option.flag == "-x"
         for assigned in option.words
     ]
+
+
+def _words(text: str) -> list[str]:
+    return text.split(maxsplit=_MOST_WORDS)[:_MOST_WORDS]
 
 
 def _options(words: list[str], path: str, problems: list[Problem], own: bool) -> Iterator[Option]:

@@ -49,6 +49,13 @@ def test_a_file_that_cannot_be_parsed_has_the_line_of_its_fault(here: Here) -> N
     assert (problem["rule"], problem["line"]) == ("file-json", 2)
 
 
+def test_a_key_that_stands_twice_has_both_its_lines(here: Here) -> None:
+    here.write("job.json", '{"A": 1,\n "B": 2,\n "A": 3}\n')
+    (problem,) = here("job.json", "--json").json["problems"]
+    assert (problem["rule"], problem["line"]) == ("file-key-twice", 3)
+    assert "job.json:3: A: the same key twice, first on line 1" in here("job.json").err
+
+
 def test_every_document_of_a_yaml_stream_is_checked_with_its_own_lines(here: Here) -> None:
     here.write("jobs.yaml", f"{POOLS}---\n{POOLS}")
     answer = here("jobs.yaml", "--json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,19 @@ def test_each_place_is_found_in_json_and_in_yaml():
         ("y", "l", 0): (6, 5),
     }
     assert places_of(BOMB, "document") == {}
+
+
+@pytest.mark.parametrize("sign", ["x", "\\n", "\u00e9", "{", '\\"'])
+def test_the_places_around_a_long_value_are_found_within_a_bound(sign: str):
+    text = f'{{"a": "{sign * 200_000}",\n "b": 1}}'
+    tracemalloc.start()
+    try:
+        places = places_of(text, "document")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert places == {(): (1, 1), ("a",): (1, 2), ("b",): (2, 2)}
+    assert most < 16 * len(text)
 
 
 def test_a_file_of_the_job_may_use_anchors_and_merges(tmp_path: Path):

@@ -31,7 +31,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch):
     ("content", "rule", "parts"),
     [
         (b'{"a": 1\n"b": 2}', "file-json", ["document:2", "valid JSON"]),
-        (b'{"a": {"b": 1, "b": 2}}', "file-key-twice", ["document: b", "each key once"]),
+        (b'{"a": {"b": 1, "b": 2}}', "file-key-twice", ["document:1: b", "each key once"]),
         (b"a: 1\nb: [", "file-yaml", ["document:2", "valid YAML"]),
         (b"\xff\xfe\x00", "file-unreadable", ["not UTF-8 text", "save it as UTF-8"]),
         (None, "file-unreadable", ["No such file or directory"]),
@@ -49,6 +49,31 @@ def test_a_file_that_is_neither_is_told_with_its_line(
     assert problem.rule == rule
     for part in parts:
         assert part in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"a": 1,\n "b": "a",\n "a": 2}', [(3, "a", 1)]),
+        ('{"a": {"b": 1},\n "c": [{"b": 2,\n\n "x": "b]}", "b" : 3}]}', [(4, "b", 2)]),
+        ('{"a": 1,\n "a": 2,\n "a": 3}', [(2, "a", 1), (3, "a", 1)]),
+        ('{"{\\"": 1,\n "{\\"": 2}', [(2, '{"', 1)]),
+        ('{"a": 1,\n "\\u0061": 2}}}}', [(2, "a", 1)]),
+        ("a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\na: 4\n", [(5, "c", 3), (6, "a", 1)]),
+        ("a: &a {b: 1,\n  b: 2}\nb: 1\n<<: *a\n", [(2, "b", 1)]),
+    ],
+)
+def test_a_key_that_stands_twice_is_told_with_both_lines(
+    tmp_path: Path, text: str, told: list[tuple[int, str, int]]
+):
+    file = tmp_path / "document"
+    file.write_text(text)
+    with pytest.raises(LaunchError) as raised:
+        read_json_or_yaml(str(file))
+    assert [(one.path, one.found) for one in raised.value.problems] == [
+        (f"{file}:{line}: {key}", f"the same key twice, first on line {first}")
+        for line, key, first in told
+    ]
 
 
 def test_a_verbatim_mapping_keeps_the_text_of_the_file(tmp_path: Path):

@@ -176,6 +176,11 @@ def test_a_reserved_name_is_exported_only_without_a_value_and_only_if_the_docume
     assert problems_in(f"-x {name}", "p", carried=[name]) == []
 
 
+def test_of_more_options_than_the_service_takes_the_first_are_read():
+    text = "-x A " * 100_000
+    assert (len(exported(text)), problems_in(text, "$")) == (1_250, [])
+
+
 def test_the_names_that_reach_every_rank_are_read_in_order():
     assert exported("-verbose -x B=1 --mca a b -x A") == ["B", "A"]
     assert exported("-xml -x A --no-such-option 3 -x B=c=d -bind-to none") == ["A", "B"]

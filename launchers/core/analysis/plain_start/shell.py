@@ -219,7 +219,7 @@ def _simple_commands(text: str) -> list[tuple[list[str], str]]:
 
 
 # Continued lines, comments, and an & that belongs to a redirection.
-_NOT_COMMANDS = ((r"\\\n", " "), (r"(^|\s)#[^\n]*", r"\1"), (r"\d*[<>]&[\d-]|&>>?", " > "))
+_NOT_COMMANDS = ((r"\\\n", " "), (r"(^|\s)#[^\n]*", r"\1"), (r"(?<!\d)\d*[<>]&[\d-]|&>>?", " > "))
 
 
 def _without_substitutions(text: str) -> str:
