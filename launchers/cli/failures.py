@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -10,11 +12,15 @@ from launchers.cli.catalogue import RULES
 from launchers.cli.verb_group import VerbGroup
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
+    EXIT_DEFECT,
     EXIT_INTERRUPTED,
     LaunchError,
     Problem,
     did_you_mean,
 )
+
+DEFECT: Final = "internal-error"
+_LONGEST = 400  # characters of an exception
 
 
 def report(error: Exception) -> int:
@@ -33,18 +39,44 @@ def report(error: Exception) -> int:
         return EXIT_BAD_REQUEST
     if isinstance(error, click.Abort):
         return EXIT_INTERRUPTED
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        from launchers.core.paths import unwritable
-
-        place = error.filename or "a file of this machine"
-        say_problems([unwritable(place, error, "free space on that disk")])
+    if isinstance(error, OSError) and (unwritten := _unwritten(error)):
+        say_problems([unwritten])
         return EXIT_BAD_REQUEST
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         found = f"{str(error.filename)[:60]!r}... is too long for a path"
         say_problems([RULES["usage"].at("launch", found, "the path of a file or folder")])
         return EXIT_BAD_REQUEST
-    say_problems([RULES["internal-error"].at("launch", f"{type(error).__name__}: {error}")])
-    return 1
+    say_problems([defect(error)])
+    return EXIT_DEFECT
+
+
+def defect(error: Exception) -> Problem:
+    """A defect of ours, with the exception in one line."""
+    found = " ".join(f"{type(error).__name__}: {error}".split())
+    return RULES[DEFECT].at("launch", found[:_LONGEST])
+
+
+def show_traceback(error: Exception, words: Sequence[str]) -> None:
+    """The traceback on stderr, where the command line's ``words`` begin with ``--debug``."""
+    if "--debug" in words[:1]:
+        import traceback
+
+        traceback.print_exception(error)
+
+
+def _unwritten(error: OSError) -> Problem | None:
+    """What could not be written, where that is what ``error`` says."""
+    from launchers.cli.show.streams import refused_by_stdout
+    from launchers.core.paths import unwritable
+
+    refused = refused_by_stdout(error)
+    if refused is not None:
+        expected = "room for the answer"
+        return unwritable("stdout", refused, "free space on its disk", expected)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = error.filename or "a file of this machine"
+        return unwritable(place, error, "free space on that disk")
+    return None
 
 
 def _for_want_of_a_folder(error: FileNotFoundError) -> Exception:

@@ -18,7 +18,7 @@ from launchers import DISTRIBUTION
 from launchers.cli import interrupts
 from launchers.cli.catalogue import RULES
 from launchers.cli.completion import VARIABLE
-from launchers.cli.failures import report
+from launchers.cli.failures import report, show_traceback
 from launchers.cli.show.streams import make_steady
 from launchers.cli.verb_group import VerbGroup
 from launchers.core.model.problems import (
@@ -196,15 +196,14 @@ def main() -> NoReturn:
     try:
         code = ended(sys.argv[1:])
         sys.stdout.flush()
-    except OSError as error:
+    except BrokenPipeError:
         from launchers.cli.show.streams import silence_stdout
 
+        # The reader of our stdout went away (`| head`): nothing more to say.
         silence_stdout()
-        if isinstance(error, BrokenPipeError):
-            # The reader of our stdout went away (`| head`): nothing more to say.
-            code = EXIT_INTERRUPTED if on_terminal else EXIT_OK
-        else:
-            code = report(error)
+        code = EXIT_INTERRUPTED if on_terminal else EXIT_OK
+    except OSError as error:
+        code = report(error)
     except KeyboardInterrupt:  # a second one, while the first is told of
         code = EXIT_INTERRUPTED
     sys.exit(code)
@@ -230,10 +229,7 @@ def ended(words: list[str]) -> int:
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except Exception as error:
-        if "--debug" in words[:1]:
-            import traceback
-
-            traceback.print_exc()
+        show_traceback(error, words)
         code = report(error)
     if as_json and code != EXIT_OK:
         output.answer_failure(code, one_line=_verb(words) == "logs")

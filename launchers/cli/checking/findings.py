@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from launchers.core.model.problems import Problem
+from launchers.cli.failures import DEFECT
+from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_DEFECT, EXIT_OK, Problem
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,14 @@ class Check:
     def failed(self) -> bool:
         """Whether the command exits with 2."""
         return any(self.fails(one) for _, one in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """The command's: a defect of ours is told before what is wrong with a file."""
+        failing = {one.problem.rule for _, one in self.findings if self.fails(one)}
+        if DEFECT in failing:
+            return EXIT_DEFECT
+        return EXIT_BAD_REQUEST if failing else EXIT_OK
 
     def fails(self, found: Finding) -> bool:
         """Whether this one makes it exit with 2."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,8 @@ from launchers.cli.checking.document import check_file
 from launchers.cli.checking.files import files_of
 from launchers.cli.checking.findings import Check, Checked, Finding
 from launchers.cli.checking.ignores import ignores
+from launchers.cli.failures import defect
+from launchers.core.model.problems import LaunchError
 from launchers.core.paths import writing
 
 if TYPE_CHECKING:
@@ -24,12 +26,15 @@ def check(
     strategy: str | None = None,
     strict: bool = False,
     ignore_file: str | None = None,
+    on_defect: Callable[[Exception], None] = lambda error: None,
 ) -> Check:
     """What is wrong in the files that ``words`` name. One that cannot be read is a part like the
     others, and hides none of them.
 
     Args:
         job, world_size, source, strategy: As :func:`check_file` has them, for every file.
+        on_defect: Takes an exception that is a defect of ours. Its file is a part with that alone,
+            the others are checked.
 
     Raises:
         LaunchError: ``source`` is neither a folder nor a tar, ``ignore_file`` cannot be read.
@@ -39,7 +44,13 @@ def check(
     parts = [Checked(word, (Finding(problem, word),)) for word, problem in wrong]
     known: dict[str, DocumentSource] = {}
     for file in files:
-        parts += check_file(file, job, world_size, source, strategy, known)
+        try:
+            parts += check_file(file, job, world_size, source, strategy, known)
+        except LaunchError:
+            raise
+        except Exception as error:
+            on_defect(error)
+            parts.append(Checked(file, (Finding(defect(error), file),)))
     if ignored is not None:
         parts = [ignored.applied(part) for part in parts]
         told = ignored.told(files)

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from launchers.cli import interrupts
 
 _GONE = {errno.EIO, errno.EPIPE, errno.ENXIO}
+_STDOUT = "stdout"
 
 
 class _ForPeople(io.FileIO):
@@ -41,6 +42,7 @@ class _Answer(io.FileIO):
                 if error.errno != errno.EPIPE:
                     interrupts.terminal_is_gone()
                 raise BrokenPipeError(errno.EPIPE, "the reader is gone") from None
+            error.filename = _STDOUT
             raise
 
 
@@ -73,3 +75,24 @@ def _steady(stream: TextIO | None, kind: type[io.FileIO]) -> TextIO:
 def silence_stdout() -> None:
     """Nobody reads it any more: what is still written there is not to fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def refused_by_stdout(error: OSError) -> OSError | None:
+    """Why stdout cannot take what was or is still to be written there; None where ``error`` is of
+    something else. Stdout is silent from then on, so that this is told once."""
+    refused = error if error.filename == _STDOUT else None
+    if error.filename is None:  # of a stream that is not ours (Windows), perhaps
+        refused = _left_over()
+    if refused is not None:
+        silence_stdout()
+    return refused
+
+
+def _left_over() -> OSError | None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return None
+    except OSError as error:
+        return error
+    return None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from launchers.cli.completion.values import of_metavar
 from launchers.cli.document_file import job_option, strategy_option
+from launchers.cli.failures import show_traceback
 from launchers.cli.reports import REPORTS
 from launchers.cli.show.output import answer, give_out
 from launchers.cli.values import FlagType
 from launchers.cli.verb import Flag, Verb
-from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK
 from launchers.core.spec.value_types import Count
 
 
@@ -105,7 +107,9 @@ def command(
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --report {form}: one form at a time")
     form = "json" if as_json else form or "text"
-    found = check(files, job, world_size, source, strategy, strict, ignore_file)
+    words: list[str] = click.get_current_context().obj["words"]
+    on_defect = partial(show_traceback, words=words)
+    found = check(files, job, world_size, source, strategy, strict, ignore_file, on_defect)
     if output is not None:
         write(output, report(form, found))
     if output is not None or form == "text":
@@ -114,4 +118,4 @@ def command(
         answer(answer_of(without_credentials(found)))
     elif output is None and form != "text":
         give_out(report(form, found))
-    return EXIT_BAD_REQUEST if found.failed else EXIT_OK
+    return found.exit_code

@@ -15,6 +15,7 @@ Severity = Literal["error", "warning", "unknown", "ok"]
 # Exit codes of the command (docs/exit-codes.md).
 EXIT_OK = 0
 EXIT_JOB_DID_NOT_SUCCEED = 1
+EXIT_DEFECT = 1  # of ours: whatever was asked for did not succeed
 EXIT_BAD_REQUEST = 2
 EXIT_SDK = 3
 EXIT_PREFLIGHT = 4

@@ -6,6 +6,10 @@ import json
 
 import pytest
 
+from launchers.cli.checking import document as checked
+from launchers.cli.main import run
+from launchers.core.model.jobs import Examined
+from launchers.core.wrappings.spec import Spec
 from tests.cli.checking.conftest import ALONE, Here, broken, job, unknown
 
 
@@ -57,6 +61,47 @@ def test_a_file_that_cannot_be_read_is_an_error_and_hides_no_other(
         answer = here(*words, "--json")
         rules = {one["file"]: one["problems"][0]["rule"] for one in answer.json["documents"]}
         assert (answer.code, rules) == (2, {word: rule, "bad.json": "world-size"})
+
+
+@pytest.fixture
+def defective(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules that fail at the file defect.json."""
+    really = checked.examine
+
+    def examine(spec: Spec, world_size: int | None = None) -> Examined:
+        if spec.document["TrainingJobName"] == "defect":
+            raise KeyError("two\nlines")
+        return really(spec, world_size)
+
+    monkeypatch.setattr(checked, "examine", examine)
+
+
+def test_a_defect_of_ours_is_told_of_its_file_and_hides_no_other(
+    here: Here, defective: None
+) -> None:
+    here.write("defect.json", {**job(), "TrainingJobName": "defect"})
+    here.write("bad.json", broken())
+    here.write("good.json", job())
+    answer = here("bad.json", "defect.json", "good.json", "--json")
+    told = [(one["file"], one["ok"]) for one in answer.json["documents"]]
+    assert (answer.code, told) == (
+        1,
+        [("bad.json", False), ("defect.json", False), ("good.json", True)],
+    )
+    (problem,) = answer.json["documents"][1]["problems"]
+    assert (problem["rule"], problem["found"]) == ("internal-error", "KeyError: 'two\\nlines'")
+    text = here("defect.json", "good.json").err
+    assert "error: defect.json: launch: KeyError" in text
+    assert "`launch --debug ...` shows where" in text
+    assert "Traceback" not in text
+
+
+def test_a_defect_of_ours_shows_its_traceback_when_asked(
+    here: Here, defective: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.write("defect.json", {**job(), "TrainingJobName": "defect"})
+    assert run(["--debug", "check", "defect.json"]) == 1
+    assert "Traceback" in capsys.readouterr().err
 
 
 def test_a_folder_is_refused_with_the_line_that_checks_it(here: Here) -> None:
