@@ -8,7 +8,9 @@ from typing import Any
 
 from launchers.core.model.unknown import as_text
 
-_MOST_DIGITS = 18  # of what 64 bits hold
+_MOST_DIGITS = 19  # of what 64 bits hold
+# Hosts or ranks: more than anybody has, and than --instances times --processes may be.
+MOST_RANKS = 1_000_000
 
 
 def at(document: object, *keys: str) -> Any:
@@ -33,14 +35,21 @@ def entries(document: object, key: str) -> list[Mapping[str, Any]]:
 
 
 def whole_number(value: object) -> int | None:
-    """``4`` of 4 or "4"; None for anything else, as a text of more digits than a count has."""
+    """``4`` of 4 or "4"; None for anything else, as for more digits than a service takes."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value
+        return value if abs(value) < 10**_MOST_DIGITS else None
     if not isinstance(value, str) or len(value) > _MOST_DIGITS:
         return None
     return int(value) if value.isdecimal() else None
+
+
+def rank_count(value: object) -> int | None:
+    """As :func:`whole_number` has it, where so many hosts or ranks may be: from 0 to
+    :data:`MOST_RANKS`."""
+    number = whole_number(value)
+    return number if number is not None and 0 <= number <= MOST_RANKS else None
 
 
 def document_text(document: Any) -> str:

@@ -150,11 +150,8 @@ class Examined:
     plain: Plain | None = None
     horovods: frozenset[str] = frozenset()
 
-    def joined_by(self, strategy: str | None) -> Examined:
-        """The same, where it is known by which strategy the ranks join; None or ``auto`` where
-        it is not."""
-        if strategy in (None, "auto", "horovod"):
-            return self
+    def without_horovod(self) -> Examined:
+        """The same, where it is known that the ranks join without it."""
         held = (
             one for one in self.problems if one.rule not in self.horovods or one.severity == "error"
         )

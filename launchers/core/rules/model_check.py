@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from launchers.core.catalogue import RULES
 from launchers.core.credentials.search import looks_like_credential
-from launchers.core.model.problems import Problem, did_you_mean
+from launchers.core.model.problems import Problem, did_you_mean, errors
 
 # What a structure has: a key, the steps from it to what it holds ("" or "[0]"), and the name of
 # the structure there, or None for anything else.
@@ -96,6 +96,13 @@ def _homes(key: str, members: Members, root: str) -> list[str]:
             if target is not None:
                 waiting.append((place(path, member) + steps, target))
     return sorted(found, key=lambda home: "[0]" in home)
+
+
+def one_a_number(problems: Iterable[Problem]) -> list[Problem]:
+    """``problems`` without the model's range of a number of which a rule says more."""
+    found = list(problems)
+    told = {one.path for one in errors(found) if one.rule != "model-range"}
+    return [one for one in found if one.rule != "model-range" or one.path not in told]
 
 
 def without_value(problem: Problem) -> Problem:

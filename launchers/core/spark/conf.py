@@ -25,6 +25,7 @@ _ONCE = {
     keys.REDACTION: _REDACTED,
 }
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,8}")
+NUMBER = "a whole number from 1 to 999,999,999"
 # By which properties a cluster learns the size: a standalone master starts executors until the job
 # has so many cores, the others start so many executors. One process has no other executor.
 _SIZE_OF: dict[Kind | None, tuple[str, ...]] = {
@@ -73,7 +74,7 @@ def task_cpus_of(conf: Mapping[str, str]) -> int:
 
 def whole(value: str) -> int | None:
     """``4`` of ``"4"``, as Spark reads it: blanks around it and zeros before it say nothing. None
-    for anything but a whole number from 1."""
+    for anything but :data:`NUMBER`."""
     return int(value) if _WHOLE.fullmatch(value.strip()) else None
 
 

@@ -13,6 +13,7 @@ from launchers.core.credentials.elsewhere import problems_anywhere
 from launchers.core.credentials.search import problems_in_environment
 from launchers.core.model.document import at, entries, mapping
 from launchers.core.model.problems import Problem
+from launchers.core.rules.model_check import one_a_number
 from launchers.sagemaker.rules import service_model
 from launchers.sagemaker.rules.data import check_data
 from launchers.sagemaker.rules.fields import check_fields
@@ -89,7 +90,8 @@ def check(
         }
         problems += problems_in_environment(values, f"$.{section}", allowed_values)
     skip = frozenset(f"$.{section}" for section in _NAMED_VALUES)
-    return problems + problems_anywhere(document, skip=skip, allowed=allowed_values)
+    problems += problems_anywhere(document, skip=skip, allowed=allowed_values)
+    return one_a_number(problems)
 
 
 def _named_values(document: Mapping[str, Any], section: str) -> Mapping[Any, Any]:

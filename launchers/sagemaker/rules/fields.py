@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from launchers.core.model.document import at, entries, mapping, whole_number
+from launchers.core.model.document import MOST_RANKS, at, entries, mapping, whole_number
 from launchers.core.model.problems import Problem
 from launchers.core.rules.environment import problems_in_proof
+from launchers.core.rules.model_check import shown
 from launchers.core.spec.value_types import format_duration
 from launchers.sagemaker.catalogue import RULES
 
@@ -70,7 +71,8 @@ def _spot(document: object) -> list[Problem]:
                 f"at most {format_duration(LONGEST_RUNTIME)}",
             )
         )
-    if spot and whole_number(at(document, "ResourceConfig", "KeepAlivePeriodInSeconds")):
+    kept_alive = whole_number(at(document, "ResourceConfig", "KeepAlivePeriodInSeconds"))
+    if spot and (kept_alive or 0) > 0:
         problems.append(
             RULES["warm-pool-spot"].at(
                 "$.ResourceConfig.KeepAlivePeriodInSeconds", "a warm pool with spot"
@@ -95,10 +97,20 @@ def _resources(document: object) -> list[Problem]:
     for key in ("InstanceType", "InstanceCount"):
         if is_there and not groups and key not in resources:
             problems.append(RULES["instances"].at(f"{path}.{key}", "missing", "a value"))
-    count = resources.get("InstanceCount")
-    if isinstance(count, int) and count < 1:
-        problems.append(RULES["instances"].at(f"{path}.InstanceCount", str(count), "at least 1"))
+    if not groups:
+        return problems + _instances(path, resources, least=1)
+    for index, group in enumerate(entries(resources, "InstanceGroups")):
+        problems += _instances(f"{path}.InstanceGroups[{index}]", group, least=0)
     return problems
+
+
+def _instances(path: str, machines: Mapping[str, Any], least: int) -> list[Problem]:
+    """A number of hosts that no job has. What is no number the model tells."""
+    count = machines.get("InstanceCount")
+    if not isinstance(count, int) or isinstance(count, bool) or least <= count <= MOST_RANKS:
+        return []
+    expected = f"at least {least}" if count < least else f"at most {MOST_RANKS:,}"
+    return [RULES["instances"].at(f"{path}.InstanceCount", shown(count), expected)]
 
 
 def _channels(document: object) -> list[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from launchers.core.model.document import at, mapping, whole_number
+from launchers.core.model.document import MOST_RANKS, at, mapping, rank_count
 from launchers.core.model.problems import Problem, Severity, did_you_mean
 from launchers.core.planning.plan import counted
 from launchers.sagemaker.catalogue import RULES
@@ -27,6 +27,7 @@ from launchers.sagemaker.starts.ways import switched_on, ways
 _HYPER = "$.HyperParameters"
 _ENTRYPOINT = "$.AlgorithmSpecification.ContainerEntrypoint"
 _LAUNCH = "$.Environment.LAUNCH_WORLD_SIZE"
+_NUMBER = f"a whole number from 1 to {MOST_RANKS:,}"
 # How near a key is to one of the toolkit's where it was meant as that one (difflib's ratio).
 _ALIKE = 0.85
 # Keys of the toolkit and the SDK that resemble such a one (sagemaker 2.257: estimator.py).
@@ -49,9 +50,9 @@ def check_world_size(
     if starts_toolkit(document):
         problems += _beside(document, start) + _misspelt(document)
     carried_text = at(document, "Environment", "LAUNCH_WORLD_SIZE")
-    carried = whole_number(carried_text)
+    carried = rank_count(carried_text)
     if carried_text is not None and carried is None:
-        problems.append(RULES["world-size"].at(_LAUNCH, repr(carried_text)[:40], "a whole number"))
+        problems.append(RULES["world-size"].at(_LAUNCH, repr(carried_text)[:40], _NUMBER))
     if expected is not None and carried is not None and expected != carried:
         problems.append(
             RULES["world-size"].at("--world-size", str(expected), f"{carried}, as {_LAUNCH} says")
@@ -178,13 +179,13 @@ def _mpi_counts(document: object, start: Start, ours: bool) -> list[Problem]:
     repeated = isinstance(ranks, str) and start.ranks is None
     if (absent and not ours) or start.way == "unknown":
         return problems  # the toolkit starts one a GPU; the value is not known yet
-    count = whole_number(ranks)
+    count = rank_count(ranks)
     if repeated or count is None or count < 1:
         problems.append(
             RULES["mpi-processes"].at(
                 f"{_HYPER}.{MPI_PROCESSES_PER_HOST}",
                 "missing" if ranks is None else str(ranks)[:40],
-                "the ranks of each host, a whole number from 1",
+                f"the ranks of each host, {_NUMBER}",
             )
         )
     return problems

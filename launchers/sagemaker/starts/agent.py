@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from launchers.core.model.document import at, whole_number
+from launchers.core.model.document import at, rank_count
 from launchers.core.planning.plan import counted
 from launchers.core.strategies import VARIABLE, named
 from launchers.sagemaker.document import PROCESSES
@@ -36,7 +36,7 @@ def start(document: object) -> Start:
 
 def processes_of(document: object) -> int:
     """Processes on each host, 0 where the request does not say."""
-    return whole_number(at(document, "Environment", PROCESSES)) or 0
+    return rank_count(at(document, "Environment", PROCESSES)) or 0
 
 
 def _replicas_text(groups: list[Group], each: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from launchers.core.model.document import entries, mapping, whole_number
+from launchers.core.model.document import entries, mapping, rank_count
 from launchers.core.planning.plan import counted
 from launchers.sagemaker.document import hyperparameter
 from launchers.sagemaker.tables.machines import machine
@@ -38,7 +38,7 @@ def groups_of(document: object) -> list[Group]:
         Group(
             name=str(one.get("InstanceGroupName", ONE_GROUP)),
             instance_type=str(one.get("InstanceType", "")),
-            hosts=_hosts(one.get("InstanceCount")),
+            hosts=rank_count(one.get("InstanceCount")),
             gpus=_gpus(one.get("InstanceType")),
         )
         for one in named
@@ -81,11 +81,6 @@ def hosts_text(groups: Sequence[Group]) -> str:
     """``2 hosts``, or ``its hosts`` where they are not counted."""
     count = hosts_of(groups)
     return "its hosts" if count is None else counted(count, "host")
-
-
-def _hosts(count: object) -> int | None:
-    hosts = whole_number(count)
-    return hosts if hosts is not None and hosts >= 0 else None
 
 
 def _gpus(instance_type: object) -> int | None:

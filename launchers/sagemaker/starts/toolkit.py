@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from launchers.core.model.document import at, whole_number
+from launchers.core.model.document import at, rank_count
 from launchers.core.model.problems import Problem, errors
 from launchers.core.model.unknown import Unknown
 from launchers.core.planning.plan import counted
@@ -153,7 +153,7 @@ def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
     elif sent is not None and way.processes == "each":
         if not _is_count(sent, hosts_of(cluster), way):
             return Start(way.name, None, f"{MPI_PROCESSES_PER_HOST} is no count of processes")
-        each = [whole_number(sent)] * len(cluster)
+        each = [rank_count(sent)] * len(cluster)
     elif way.name in ("torch_distributed", "pytorch_xla"):
         each = [_default(group) for group in cluster]
     else:
@@ -173,7 +173,7 @@ def _of_cluster(way: Way, document: object, cluster: Sequence[Group]) -> Start:
         return Start(way.name, None, because, tuple(known))
     ranks = ranks_on(known)
     because = f"{way.title} over {spread_text(known)}"
-    said = whole_number(hyperparameter(document, MPI_PROCESSES)) if way.name == "mpi" else None
+    said = rank_count(hyperparameter(document, MPI_PROCESSES)) if way.name == "mpi" else None
     if said and said != ranks:
         return Start(way.name, said, f"{MPI_PROCESSES} is {said}", tuple(known))
     return Start(way.name, ranks, because, tuple(known))
@@ -197,7 +197,7 @@ def _is_count(sent: Any, hosts: int | None, way: Way) -> bool:
     # A JSON text of a number is repeated, not multiplied: "4" x 2 hosts is "44" for mpirun.
     if isinstance(sent, str) and way.name != "torch_distributed" and hosts != 1:
         return False
-    count = whole_number(sent)
+    count = rank_count(sent)
     return count is not None and count > 0
 
 

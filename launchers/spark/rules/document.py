@@ -16,7 +16,7 @@ from launchers.core.records import nonce
 from launchers.core.rules.environment import problems_in_proof
 from launchers.core.rules.model_check import place, shown
 from launchers.core.spark import keys
-from launchers.core.spark.conf import whole
+from launchers.core.spark.conf import NUMBER, whole
 from launchers.core.spark.conf_credentials import credentials_in_conf
 from launchers.core.spark.conf_names import misspelt
 from launchers.core.spark.conf_rules import (
@@ -143,7 +143,7 @@ def _in_settings(conf: Mapping[str, str]) -> Iterator[Problem]:
             expected = ", ".join(_SETTINGS)
             yield RULES["model-key"].at(_at(key), "an unknown key", f"one of {expected}")
         elif name in _SECONDS and whole(value) is None:
-            yield RULES["spark-driver-setting"].at(_at(key), shown(value), "seconds, 1 or more")
+            yield RULES["spark-driver-setting"].at(_at(key), shown(value), f"seconds: {NUMBER}")
         elif name == keys.GPUS and value != "0" and whole(value) is None:
             yield RULES["spark-driver-setting"].at(_at(key), shown(value), "GPUs of an executor")
     if not conf.get(keys.OURS + keys.RESULT, "").strip():

@@ -154,7 +154,7 @@ def _meant(text: str) -> str:
     if plain[:2] == ["local", "cluster"]:
         return "--master 'local-cluster[WORKERS,CORES,MEBIBYTES]', all three from 1"
     if plain and re.fullmatch(r"local\d*", plain[0]):
-        number = next((word for word in re.findall(r"[1-9]\d*|\*", bare)), "2")
+        number = next((word for word in re.findall(r"(?<!\d)[1-9]\d{0,8}(?!\d)|\*", bare)), "2")
         return f"--master 'local[{number}]', in quotes for the shell"
     if re.match(r"mesos|zk", bare, re.IGNORECASE):
         return "Spark 4 has no Mesos: use a standalone cluster, YARN or Kubernetes"

@@ -10,10 +10,12 @@ from launchers.core.model.problems import Problem
 from launchers.core.rules.model_check import (
     not_one_of,
     place,
+    shown,
     unknown_key,
     without_value,
     wrong_type,
 )
+from launchers.core.spec.value_types import Duration
 from launchers.spark.catalogue import RULES
 from launchers.spark.document import KIND
 from launchers.spark.options import DEPLOY_MODES
@@ -33,6 +35,7 @@ _NOT_EMPTY = ("name", "master", "application", "folder")
 _LISTS = ("files", "archives", "arguments")
 _OBJECTS = ("conf", "environment")
 _LIMIT = "max_runtime_seconds"
+_LONGEST = Duration().maximum
 _KEYS = (*_TEXTS, *_LISTS, *_OBJECTS, _LIMIT)
 
 
@@ -52,8 +55,9 @@ def problems_in_shape(document: Mapping[str, Any]) -> list[Problem]:
     is_whole = isinstance(limit, int) and not isinstance(limit, bool)
     if limit is not None and not is_whole:
         problems.append(wrong_type(limit, "a whole number of seconds, or null", f"$.{_LIMIT}"))
-    elif is_whole and limit is not None and limit < 1:
-        problems.append(RULES["model-range"].at(f"$.{_LIMIT}", str(limit)[:40], "at least 1"))
+    elif limit is not None and not 1 <= limit <= _LONGEST:
+        expected = f"1 to {_LONGEST:,}, ten years"
+        problems.append(RULES["model-range"].at(f"$.{_LIMIT}", shown(limit), expected))
     return problems
 
 

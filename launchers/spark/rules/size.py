@@ -9,7 +9,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import counted
 from launchers.core.rules.model_check import place, shown
 from launchers.core.spark import keys
-from launchers.core.spark.conf import Executors, whole
+from launchers.core.spark.conf import NUMBER, Executors, whole
 from launchers.core.spark.master import Master
 from launchers.core.strategies import FIRST, VARIABLE
 from launchers.spark.catalogue import RULES
@@ -62,7 +62,7 @@ def problems_in_size(conf: Mapping[str, str], size: Size, expected: int | None) 
         key = keys.EXECUTOR_ENV + name
         if _whole(conf, key) is None:
             found = shown(conf[key]) if key in conf else "missing"
-            problems.append(RULES["world-size"].at(_at(key), found, "a whole number, 1 or more"))
+            problems.append(RULES["world-size"].at(_at(key), found, NUMBER))
     if size.executors and size.carried and size.carried != size.executors.world_size:
         product = f"{size.executors.instances} x {size.executors.processes}"
         wanted = f"{size.executors.world_size}, LAUNCH_INSTANCES x LAUNCH_PROCESSES = {product}"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from launchers.core.model.problems import Problem
+from launchers.core.rules.model_check import one_a_number
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.rules import service_model, spelling
 from launchers.vertex.rules.environment import check_environment
@@ -65,7 +66,7 @@ def check(
     problems += check_world_size(document, world_size, ours)
     problems += check_start(document, ours)
     problems += check_environment(document, ours, allowed_values)
-    return list(dict.fromkeys(problems))  # Two pools may break a rule at one place.
+    return one_a_number(dict.fromkeys(problems))  # Two pools may break a rule at one place.
 
 
 def check_location(document: Mapping[str, Any], location: str) -> list[Problem]:

@@ -151,7 +151,7 @@ def _disk(pool: Pool) -> list[Problem]:
 
 def _same(document: object, severity: Severity) -> list[Problem]:
     """Ranks on unlike machines wait for each other at every step."""
-    found = rank_pools(document)
+    found = [pool for pool in rank_pools(document) if _is_counted(pool)]
     if not found:
         return []
     first = found[0]
@@ -168,6 +168,11 @@ def _same(document: object, severity: Severity) -> list[Problem]:
                 )
             )
     return problems
+
+
+def _is_counted(pool: Pool) -> bool:
+    """Whether it has a count of accelerators; what is none is told of that pool itself."""
+    return not pool.accelerator or (pool.accelerator_count or 0) > 0
 
 
 def _shape(pool: Pool) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.model.document import at, entries, mapping, whole_number
+from launchers.core.model.document import at, entries, mapping, rank_count, whole_number
 from launchers.vertex import document as documents
 from launchers.vertex.tables import machines
 
@@ -67,8 +67,8 @@ class Pool:
     def whole_gpus(self) -> int:
         """GPUs of each replica, by what is asked for, else by the machine's table."""
         known = machines.machine(self.machine_type)
-        if self.accelerator and self.accelerator_count:
-            return self.accelerator_count
+        if self.accelerator and (self.accelerator_count or 0) > 0:
+            return self.accelerator_count or 0
         return known.gpus if known else 0
 
     @property
@@ -129,8 +129,8 @@ def first_pool(document: object) -> Pool | None:
 
 
 def rank_replicas(document: object) -> int | None:
-    """How many replicas run ranks; None where a count is no number."""
-    counts = [pool.replicas for pool in rank_pools(document)]
+    """How many replicas run ranks; None where a count is none that a job has."""
+    counts = [rank_count(pool.replicas) for pool in rank_pools(document)]
     known = [count for count in counts if count is not None]
     return sum(known) if known and None not in counts else None
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from launchers.core.analysis.plain_start.start import Start, launched_words, read_start
 from launchers.core.analysis.plain_start.world import Hosts, World, world_of
-from launchers.core.model.document import whole_number
+from launchers.core.model.document import rank_count
 from launchers.core.planning.plan import counted
 from launchers.core.strategies import named, said_by
 from launchers.vertex.document import words_of
@@ -62,7 +62,7 @@ def _world(document: object) -> World:
         started = strategy.world_size(replicas, ranks, gpus)
         return World(started, because, spans=replicas > 1)
     return world_of(
-        [Hosts(start, pool.replicas, pool.gpus) for pool, start in starts(document)],
+        [Hosts(start, rank_count(pool.replicas), pool.gpus) for pool, start in starts(document)],
         "replica",
         _TOLD,
     )
@@ -149,8 +149,8 @@ def carried_strategy(document: object) -> str:
 
 
 def number(pool: Pool, name: str) -> int | None:
-    """A variable of the pool that is a whole number; None for anything else."""
-    return whole_number(dict(pool.environment).get(name))
+    """A variable of the pool that is a number of hosts or ranks; None for anything else."""
+    return rank_count(dict(pool.environment).get(name))
 
 
 def _starts(document: object) -> Iterator[tuple[Pool, Start]]:

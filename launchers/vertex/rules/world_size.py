@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from launchers.core.analysis.plain_start.start import Start
 from launchers.core.analysis.plain_start.world import World
+from launchers.core.model.document import MOST_RANKS, rank_count
 from launchers.core.model.problems import Problem, Severity
 from launchers.core.planning.plan import counted, layout
 from launchers.core.strategies import named, said_by
@@ -58,9 +59,10 @@ def _pools(document: object) -> list[Problem]:
             RULES["pool-primary"].at(where, str(first.replicas), "1, the primary replica", fix)
         )
     for pool in rank_pools(document):
-        if pool.index and pool.replicas is not None and pool.replicas < 1:
+        if pool.index and pool.replicas is not None and not 1 <= pool.replicas <= MOST_RANKS:
             where = f"{pool.path}.replicaCount"
-            expected = "at least 1, or {} for an unused pool"
+            few = pool.replicas < 1
+            expected = "at least 1, or {} for an unused pool" if few else f"at most {MOST_RANKS:,}"
             problems.append(RULES["pool-replicas"].at(where, str(pool.replicas), expected))
         if "containerSpec" not in pool.spec and "pythonPackageSpec" not in pool.spec:
             expected = "containerSpec or pythonPackageSpec"
@@ -78,7 +80,7 @@ def _numbers(document: object) -> list[Problem]:
         for name, value in ((WORLD_SIZE, whole), (INSTANCES, hosts), (PROCESSES, ranks)):
             if value is None or value < 1:
                 found = dict(pool.environment).get(name, "missing")
-                expected = "a whole number from 1"
+                expected = f"a whole number from 1 to {MOST_RANKS:,}"
                 problems.append(RULES["world-size"].at(f"{path}.{name}", found[:40], expected))
         if replicas is not None and hosts is not None and hosts != replicas:
             expected = f"{replicas}, as many as the pools have replicas"
@@ -175,7 +177,7 @@ def horovod_line(meant: int, replicas: int, gpus: int) -> str:
 def _torchrun_line(working: Sequence[tuple[Pool, Start]], meant: int | None = None) -> str:
     """torchrun as the replicas find each other by it: behind a shell, for the variables' sake."""
     first, *_ = pools = [pool for pool, _ in working]
-    replicas = sum(pool.replicas for pool in pools if pool.replicas)
+    replicas = sum(rank_count(pool.replicas) or 0 for pool in pools)
     if replicas < 2:
         return "on one replica torchrun needs no --nnodes"
     if first.index:

@@ -6,7 +6,14 @@ import json
 
 import pytest
 
-from launchers.core.model.document import at, document_text, entries, mapping, whole_number
+from launchers.core.model.document import (
+    at,
+    document_text,
+    entries,
+    mapping,
+    rank_count,
+    whole_number,
+)
 from launchers.core.model.unknown import Unknown, as_text, unknowns_in
 
 DOCUMENT = {
@@ -52,6 +59,10 @@ def test_a_mapping_is_a_copy():
         (4.0, None),
         ("-4", None),
         ("4 ", None),
+        ("9223372036854775807", 2**63 - 1),
+        ("1" + "0" * 30, None),
+        (10**30, None),
+        (-(10**30), None),
         ("", None),
         (None, None),
         ([4], None),
@@ -59,6 +70,14 @@ def test_a_mapping_is_a_copy():
 )
 def test_whole_numbers_are_numbers_or_their_digits(value, number):
     assert whole_number(value) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [(0, 0), ("1000000", 10**6), (10**6 + 1, None), (-1, None), (10**30, None), (2.0, None)],
+)
+def test_a_count_of_ranks_is_one_that_a_job_may_have(value, count):
+    assert rank_count(value) == count
 
 
 def test_unknown_values_are_found_with_their_place_and_printed_as_their_text():

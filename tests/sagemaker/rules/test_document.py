@@ -87,6 +87,15 @@ BROKEN: list[tuple[str, Callable[[Document], None], str, str]] = [
         "$.ResourceConfig.InstanceCount",
         "instances",
     ),
+    *(
+        (
+            f"{count} instances",
+            put("ResourceConfig.InstanceCount", count),
+            "$.ResourceConfig.InstanceCount",
+            "instances",
+        )
+        for count in (-2, 10**12, 10**30)
+    ),
     (
         "no such machine",
         put("ResourceConfig.InstanceType", "ml.g5.13xlarge"),

@@ -123,7 +123,7 @@ def test_a_size_in_the_environment_is_a_whole_number(meant: int | None):
     put("Environment.LAUNCH_WORLD_SIZE", "eight")(document)
     (problem,) = told(document, meant)
     assert (problem.path, problem.found) == ("$.Environment.LAUNCH_WORLD_SIZE", "'eight'")
-    assert problem.expected == "a whole number"
+    assert problem.expected == "a whole number from 1 to 1,000,000"
 
 
 def test_a_size_asked_above_or_below_the_documents_own_is_told_with_both():

@@ -56,6 +56,7 @@ ROWS = [
     (put("environment", {"LAUNCH_NONCE": "short"}), ["nonce"]),
     (put("max_runtime_seconds", "1h"), ["model-type"]),
     (put("max_runtime_seconds", 0), ["model-range"]),
+    (put("max_runtime_seconds", 10**30), ["model-range"]),
     (put("argumnets", []), ["model-key"]),
     (prop("spark.task.maxFailures", "4"), ["spark-retries"]),
     (prop("spark.task.maxFailures", ...), ["spark-retries"]),

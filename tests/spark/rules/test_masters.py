@@ -126,6 +126,7 @@ def test_the_memory_of_an_executor_counts(memory, fits):
         ("local4", "'local[4]'"),
         ("Local[*]", "'local[*]'"),
         ("local[0]", "'local[2]'"),
+        ("local[1000000000000]", "'local[2]'"),
         ("local-cluster[2,1]", "local-cluster[WORKERS,CORES,MEBIBYTES]"),
         ("mesos://host:5050", "no Mesos"),
         ("sc://host", "Spark Connect"),

@@ -950,6 +950,15 @@ RULES: list[tuple[str, str, Change, Change, str, str, str]] = [
         "pool-replicas",
         "error",
     ),
+    (
+        "replicas that a job may have",
+        "foreign",
+        put(f"{WORKERS}.replicaCount", "1000000"),
+        put(f"{WORKERS}.replicaCount", str(2**63 - 1)),
+        f"{WORKERS}.replicaCount",
+        "pool-replicas",
+        "error",
+    ),
     ("a first pool", "foreign", NOTHING, put(POOL, {}), POOL, "pool-primary", "error"),
     (
         "workers, or no pool of them",

@@ -85,6 +85,24 @@ def test_a_kept_rule_is_not_told(base: str, change: Change, path: str, rule: str
     assert (_at(path), rule) not in [(problem.path, problem.rule) for problem in check(document)]
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("replicaCount", -2, "pool-replicas"),
+        ("replicaCount", 10**30, "model-range"),
+        ("machineSpec.acceleratorCount", -2, "accelerator-count"),
+        ("machineSpec.acceleratorCount", 10**30, "model-range"),
+    ],
+)
+def test_a_count_that_is_none_is_one_problem(field: str, value: int, told: str):
+    document = ours()
+    put(f"{WORKERS}.{field}", value)(document)
+    assert [(one.path, one.rule) for one in errors(check(document))] == [
+        (_at(f"{WORKERS}.{field}"), told)
+    ]
+    assert world(document).started in (None, world(ours()).started)
+
+
 def test_every_rule_has_a_row():
     """By the names in the modules' text; those of the shape have rows of their own."""
     folder = Path(rules.__file__).parent
