@@ -15,6 +15,7 @@ from launchers.core.provider import Provider
 from launchers.core.reading.documents import Spec, read_specs
 from launchers.core.registry import provider
 from launchers.core.spec.job import SHARED_SCRIPT, STRATEGIES
+from launchers.core.strategies import is_another
 
 if TYPE_CHECKING:
     from launchers.core.analysis.document_source import DocumentSource
@@ -51,7 +52,7 @@ def told_by_source(
     """
     where = source_of(found, source)
     if where is None:
-        return found.joined_by(strategy)
+        return found.without_horovod() if is_another(strategy) else found
     from launchers.core.analysis.document_source import DocumentSource, with_source
 
     return with_source(found, known.setdefault(where, DocumentSource(where)), strategy)

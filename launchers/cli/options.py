@@ -7,7 +7,7 @@ a command line is reported at once and in the same words as those of launch.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass
+from dataclasses import Field, dataclass, replace
 from typing import Any
 
 import click
@@ -131,6 +131,7 @@ def given_job(
         LaunchError: With every mistake of flags, words and variables; or of a file.
     """
     words: tuple[str, ...] = values["words"]
+    verb = command.verb if command else provider.name
     problems = word_problems(provider, values, words, own_flags, command)
     flags = _parsed(provider, values, problems)
     variables, warnings = from_variables(provider, own_flags, problems)
@@ -144,7 +145,8 @@ def given_job(
     if problems:
         raise LaunchError(problems)
     jobs = [
-        _job(provider, stacked((*files.below, layer, variables, typed))) for layer in files.jobs
+        replace(_job(provider, stacked((*files.below, layer, variables, typed))), verb=verb)
+        for layer in files.jobs
     ]
     warnings += _untold(jobs[0], sends=not values.get("dry_run"))
     read_from = _read_from(files.named, list(variables.origins.values()))

@@ -235,8 +235,8 @@ def _no_script(job: LocalJob, shared: Source) -> Problem:
         "SCRIPT",
         "none",
         "the training script to run",
-        f"`launch local train.py` runs yours{in_file}; `launch init` writes one to begin with; "
-        f"the shared classifier is {shortest(shared.folder / shared.script)}",
+        f"`launch {job.verb or 'local'} train.py` runs yours{in_file}; `launch init` writes one to "
+        f"begin with; the shared classifier is {shortest(shared.folder / shared.script)}",
     )
 
 

@@ -9,7 +9,7 @@ from launchers.core.model.findings import Finding, finding, skipped, well
 from launchers.core.model.problems import EXIT_BAD_REQUEST, Problem
 from launchers.core.prerequisites import IMPORT_SECONDS, Check, Doctor
 from launchers.core.spec.job import JobSpec
-from launchers.core.strategies import FIRST, named
+from launchers.core.strategies import AUTO, FIRST, named
 from launchers.core.strategies.strategy import Strategy
 from launchers.machine.python_environment import PythonEnvironment, inspect
 from launchers.spark.catalogue import RULES
@@ -69,7 +69,7 @@ class _Looked:
     @property
     def _strategy(self) -> Strategy:
         asked = self._job.strategy
-        return named(FIRST if asked in (None, "auto") else asked)
+        return named(FIRST if asked in (None, AUTO) else asked)
 
     def python(self) -> list[Finding]:
         """Which it is, and whether it can start ranks."""

@@ -10,7 +10,7 @@ from launchers.core.prerequisites import Check, Doctor
 from launchers.core.sdk.installed import installed_version
 from launchers.core.sdk.table import sdk_findings
 from launchers.core.spec.job import JobSpec
-from launchers.core.strategies import FIRST, named
+from launchers.core.strategies import AUTO, FIRST, named
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.planning.account import (
     KEY_FILE,
@@ -70,7 +70,7 @@ def _location(account: Account) -> Finding:
 
 
 def _image(job: JobSpec, account: Account) -> Finding:
-    strategy = named(FIRST if job.strategy in (None, "auto") else job.strategy)
+    strategy = named(FIRST if job.strategy in (None, AUTO) else job.strategy)
     found = choose_image(job, strategy)
     for problem in found.problems:
         return finding(problem, "image")

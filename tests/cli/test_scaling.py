@@ -269,6 +269,15 @@ def test_a_line_that_was_meant_is_one_of_this_verb(project: Launch):
     assert "launch scaling local train.py --processes 1,2 -- --epochs 2" in answer.err
 
 
+def test_the_command_that_names_a_links_target_is_one_of_this_verb(project: Launch):
+    project.write("real/ok.py", "print()\n")
+    project.write("linked/other.py", "print()\n")
+    (project.folder / "linked" / "link.py").symlink_to("../real/ok.py")
+    answer = project("scaling", "local", "linked/link.py", *LISTS)
+
+    assert (answer.code, "launch scaling local real/ok.py" in answer.err) == (2, True)
+
+
 def test_a_folder_that_is_a_file_is_told(project: Launch, tmp_path: Path):
     answer = project(*STUDY, "--output", "train.py")
 

@@ -20,7 +20,7 @@ from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.planning.plan import spread
 from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import read_tree
-from launchers.core.strategies import FIRST, named
+from launchers.core.strategies import FIRST, is_another, named
 
 # Of an archive's files that are no Python, so much is read.
 _OTHERS_BYTES = 1_000_000
@@ -79,7 +79,8 @@ def with_source(found: Examined, source: DocumentSource, strategy: str | None = 
     """
     runners = problems_of_runners(source.texts)  # no such source is told whatever a document says
     found = _of_plain(found, found.plain, source, strategy) if found.plain else found
-    found = found.joined_by(strategy or _strategy_in(found, source))
+    if is_another(strategy or _strategy_in(found, source)):
+        found = found.without_horovod()
     in_source = _source_problems(found, source, strategy)
     return replace(found, problems=(*found.problems, *in_source, *runners))
 

@@ -149,6 +149,11 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
     return Source(folder, relative, shared=_is_shared(folder, relative)), problems
 
 
+def _verb(job: JobSpec) -> str:
+    """Of the command that was given, or that would be: a job from a notebook has none."""
+    return job.verb or job.provider or "local"
+
+
 def _outside(job: JobSpec, script: Path, folder: Path) -> Problem:
     """Of a script that its source folder does not hold. A link is not followed by itself: Python
     imports from beside its target, and ``__file__`` is beside the link."""
@@ -156,7 +161,7 @@ def _outside(job: JobSpec, script: Path, folder: Path) -> Problem:
     if target.parent == script.parent.resolve():
         found, place = f"{job.script} is not below {folder}", shlex.quote(str(script.parent))
         return RULES["script-outside-source"].at("SCRIPT", found, fix=f"--source {place}")
-    words = ["launch", job.provider or "local", shortest(target)]
+    words = ["launch", *_verb(job).split(), shortest(target)]
     if job.source is not None:
         words += ["--source", shortest(target.parent)]
     found = f"{job.script} is a link to {target}, which is not below {folder}"
@@ -173,7 +178,7 @@ def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:
     folder = Path(job.source or "").expanduser().absolute()
     if not folder.is_dir():
         return Source(folder, "", module=module), [_no_source(job.source or folder)]
-    file, problem = find_module(folder, module, job.provider or "local")
+    file, problem = find_module(folder, module, _verb(job))
     problems = [problem] if problem else []
     if job.script is not None:
         problems.append(
@@ -204,5 +209,5 @@ def _near(script: Path) -> str:
         return f"the folder {script.parent} does not exist"
     from launchers.core.model.problems import did_you_mean
 
-    names = [path.name for path in script.parent.glob("*.py")]
+    names = [path.name for path in script.parent.glob("*.py") if path != script]
     return did_you_mean(script.name, names) or "give its path"

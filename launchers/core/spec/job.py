@@ -23,7 +23,7 @@ from launchers.core.spec.value_types import (
     Text,
     Words,
 )
-from launchers.core.strategies import NAMES
+from launchers.core.strategies import AUTO, NAMES
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -43,7 +43,7 @@ EXCHANGE, INIT, STRICT = PROOF_MODES = ("exchange", "init", "strict")
 # What is done with a job that hangs; entrypoints/launch_runtime/host/settings.py reads the same.
 WAIT, END = HANG_ACTIONS = ("wait", "end")
 # What `--strategy` can be; `auto` is read from the source, as without it.
-STRATEGIES = ("auto", *NAMES)
+STRATEGIES = (AUTO, *NAMES)
 NAME_PATTERN = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 
 
@@ -59,6 +59,7 @@ class JobSpec(Generic[Options]):
 
     ``options`` are those of ``provider`` alone. ``origins`` says where each given value came from,
     by the field's name: ``--role``, ``LAUNCH_SAGEMAKER_ROLE``, ``launch.yaml, profile prod``.
+    ``verb`` is the command that was given, ``scaling local``; empty for a notebook's.
 
     ``world_size = instances x processes`` is not a field: the plan computes it once, from what
     the machine has.
@@ -247,6 +248,7 @@ class JobSpec(Generic[Options]):
     )
 
     provider: str = field(default="", metadata={})
+    verb: str = field(default="", metadata={})
     options: Options = field(default=cast(Any, None), metadata={})
     origins: Mapping[str, str] = field(default_factory=dict, metadata={})
 

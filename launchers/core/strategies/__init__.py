@@ -12,6 +12,8 @@ from launchers.core.strategies.strategy import Strategy
 # By this variable agent and guard learn it; a document without it starts the first one's ranks.
 VARIABLE = "LAUNCH_STRATEGY"
 FIRST, ALONE = "horovod", "none"
+# In the place of a name: what the source shows, as where nothing is said.
+AUTO = "auto"
 _NO_STRATEGIES = {"__init__", "strategy", "others"}
 
 
@@ -30,6 +32,11 @@ def named(name: str) -> Strategy:
     module = importlib.import_module(f"{__name__}.{name or FIRST}")
     found: Strategy = module.STRATEGY
     return found
+
+
+def is_another(name: str | None) -> bool:
+    """Whether it says that the ranks join, and not by the first strategy."""
+    return name not in (None, AUTO, FIRST)
 
 
 def said_by(environment: Mapping[str, object]) -> str:
