@@ -11,6 +11,8 @@ from typing import Any
 from launchers.cli.catalogue import RULES
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.core.provider import Provider
+from launchers.core.registry import PROVIDERS
+from launchers.core.registry import provider as provider_of
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.option import option_fields
 from launchers.core.spec.targets import Targets
@@ -69,7 +71,7 @@ def word_problems(
     found = " ".join(rest)
     return [
         RULES["arguments-without-separator"].at(
-            found, "no option of ours", fix=f"{_named_elsewhere(unknown, allowed)}write: {right}"
+            found, "no option of ours", fix=f"{_meant_for_us(unknown, allowed)}write: {right}"
         )
     ]
 
@@ -86,16 +88,24 @@ def _script_and_module(
     )
 
 
-def _named_elsewhere(words: list[str], allowed: list[str]) -> str:
-    """``if --zone is meant for us, it is --location; ``: what gcloud and the clouds' SDKs call our
-    flags, which a script of the user may have as well."""
+def _meant_for_us(words: list[str], allowed: list[str]) -> str:
+    """``--zone is --location here; if it is the script's, ``: what gcloud and the clouds' SDKs call
+    our flags, and flags of our other providers, which a script of the user may have as well."""
     hints = []
-    for word in words:
-        name = word.partition("=")[0]
+    for name in (word.partition("=")[0] for word in words):
         ours = _ELSEWHERE.get(name.replace("_", "-"), "")
+        others = [f"`launch {other}`" for other in PROVIDERS if name in _flags_of(other)]
         if ours in allowed:
             hints.append(f"{name} is {ours} here")
+        elif others:
+            hints.append(f"{name} is an option of {' and '.join(others)} alone: leave it out")
     return f"{', '.join(hints)}; if it is the script's, " if hints else ""
+
+
+def _flags_of(name: str) -> set[str]:
+    definer = provider_of(name).definer
+    items = option_fields(JobSpec, definer.unused) + option_fields(definer.options)
+    return {flag for item, _ in items for flag in item.metadata["flags"]}
 
 
 _ELSEWHERE = {

@@ -467,4 +467,9 @@ def test_a_flag_of_gcloud_is_named_beside_the_scripts_own(launch: Launch, word: 
 def test_a_flag_of_another_cloud_is_no_flag_here(launch: Launch):
     launch.write("train.py", "import horovod.tensorflow as hvd\n")
     answer = launch("vertex", "train.py", "--gpus", "4", "--role", "arn:aws:x", "--dry-run")
-    assert (answer.code, "--role" in answer.err) == (2, True)
+    assert answer.code == 2
+    assert "--role is an option of `launch sagemaker` alone: leave it out" in answer.err
+    here = launch("local", "train.py", "--spot", "--dry-run")
+    assert here.code == 2
+    assert "--spot is an option of `launch sagemaker` and `launch vertex` alone" in here.err
+    assert here.err.rstrip().endswith("write: launch local train.py --dry-run -- --spot")

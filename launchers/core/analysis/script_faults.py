@@ -1,4 +1,4 @@
-"""What keeps a script from running at all, told before several ranks are paid for."""
+"""What keeps a script from running at all, told before a rank is paid for."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def choose_strategy(
     """The strategy of ``job`` and the processes that a host runs for it. Reads the files that the
     script reaches; starts nothing.
 
-    Of one rank nothing is said that is not asked for, and only what certainly needs another
-    strategy than the first gets it.
+    Of one rank nothing is said that is not asked for, but what keeps it from running at all; and
+    only what certainly needs another strategy than the first gets it.
 
     Args:
         gpus: Of each host.
@@ -38,6 +38,8 @@ def choose_strategy(
         found = Reading(asked) if asked else _of_one_rank(facts, said, served)
         if asked not in (None, FIRST):
             found = replace(found, rows=(Row("strategy", asked, "--strategy"),))
+        if facts is not None:
+            found = replace(found, problems=_faults(facts, job, source, asked))
     else:
         left = {entry.path.partition("/")[0] for entry in source.bundle.left_out}
         absent = {name.partition(".")[0] for name in left}
@@ -70,6 +72,14 @@ def _said(job: JobSpec) -> list[str]:
     own = [one.mention.upper() for one in joining() if one.mention]
     values = [value for name, value in job.environment.items() if not name.startswith((*own,))]
     return [*job.arguments, *values]
+
+
+def _faults(
+    facts: SourceFacts, job: JobSpec, source: JobSource, asked: str | None
+) -> tuple[Problem, ...]:
+    from launchers.core.analysis.script_faults import faults_in
+
+    return tuple(faults_in(facts, job.script or source.script, asked is not None))
 
 
 def _of_one_rank(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.planning.plan import StrategyChoice, layout
 from launchers.core.source.script import read_source
@@ -60,6 +62,25 @@ def test_what_a_provider_does_not_start_is_refused(tmp_path: Path):
 def test_one_rank_of_a_script_without_a_strategy_is_none_without_a_word(tmp_path: Path):
     found = choose(tmp_path, "import numpy as np\nprint(np.ones(3))\n")
     assert (found.name, found.rows, found.problems) == ("none", (), ())
+
+
+@pytest.mark.parametrize("asked", [None, "none", "torch"])
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "script-notebook"),
+        ("def train(:\n    pass\n", "script-syntax"),
+        ("", "script-empty"),
+    ],
+)
+def test_what_keeps_one_rank_from_running_is_told(
+    tmp_path: Path, text: str, rule: str, asked: str | None
+):
+    found = choose(tmp_path, text, strategy=asked)
+    assert [problem.rule for problem in found.problems] == [rule]
+    # Whoever has said how it joins may know a Python that reads it.
+    severity = "warning" if asked and rule == "script-syntax" else "error"
+    assert found.problems[0].severity == severity
 
 
 def test_one_rank_of_horovod_is_what_it_was(tmp_path: Path):
