@@ -9,6 +9,7 @@ footers are read. pyarrow is imported on use.
 from __future__ import annotations
 
 import contextlib
+import os
 import zlib
 from dataclasses import dataclass, field
 from typing import Any, Iterator
@@ -138,6 +139,7 @@ def open_place(address: str, split: str = "train") -> Pictures:
         TrainingError: There is none, it cannot be read, it is damaged, or no model can be trained
             on it: one line.
     """
+    _refuse_what_is_no_place(address)
     with reading(address):
         filesystem, root = filesystem_of(places.on_this_machine(address))
         found = _manifest(filesystem, root, split)
@@ -154,6 +156,26 @@ def open_place(address: str, split: str = "train") -> Pictures:
             "at least two. Give the folder that holds the classes' folders to the conversion."
         )
     return pictures
+
+
+def _refuse_what_is_no_place(address: str) -> None:
+    """A form of ``--data``, or a folder that is not there: what pyarrow says of these is a riddle."""
+    if "://" in address:
+        return
+    if address.startswith("parquet:"):
+        place = address.partition(":")[2]
+        raise TrainingError(
+            f"{address}: the form of --data; expected the place alone: open_place({place!r})"
+        )
+    try:
+        os.stat(places.on_this_machine(address))
+    except FileNotFoundError:
+        raise TrainingError(
+            f"{address}: no such folder, from {os.getcwd()}; expected what `launch data parquet "
+            "IMAGES OUT` makes, or a folder of Parquet files"
+        ) from None
+    except OSError:  # which is told where it is read
+        return
 
 
 def _manifest(filesystem: Any, root: str, split: str) -> tuple[str, str, layout.Manifest] | None:

@@ -78,11 +78,16 @@ def test_folders_by_the_names_of_splits_are_splits(tmp_path: Path) -> None:
 def test_an_empty_folder_no_folder_and_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "holds no Parquet file" in refusal(tmp_path / "empty")
-    assert "cannot be read" in refusal(tmp_path / "absent")
+    assert f"absent: no such folder, from {os.getcwd()}" in refusal(tmp_path / "absent")
     (tmp_path / "file").write_text("")
     assert "is a file; expected a folder" in refusal(tmp_path / "file")
     write_foreign(tmp_path / "none" / "one.parquet", labelled())
     assert "hold no row" in refusal(tmp_path / "none")
+
+
+def test_the_form_of_the_flag_is_no_place() -> None:
+    with pytest.raises(TrainingError, match=r"expected the place alone: open_place\('food'\)"):
+        open_place("parquet:food")
 
 
 @pytest.mark.parametrize("labels", [(0, 0), (3, 3, 3)])
