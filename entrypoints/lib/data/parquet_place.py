@@ -159,7 +159,7 @@ def open_place(address: str, split: str = "train") -> Pictures:
 
 
 def _refuse_what_is_no_place(address: str) -> None:
-    """A form of ``--data``, or a folder that is not there: what pyarrow says of these is a riddle."""
+    """A form of ``--data``, or a folder that is not there, of which pyarrow says a riddle."""
     if "://" in address:
         return
     if address.startswith("parquet:"):
