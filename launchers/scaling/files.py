@@ -12,11 +12,10 @@ from typing import Any
 
 from launchers.core.printable import printable_json
 from launchers.scaling import measures
-from launchers.scaling.records import write_whole
+from launchers.scaling.records import RESULTS_CSV, RESULTS_JSON, write_whole
 from launchers.scaling.results import Row, Run, Study
 from launchers.scaling.running import is_done
 
-RESULTS_JSON, RESULTS_CSV = "results.json", "results.csv"
 # A run's own figures in the CSV, behind what says which run it is.
 _FIGURES: dict[str, Callable[[Run], float | None]] = {
     "epoch_seconds": measures.epoch_seconds,
@@ -36,10 +35,19 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
-def study_as_json(study: Study, verdict: Sequence[str]) -> dict[str, Any]:
-    """The study as ``--json`` and results.json have it."""
+def study_as_json(
+    study: Study, verdict: Sequence[str], folder: Path, files: Sequence[Path]
+) -> dict[str, Any]:
+    """The study as ``--json`` and results.json have it.
+
+    Args:
+        folder: Where it lies.
+        files: All that was written there of it.
+    """
     return {
         "name": study.name,
+        "folder": str(folder),
+        "files": [str(path) for path in files],
         "command": study.command,
         "provider": study.provider,
         "machine": study.machine,
@@ -53,16 +61,22 @@ def study_as_json(study: Study, verdict: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def write_results(study: Study, verdict: Sequence[str], folder: Path) -> list[Path]:
-    """results.json and results.csv in the folder, each whole; gives their paths.
+def write_results(
+    study: Study, verdict: Sequence[str], folder: Path, report: Sequence[Path]
+) -> dict[str, Any]:
+    """results.json and results.csv in the folder, each whole; gives what the first one holds.
+
+    Args:
+        report: The files of the report, which are there.
 
     Raises:
         LaunchError: One of them cannot be written.
     """
     as_json, as_csv = folder / RESULTS_JSON, folder / RESULTS_CSV
-    write_whole(as_json, printable_json(study_as_json(study, verdict), indent=2) + "\n")
+    value = study_as_json(study, verdict, folder, [as_json, as_csv, *report])
     write_whole(as_csv, study_as_csv(study))
-    return [as_json, as_csv]
+    write_whole(as_json, printable_json(value, indent=2) + "\n")
+    return value
 
 
 def study_as_csv(study: Study) -> str:
@@ -77,16 +91,16 @@ def study_as_csv(study: Study) -> str:
     lines.writerow([*_WHERE, *told, *_HOW])
     for row in study.rows:
         base = measures.base_of(row, study.rows)
-        others = {run.repeat: other for run, other in measures.pairs(row, base)} if base else {}
+        both = measures.pairs(row, base) if base else []
+        ratios = dict(zip((run.repeat for run, _ in both), measures.speed_ups(both), strict=True))
         for run in row.runs:
             size, variant = run.size, dict(run.size.variant)
             where = [run.world_size, size.instances, size.processes, size.gpus]
             compared = [variant.get(name, "") for name in names]
-            other = others.get(run.repeat)
-            ratio = measures.speed_up(run, other) if other else None
             figures = [figure(run) for figure in _FIGURES.values()]
             cells = [*where, *compared, run.repeat, run.job, run.state, run.reason]
-            lines.writerow([_cell(one) for one in (*cells, len(run.epochs), ratio, *figures)])
+            said = [len(run.epochs), ratios.get(run.repeat), *figures]
+            lines.writerow([_cell(one) for one in (*cells, *said)])
     return text.getvalue()
 
 

@@ -6,7 +6,7 @@ Spreads are over runs, never over the epochs of one run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
@@ -14,6 +14,10 @@ from statistics import median
 
 from launchers.core.model.jobs import SUCCEEDED
 from launchers.scaling.results import Epoch, Row, Run, Spread
+
+# An epoch with more than so many times the images of another is not the same work. Times are told
+# to a hundredth of a second and ranks leave out what does not fill a batch, which is less.
+OTHER_WORK = 1.1
 
 
 def succeeded(row: Row) -> tuple[Run, ...]:
@@ -58,23 +62,50 @@ def images_per_second(run: Run) -> float | None:
     return median(rates) if rates else None
 
 
-def speeds(run: Run, base: Run) -> tuple[float, float] | None:
-    """How fast the two trained, in a unit that both have; None where they have none.
+def speeds(of: Sequence[tuple[Run, Run]]) -> list[tuple[float, float] | None]:
+    """How fast the runs of each pair trained, all in one unit; None for a pair without it.
 
-    Epochs a second. Images a second where one has no times, or where they trained for different
-    numbers of epochs: then an epoch is not the same work in both.
+    Epochs a second. Images a second where more pairs have those, since some have no times or
+    trained for different numbers of epochs, and where an epoch is not the same work in both.
     """
-    mine, other = epoch_seconds(run), epoch_seconds(base)
-    if mine and other and len(run.epochs) == len(base.epochs):
-        return 1 / mine, 1 / other
-    mine, other = images_per_second(run), images_per_second(base)
+    by_time = [_epochs_per_second(*pair) for pair in of]
+    by_images = [_both(images_per_second, *pair) for pair in of]
+    timed, rated = (sum(one is not None for one in each) for each in (by_time, by_images))
+    return by_images if rated > timed or other_work(of) else by_time
+
+
+def speed_ups(of: Sequence[tuple[Run, Run]]) -> list[float | None]:
+    """How many times faster the first of each pair trains; None where they have no common unit."""
+    return [both and both[0] / both[1] for both in speeds(of)]
+
+
+def other_work(of: Sequence[tuple[Run, Run]]) -> float | None:
+    """How many times the images of the second run's epoch the first one's has, as where a script
+    takes the same steps at every size; None where an epoch is as large in both, or not known.
+
+    Images an epoch are its seconds times images a second.
+    """
+    counts = [_both(_images_per_epoch, *pair) for pair in of]
+    ratios = spread(both[0] / both[1] for both in counts if both)
+    if ratios is None or 1 / OTHER_WORK <= ratios.median <= OTHER_WORK:
+        return None
+    return ratios.median
+
+
+def _epochs_per_second(run: Run, base: Run) -> tuple[float, float] | None:
+    both = _both(epoch_seconds, run, base) if len(run.epochs) == len(base.epochs) else None
+    return both and (1 / both[0], 1 / both[1])
+
+
+def _images_per_epoch(run: Run) -> float | None:
+    seconds, rate = epoch_seconds(run), images_per_second(run)
+    return seconds * rate if seconds and rate else None
+
+
+def _both(figure: Callable[[Run], float | None], run: Run, base: Run) -> tuple[float, float] | None:
+    """Of the two runs, where both have one above 0."""
+    mine, other = figure(run), figure(base)
     return (mine, other) if mine and other else None
-
-
-def speed_up(run: Run, base: Run) -> float | None:
-    """How many times faster ``run`` trains than ``base``; None where they have no common unit."""
-    both = speeds(run, base)
-    return both[0] / both[1] if both else None
 
 
 def accuracy(run: Run) -> float | None:
@@ -129,7 +160,7 @@ def filled(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def _filled(row: Row, base: Row | None) -> Row:
     runs = succeeded(row)
-    faster = spread(speed_up(*pair) for pair in pairs(row, base)) if base else None
+    faster = spread(speed_ups(pairs(row, base))) if base else None
     times = row.world_size / base.world_size if base else 1.0
     return replace(
         row,

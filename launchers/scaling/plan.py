@@ -53,14 +53,24 @@ def plan_study(provider: Provider, job: JobSpec, wanted: Wanted, source: JobSour
     return StudyPlan(name, settings, wanted, source, tuple(runs), seed, tuple(found))
 
 
-def again(provider: Provider, planned: Planned, online: bool, ignored: tuple[str, ...]) -> Planned:
-    """The run's job as it would start now: its number in the ledger may be another."""
+def again(
+    provider: Provider,
+    planned: Planned,
+    online: bool,
+    ignored: tuple[str, ...],
+    source: JobSource | None = None,
+) -> Planned:
+    """The run's job as it would start now: its number in the ledger may be another.
+
+    Args:
+        source: As it was read last; None for that of the plan.
+    """
     prepared = pipeline.prepare(
         provider,
         planned.prepared.job,
         online=online,
         ignored_sdks=ignored,
-        source=planned.plan.source,
+        source=source or planned.plan.source,
         fresh=True,
     )
     return replace(planned, prepared=prepared)

@@ -23,9 +23,11 @@ from launchers.scaling.catalogue import RULES
 from launchers.scaling.results import Epoch, Run, Size
 
 STATE = "study.json"
+# What a study writes beside it in the end.
+RESULTS_JSON, RESULTS_CSV = "results.json", "results.csv"
+PAGE, PICTURE = "report.html", "report.png"
 _VERSION = 1
 _FIX = "name another folder with --output"
-_SOURCE = "the script's Python files"
 # The setting that holds the script's own arguments.
 ARGUMENTS = "--"
 
@@ -40,6 +42,8 @@ class Record:
         command: The first command line, without credentials.
         begun: ISO 8601, UTC.
         runs: In the order in which they start.
+        files: Digests of the source's files as the study began (:func:`contents.digests_of`).
+        changed: Those that have changed since, as far as runs may have read them.
     """
 
     name: str
@@ -50,6 +54,8 @@ class Record:
     machine: str = ""
     cores: int | None = None
     runs: tuple[Run, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
 
 
 @dataclass
@@ -82,6 +88,21 @@ class StudyFolder:
             found = error.strerror if isinstance(error, OSError) else "no state of a study"
             raise LaunchError(RULES["scaling-state"].at(str(self.state), str(found))) from None
         return self.record
+
+    def check(self) -> None:
+        """Look whether the study may write here; changes nothing.
+
+        Raises:
+            LaunchError: Files are there that no study wrote, and that this one would overwrite; or
+                the record is none of ours.
+        """
+        if not self.path.is_dir() or self.read() is not None:
+            return
+        names = (RESULTS_JSON, RESULTS_CSV, PAGE, PICTURE)
+        there = [path for path in map(self.path.joinpath, names) if os.path.lexists(path)]
+        if there:
+            found = "a file that is already there"
+            raise LaunchError(RULES["scaling-exists"].at(str(path), found) for path in there)
 
     def write(self, record: Record) -> None:
         """Put the record in place of the one before; a reader finds one of the two, whole.
@@ -140,17 +161,13 @@ def same_run(one: Run, other: Run) -> bool:
     return (one.size, one.repeat) == (other.size, other.repeat)
 
 
-def differences(record: Record, settings: Mapping[str, str], source: str) -> list[Problem]:
+def differences(record: Record, settings: Mapping[str, str]) -> list[Problem]:
     """What keeps a command line from going on with a study that another one began."""
-    problems = [
+    return [
         RULES["scaling-another"].at(name, _shown(name, settings), _shown(name, record.settings))
         for name in dict.fromkeys((*record.settings, *settings))
         if record.settings.get(name) != settings.get(name)
     ]
-    if not problems and record.source != source:
-        changed = "changed since the study began"
-        problems.append(RULES["scaling-another"].at(_SOURCE, changed, "those that it began with"))
-    return problems
 
 
 def other_sizes(record: Record, sizes: Iterable[Size]) -> list[Problem]:
@@ -193,9 +210,13 @@ def write_whole(path: Path, text: str) -> None:
 def _from_json(value: Any) -> Record:
     if value["version"] != _VERSION:
         raise ValueError
+    # A study that an earlier release began has none of these.
+    value = {"files": {}, "changed": [], **value}
     fields = {one.name: value[one.name] for one in dataclasses.fields(Record)}
-    runs = tuple(_run(one) for one in value["runs"])
-    return Record(**{**fields, "settings": dict(value["settings"]), "runs": runs})
+    fields["settings"], fields["files"] = dict(value["settings"]), dict(value["files"])
+    fields["runs"] = tuple(_run(one) for one in value["runs"])
+    fields["changed"] = tuple(map(str, value["changed"]))
+    return Record(**fields)
 
 
 def _run(value: Mapping[str, Any]) -> Run:

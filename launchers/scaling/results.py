@@ -137,6 +137,7 @@ class Study:
         rows: Variant by variant, each from small to large.
         load: The lowest and the highest of the runs' loads; None where none has one.
         cores: That the ranks of this machine share; None where GPUs or a cloud do the work.
+        changed: Files of the source that changed while it ran.
     """
 
     name: str
@@ -148,3 +149,4 @@ class Study:
     rows: tuple[Row, ...]
     load: tuple[float, float] | None = None
     cores: int | None = None
+    changed: tuple[str, ...] = ()

@@ -44,4 +44,5 @@ def study_of(record: Record) -> Study:
         rows=rows_of(record.runs),
         load=(min(loads), max(loads)) if loads else None,
         cores=record.cores,
+        changed=record.changed,
     )

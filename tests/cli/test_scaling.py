@@ -73,6 +73,7 @@ def test_a_study_runs_each_value_with_each_seed_and_says_what_they_did(project: 
     assert set(jobs(project)) == {run["job"] for row in (one, two) for run in row["runs"]}
     out = project.folder / "out"
     assert {"results.json", "results.csv", "study.json"} <= {path.name for path in out.iterdir()}
+    assert json.loads((out / "results.json").read_text()) == answer.json
     with (out / "results.csv").open() as stream:
         assert [(row["lr"], row["repeat"]) for row in csv.DictReader(stream)] == [
             *(("1", "1"), ("1", "2"), ("2", "1"), ("2", "2"))

@@ -47,16 +47,44 @@ def test_the_time_between_two_epochs_is_shared_by_those_that_are_not_told():
     assert measures.epoch_seconds(replace(run, epochs=told[:1])) is None
 
 
-def test_runs_of_different_numbers_of_epochs_are_compared_by_images_a_second():
-    def rated(rate: float, *seconds: float) -> Run:
-        return Run(
-            Size(1, 1), 1, 1, state="succeeded",
-            epochs=tuple(Epoch(n, s, rate) for n, s in enumerate(seconds, 1)),
-        )  # fmt: skip
+def rated(rate: float | None, *seconds: float) -> Run:
+    return Run(
+        Size(1, 1), 1, 1, state="succeeded",
+        epochs=tuple(Epoch(n, s, rate) for n, s in enumerate(seconds, 1)),
+    )  # fmt: skip
 
-    assert measures.speed_up(rated(300, 5, 10, 15), rated(100, 10, 20, 30)) == 2.0
-    assert measures.speed_up(rated(300, 5, 10), rated(100, 10, 20, 30)) == 3.0
-    assert measures.speed_up(run_of(5, 10), rated(100, 10, 20, 30)) is None
+
+BASE = rated(100, 10, 20, 30)  # an epoch has 1,000 images
+
+
+@pytest.mark.parametrize(
+    ("run", "faster"),
+    [
+        (rated(200, 5, 10, 15), 2.0),
+        (rated(190, 5, 10, 15), 2.0),
+        (rated(300, 5, 10), 3.0),
+        (run_of(5, 10), None),
+        (rated(None, 5, 10, 15), 2.0),
+        (rated(198, 10, 20, 30), 1.98),
+        (rated(99, 5, 10, 15), 0.99),
+    ],
+    ids=[
+        "the same images", "all but those that fill no batch", "other numbers of epochs",
+        "nothing in common", "no images", "the same steps of more images", "half the images",
+    ],
+)  # fmt: skip
+def test_an_epochs_time_is_compared_where_it_is_the_same_work_else_images(run, faster):
+    assert measures.speed_ups([(run, BASE)]) == [faster]
+
+
+def test_all_pairs_are_compared_in_one_unit():
+    alike, larger = rated(200, 5, 10, 15), rated(198, 10, 20, 30)
+    of = [(larger, BASE), (larger, BASE), (alike, BASE)]
+
+    assert measures.speed_ups(of) == [1.98, 1.98, 2.0]
+    assert measures.other_work(of) == 1.98
+    assert measures.speeds(of)[2] == (200, 100)
+    assert measures.other_work([(alike, BASE)]) is None
 
 
 def row(world: int, *runs: Run) -> Row:

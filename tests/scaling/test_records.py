@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from launchers.scaling.records import STATE, StudyFolder, differences, other_sizes, place_of
+from launchers.scaling.records import (
+    PAGE,
+    RESULTS_JSON,
+    STATE,
+    StudyFolder,
+    differences,
+    other_sizes,
+    place_of,
+)
 from launchers.scaling.results import Size
 from tests.refusals import refused
 from tests.scaling.made import record, run
@@ -73,21 +81,21 @@ def test_another_command_line_is_told_what_differs():
     settings = {**before.settings, "--processes": "1,2,4", "--batch": "total"}
     del settings["--repeat"]
 
-    found = differences(before, settings, before.source)
+    found = differences(before, settings)
 
     assert {(one.rule, one.path, one.found, one.expected) for one in found} == {
         ("scaling-another", "--processes", "1,2,4", "1,2"),
         ("scaling-another", "--batch", "total", "rank"),
         ("scaling-another", "--repeat", "not given", "3"),
     }
-    assert differences(before, before.settings, before.source) == []
+    assert differences(before, before.settings) == []
 
 
 def test_credentials_are_not_told_with_what_differs():
     key = "AKIA" + "IOSFODNN7EXAMPLA"
     before = record(**{"--": f"--epochs 3 --api-key {key}"})
 
-    (found,) = differences(before, {**before.settings, "--": "--epochs 4"}, before.source)
+    (found,) = differences(before, {**before.settings, "--": "--epochs 4"})
 
     assert found.found == "--epochs 4"
     assert found.expected.startswith("--epochs 3 --api-key ")
@@ -104,12 +112,6 @@ def test_a_machine_that_makes_other_sizes_of_it_does_not_go_on():
     assert other_sizes(before, [Size(1, 2), Size(1, 1), Size(1, 1)]) == []
 
 
-def test_a_script_that_has_changed_is_another_study():
-    (found,) = differences(record(), record().settings, "another")
-    assert found.rule == "scaling-another"
-    assert "changed" in found.found
-
-
 def test_a_study_does_not_lie_in_a_source_that_travels(folder: StudyFolder, tmp_path: Path):
     source = tmp_path / "project"
     source.mkdir()
@@ -117,6 +119,34 @@ def test_a_study_does_not_lie_in_a_source_that_travels(folder: StudyFolder, tmp_
         place_of("train-1", str(source / "study"), source)
     assert place_of("train-1", str(source / "study"), None) == source / "study"
     assert place_of("train-1", None, source).parts[-2:] == ("studies", "train-1")
+
+
+def test_a_study_of_an_earlier_release_goes_on(folder: StudyFolder):
+    with folder.locked():
+        folder.write(record(run()))
+    value = json.loads(folder.state.read_text())
+    del value["files"], value["changed"]
+    folder.state.write_text(json.dumps(value))
+
+    assert folder.read() == record(run())
+
+
+def test_files_that_no_study_wrote_are_not_overwritten(folder: StudyFolder):
+    folder.check()
+    folder.path.mkdir()
+    (folder.path / RESULTS_JSON).write_text("mine")
+    (folder.path / PAGE).symlink_to("nowhere")
+    (folder.path / "notes.txt").touch()
+
+    with refused("scaling-exists") as caught:
+        folder.check()
+    assert [Path(one.path).name for one in caught.value.problems] == [RESULTS_JSON, PAGE]
+
+    folder.state.write_text("{}")
+    with refused("scaling-state"):
+        folder.check()
+    folder.write(record(run()))
+    folder.check()
 
 
 def test_the_state_is_json_that_a_person_can_read(folder: StudyFolder):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from dataclasses import replace
+from pathlib import Path
 
-from launchers.scaling.files import study_as_csv, study_as_json
+from launchers.scaling.files import study_as_csv, study_as_json, write_results
 from launchers.scaling.results import Size
 from launchers.scaling.rows import study_of
 from launchers.scaling.table import failures, study_table
@@ -56,11 +58,19 @@ def test_every_run_that_did_not_succeed_is_named():
 
 def test_the_json_fits_its_schema():
     study = study_of(record(*RUNS))
-    value = {**study_as_json(study, ["a sentence"]), "folder": "/x", "files": []}
+    value = study_as_json(study, ["a sentence"], Path("/x"), [Path("/x/results.csv")])
 
     answers.fits("scaling", value)
     assert value["finished"] is True
     assert value["load"] == [0.25, 0.25]
+
+
+def test_the_file_holds_what_is_answered_and_names_the_report(tmp_path: Path):
+    value = write_results(study_of(record(*RUNS)), ["a"], tmp_path, [tmp_path / "report.html"])
+
+    assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(value))
+    named = [Path(path).name for path in value["files"]]
+    assert named == ["results.json", "results.csv", "report.html"]
 
 
 def test_the_csv_has_a_line_a_run_and_no_formula():

@@ -24,6 +24,7 @@ from launchers.core.provider import Provider
 from launchers.core.source.script import read_source
 from launchers.core.times import iso_time
 from launchers.scaling import running
+from launchers.scaling.contents import changed_files, digests_of, source_changes
 from launchers.scaling.costs import prices_of
 from launchers.scaling.identity import source_digest
 from launchers.scaling.plan import no_sweep, plan_study
@@ -58,24 +59,32 @@ def run_study(
     prices = prices_of(plan, tuple(filter(None, values.get("prices") or ())))
     travels = source.folder if chosen.definer.sends_source else None
     folder = StudyFolder(place_of(plan.name, values["folder"], travels))
+    folder.check()
     _say_plan(chosen, plan, folder.path, given.read_from, sends=not values["dry_run"])
     if values["dry_run"]:
         return show_plan(chosen, plan, folder.path, prices, values["as_json"])
     with folder.locked():
         record = folder.read() or _begun(chosen, plan, words)
-        wrong = differences(record, plan.settings, source_digest(source))
-        if wrong := wrong or other_sizes(record, (run.size for run in plan.runs)):
-            raise LaunchError(wrong)
+        _refuse_another(chosen, record, plan)
         todo = running.to_do(record.runs, values["again"])
         _say_what_is_done(record.runs, todo, values["again"])
         if unsent := _unsent(chosen, todo):
             ask(chosen, plan, unsent, prices, values["yes"])
         folder.write(record)
-        interrupted = _run(chosen, plan, folder, todo, prices, values)
-        if interrupted:
+        if _run(chosen, plan, folder, todo, prices, values):
             _say_interrupted(folder)
             return EXIT_INTERRUPTED
         return show_results(folder, values["as_json"])
+
+
+def _refuse_another(chosen: Provider, record: Record, plan: StudyPlan) -> None:
+    """Stop where the study that lies there is another one."""
+    wrong = differences(record, plan.settings)
+    if not wrong:
+        changed = changed_files(record, plan.source, chosen.definer.sends_source)
+        wrong = source_changes(record, plan.source, changed)
+    if wrong := wrong or other_sizes(record, (run.size for run in plan.runs)):
+        raise LaunchError(wrong)
 
 
 def _run(
@@ -124,6 +133,7 @@ def _begun(chosen: Provider, plan: StudyPlan, words: Sequence[str]) -> Record:
         name=plan.name,
         settings=plan.settings,
         source=source_digest(plan.source),
+        files=digests_of(plan.source),
         command=shlex.join(["launch", *masked_arguments([*kept, *words[ours:]])]),
         begun=iso_time(time.time()) or "",
         machine=running.machine_text() if here else machines or chosen.title,

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from launchers.cli.jobs.beside import Beside, Row
 from launchers.cli.show.output import say, say_problems
+from launchers.cli.studies.source_watch import before_a_run
 from launchers.core.model.jobs import PENDING, JobHandle, JobStatus, LogLine
 from launchers.core.model.problems import LaunchError
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.source.script import JobSource
 from launchers.scaling import running
 from launchers.scaling.costs import cost_of
 from launchers.scaling.plan import again
@@ -37,12 +39,17 @@ def run_on_cloud(
         command follows them again.
 
     Raises:
-        LaunchError: The account does not have what one of the jobs needs; nothing was sent.
+        LaunchError: The account does not have what one of the jobs needs, or the script is another
+            one since the study began; nothing was sent.
     """
+    source = None
+    if any(sent_job(chosen, run) is None for run in todo):
+        # What is sent now is sent by its hash, so that a later change reaches no job.
+        source = before_a_run(chosen, folder, plan.runs[0].prepared.job)
     jobs = _Jobs(chosen, folder, prices)
     for run in todo:
         planned = next(one for one in plan.runs if same_run(_as_run(one), run))
-        jobs.take(run, planned, ignored)
+        jobs.take(run, planned, ignored, source)
     beside = Beside(chosen, at_once, ignored, cancel=cancel, sending=jobs.sending, ended=jobs.ended)
     interrupted = beside.run(jobs.rows)
     if not interrupted:
@@ -65,8 +72,11 @@ class _Jobs:
         self._runs: dict[int, Run] = {}
         self.rows: list[Row] = []
 
-    def take(self, run: Run, planned: Planned, ignored: tuple[str, ...]) -> None:
-        """A run that is to do: it is sent, or its job is known and followed or has ended."""
+    def take(
+        self, run: Run, planned: Planned, ignored: tuple[str, ...], source: JobSource | None
+    ) -> None:
+        """A run that is to do: ``source`` is sent, or its job is known and followed or has
+        ended."""
         entry = sent_job(self._chosen, run)
         if entry is not None:
             status = self._chosen.service.describe(entry.handle)
@@ -75,7 +85,8 @@ class _Jobs:
                 return
             row = Row(planned.prepared, handle=entry.handle)
         else:
-            row = Row(again(self._chosen, planned, online=True, ignored=ignored).prepared)
+            ready = again(self._chosen, planned, online=True, ignored=ignored, source=source)
+            row = Row(ready.prepared)
         self.rows.append(row)
         self._runs[id(row)] = run
 

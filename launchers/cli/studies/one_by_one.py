@@ -12,11 +12,13 @@ from launchers.cli.jobs.follow import wait_for_end
 from launchers.cli.jobs.notify import tell_of_end
 from launchers.cli.show.output import say, say_problems, styled
 from launchers.cli.show.progress import NOTED, Bar
+from launchers.cli.studies.source_watch import after_a_run, before_a_run
 from launchers.core import pipeline
 from launchers.core.credentials.elsewhere import without_credentials
 from launchers.core.model.jobs import RUNNING, SUCCEEDED, JobHandle, JobStatus
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.output.lines import JobWatch
+from launchers.core.planning.plan import counted
 from launchers.core.printable import printable
 from launchers.core.provider import Provider
 from launchers.core.records.ledger import Ledger
@@ -38,6 +40,9 @@ def run_one_by_one(
     Returns:
         Whether it was interrupted; the run that was under way then has been ended, and is still to
         do.
+
+    Raises:
+        LaunchError: The script is another one since the study began; the runs made are kept.
     """
     series = _Series(chosen, folder)
     at = 0
@@ -51,6 +56,11 @@ def run_one_by_one(
         if not running.is_done(kept):
             folder.put(running.renewed(todo[at]))
         return True
+    except LaunchError:
+        assert folder.record is not None
+        done = sum(map(running.is_done, folder.record.runs))
+        say(f"stopped: {done} of {counted(len(plan.runs), 'run')} are kept in {folder.path}")
+        raise
     return False
 
 
@@ -65,11 +75,14 @@ class _Series:
         """One run from its start to its end; one that cannot start is kept with the reason."""
         if self._has_ended_meanwhile(run):
             return
+        source = before_a_run(self._chosen, self._folder, planned.prepared.job)
         what = " ".join(filter(None, (size_text(run.size), compared_text(run.size))))
         label = f"{number}  world size {run.world_size} ({what}), repeat {run.repeat}"
         # What else this machine does is nothing to a cluster.
         load = running.cores_busy() if self._chosen.runs_here else None
-        planned = again(self._chosen, planned, online=False, ignored=())
+        # Where a run reads its source in place it may write there, and has one name all the same.
+        sent = source if self._chosen.definer.sends_source else None
+        planned = again(self._chosen, planned, online=False, ignored=(), source=sent)
         run = replace(run, job=planned.plan.name, state="pending", load=load)
         self._folder.put(run)
         say(f"{label}: {run.job}")
@@ -86,6 +99,7 @@ class _Series:
         self._folder.put(run)
         status = self._followed(handle, label, bool(interrupts))
         self._keep(run, handle, status)
+        after_a_run(self._chosen, self._folder, planned.prepared.job)
         if planned.prepared.job.notify:
             tell_of_end(self._chosen, handle, status, planned.prepared.job.notify)
 

@@ -85,7 +85,7 @@ def show_results(folder: StudyFolder, as_json: bool) -> int:
     Returns:
         0 where every run has succeeded, else 1.
     """
-    from launchers.scaling.files import study_as_json, write_results
+    from launchers.scaling.files import write_results
     from launchers.scaling.report.files import missing, write
     from launchers.scaling.report.verdict import verdict
     from launchers.scaling.rows import study_of
@@ -93,24 +93,19 @@ def show_results(folder: StudyFolder, as_json: bool) -> int:
     assert folder.record is not None
     study = study_of(folder.record)
     sentences = verdict(study)
-    files = [*write_results(study, sentences, folder.path), *write(study, folder.path)]
+    value = write_results(study, sentences, folder.path, write(study, folder.path))
     for row, run in failures(study.rows):
         where = " ".join(filter(None, (size_text(row.size), compared_text(row.size))))
         logs = f" (launch logs {run.job})" if run.job else ""
         say(f"{run.state}  {where}, repeat {run.repeat}: {run.reason}{logs}")
     if as_json:
-        value = {
-            **study_as_json(study, sentences),
-            "folder": str(folder.path),
-            "files": [str(path) for path in files],
-        }
         answer(cast("ScalingAnswer", value))
     else:
         columns, cells = study_table(study.rows)
         table(columns, cells, MAY_GO)
         for sentence in sentences:
             tell(sentence)
-    for path in files:
+    for path in value["files"]:
         say(f"  {path}")
     if lacking := missing():
         say(f"  {lacking}")

@@ -19,6 +19,8 @@ class Beside:
         row: The one that is judged.
         base: What it is compared with.
         speed: Ratios; above 1 where ``row`` is faster.
+        work: How many times the images of the base's epoch one of ``row`` has, where it is not
+            the same work; speeds are of images then.
         accuracy: Differences, of data that was not trained on.
         target: An accuracy that all runs of both reached, rounded down to three decimals.
         wait: Seconds of training to ``target``, ratios; below 1 where ``row`` is sooner there.
@@ -32,12 +34,13 @@ class Beside:
     target: float | None
     wait: Comparison | None
     cost: Comparison | None
+    work: float | None = None
 
 
 def beside(row: Row, base: Row) -> Beside:
     """``row`` compared with ``base``, run by run."""
     runs = measures.pairs(row, base)
-    speeds = [both for both in (measures.speeds(*pair) for pair in runs) if both]
+    speeds = [both for both in measures.speeds(runs) if both]
     shares = [(measures.accuracy(mine), measures.accuracy(other)) for mine, other in runs]
     costs = [(mine.cost, other.cost) for mine, other in runs]
     target = _target(row, base)
@@ -54,6 +57,7 @@ def beside(row: Row, base: Row) -> Beside:
         target,
         ratio([(mine, other) for mine, other in _known(waits) if mine > 0 and other > 0]),
         ratio([(mine, other) for mine, other in _known(costs) if mine > 0 and other > 0]),
+        measures.other_work(runs) if speeds else None,
     )
 
 

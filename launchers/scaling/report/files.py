@@ -9,11 +9,11 @@ from pathlib import Path
 from launchers import DISTRIBUTION
 from launchers.core.extras import installer
 from launchers.core.paths import writing
+from launchers.scaling.records import PAGE, PICTURE
 from launchers.scaling.report.charts import charts
 from launchers.scaling.report.page import page
 from launchers.scaling.results import Study
 
-PAGE, PICTURE = "report.html", "report.png"
 # Of pyproject.toml.
 EXTRA = "scaling"
 

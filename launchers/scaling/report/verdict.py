@@ -43,14 +43,17 @@ def verdict(study: Study) -> tuple[str, ...]:
 
 def findings(study: Study) -> tuple[Finding, ...]:
     """The sentences with their tones, the most important first. Pure."""
-    sizes = list(larger_sizes(study))
+    sizes, values = list(larger_sizes(study)), list(other_values(study))
     found = [
         *_headline(study, sizes),
         *(_size_finding(one, study) for one in sizes),
+        *_other_work(sizes, study, SIZES),
         *(_time_finding(one, study) for one in sizes if _is_told(one)),
-        *(_value_finding(one, study) for one in other_values(study)),
+        *(_value_finding(one, study) for one in values),
+        *_other_work(values, study, VALUES),
         *_failures(study),
         *_warnings(study),
+        *_changed(study),
         *_without_chance(study),
     ]
     return tuple(found) or (Finding("Only one size and no other value: nothing to compare."),)
@@ -120,6 +123,19 @@ def _value_finding(one: Beside, study: Study) -> Finding:
     return Finding(f"{name}: {_joined(parts)}.", VALUES, _tone(one))
 
 
+def _other_work(found: Sequence[Beside], study: Study, topic: str) -> Iterator[Finding]:
+    """Why speeds are not compared by the time of an epoch."""
+    told = [
+        f"with {_name(one.row, study)} {words.times(one.work)} x the images of one with "
+        f"{words.series(one.base, study)}"
+        for one in found
+        if one.work is not None
+    ]
+    if told:
+        why = "an epoch is not the same work (its seconds times images a second)"
+        yield Finding(f"Compared by images a second, since {why}: {'; '.join(told)}.", topic)
+
+
 def _tone(one: Beside) -> str:
     """Green for a clear gain without a clear loss, red for a clear loss."""
     if _loses(one) or (one.speed is not None and one.speed.clearly_less):
@@ -178,6 +194,14 @@ def _warnings(study: Study) -> Iterator[Finding]:
             DOUBTS,
             WARNING,
         )
+
+
+def _changed(study: Study) -> Iterator[Finding]:
+    """Files that the runs may have read in two versions."""
+    if study.changed:
+        names = words.line(words.listed(study.changed))
+        text = "runs that read them are not alike."
+        yield Finding(f"Changed while the study ran: {names}; {text}", DOUBTS, WARNING)
 
 
 def _without_chance(study: Study) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import exp
 from random import Random
 
@@ -91,6 +92,21 @@ def times(
     return study(*rows, **more)
 
 
+def steps(seconds: Mapping[int, Sequence[float]]) -> Study:
+    """The same number of steps at every size, each rank with a batch of its own."""
+    rows = []
+    for one in times(seconds).rows:
+        runs = []
+        for each in one.runs:
+            epochs = tuple(
+                replace(epoch, images_per_second=(epoch.images_per_second or 0) * one.world_size)
+                for epoch in each.epochs
+            )
+            runs.append(replace(each, epochs=epochs))
+        rows.append(row(one.world_size, *runs))
+    return study(*rows)
+
+
 def learning(final: float, epochs: int, slow: float, chance: Random) -> list[float]:
     """Accuracies that rise to about ``final``."""
     rises = (final - 0.3 * exp(-number / slow) for number in range(1, epochs + 1))
@@ -172,7 +188,7 @@ def hostile() -> Study:
     ]
     return study(
         *rows, name=HOSTILE, command=HOSTILE, machine=HOSTILE, provider=HOSTILE, begun=HOSTILE,
-        batch=HOSTILE,
+        batch=HOSTILE, changed=(HOSTILE,),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from launchers.scaling.report.verdict import verdict
-from tests.scaling.report.studies import compared, hostile, row, run, silent, study, times
+from tests.scaling.report.studies import compared, hostile, row, run, silent, steps, study, times
 
 LOADED = "Other programs kept up to 1.3 of 2 cores busy when runs began"
 # name, study, what one sentence begins with and what that sentence must hold, what none may hold
@@ -40,6 +40,27 @@ CASES = [
         "2 ranks:",
         ["not clearly faster than 1 rank (1.04 to 1.05, 3 runs, within noise)"],
         [" x faster", "Fastest"],
+    ),
+    (
+        "the same steps of larger batches are compared by images a second, which is said",
+        steps({1: [10.0, 10.2, 10.4], 2: [10.1, 10.2, 10.3]}),
+        "Compared by images a second, since an epoch is not the same work",
+        ["with 2 ranks 2.0 x the images of one with 1 rank."],
+        ["No larger size", "not clearly faster", "with 1 rank 1"],
+    ),
+    (
+        "the same steps of larger batches are faster by images a second",
+        steps({1: [10.0, 10.2, 10.4], 2: [10.1, 10.2, 10.3]}),
+        "2 ranks:",
+        ["2.0 x faster than 1 rank"],
+        [],
+    ),
+    (
+        "files that changed while the study ran",
+        times({1: [10.0], 2: [5.0]}, changed=("config.json", "vocab.txt")),
+        "Changed while the study ran: config.json and vocab.txt;",
+        ["runs that read them are not alike"],
+        ["Compared by images"],
     ),
     (
         "one run tells nothing, however far apart",
