@@ -3,6 +3,7 @@ machine that cannot be written."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,7 +54,6 @@ def working_folder() -> Path:
 
 
 def _no_working_folder() -> Problem:
-    import os
     import shlex
 
     # The shell's own word for it; another one of that name may be there by now.
@@ -68,6 +68,28 @@ def shortest(path: Path) -> str:
     """``path``, an absolute one, as it is typed here: relative where it is below."""
     here = working_folder()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def is_elsewhere(place: str) -> bool:
+    """Whether a place is a URL, such as ``s3://`` or ``hdfs://``, and no folder of this machine."""
+    return "://" in place
+
+
+def straight(path: Path) -> Path:
+    """``path`` from the root and without ``..``, so that one place has one name. Links stay as they
+    are, but for one that a ``..`` stands behind: from there the system goes on at its target.
+
+    Example:
+        >>> str(straight(Path("/nowhere/sub/../train.py")))
+        '/nowhere/train.py'
+    """
+    place = Path(path.absolute().anchor)
+    for part in path.absolute().parts[1:]:
+        if part == os.pardir:
+            place = (Path(os.path.realpath(place)) if place.is_symlink() else place).parent
+        else:
+            place /= part
+    return place
 
 
 def _shipped(name: str) -> Path:

@@ -31,6 +31,7 @@ from launchers.core.records.ledger import INTENT, Entry, Ledger
 from launchers.core.records.naming import Run, job_base
 from launchers.core.records.nonce import filled, new_nonce, without_nonce
 from launchers.core.rules.consequences import later_problems
+from launchers.core.rules.texts import problems_in_texts
 from launchers.core.runs import choose_run
 from launchers.core.source.bundle import Progress, SourceBundle
 from launchers.core.source.script import JobSource, read_source
@@ -115,6 +116,7 @@ def prepare(
     plan = plan.with_run(replace(run, unlike=unlike_last(provider, plan, base, identity)))
     definition = provider.definer.render(plan)
     problems = (*plan.problems, *bundle_problems, *provider.definer.check(definition))
+    problems += tuple(problems_in_texts(definition.document)) if travels else ()
     return Prepared(plan, definition, problems)
 
 

@@ -58,6 +58,12 @@ def printable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", _CONTROL.sub("", text))
 
 
+def is_utf8(text: str) -> bool:
+    """Whether all of ``text`` is; not so a name or an argument with bytes that are none (PEP 383),
+    or half of a character."""
+    return text.isascii() or _SURROGATE.search(text) is None
+
+
 def printable_message(text: str) -> str:
     """A message of ours, maybe of several lines, in our own styles, with a foreign text in it.
 

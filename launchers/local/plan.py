@@ -11,7 +11,7 @@ from launchers.core.analysis.keras_choice import KerasChoice, Stack, choose_kera
 from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.model.jobs import Placeholder
 from launchers.core.model.problems import Problem, errors
-from launchers.core.paths import shortest
+from launchers.core.paths import is_elsewhere, shortest
 from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import Plan, Row, counted
@@ -73,9 +73,9 @@ class LocalPlan(Plan):
 
     @property
     def checkpoints(self) -> str:
-        """The folder of the checkpoints."""
+        """The folder of the checkpoints, or their address in an object store as it was given."""
         place = self._checkpoint_place(str(self.folder.checkpoints))
-        return os.path.abspath(os.path.expanduser(place))
+        return place if is_elsewhere(place) else os.path.abspath(os.path.expanduser(place))
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ import socket
 
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import Problem
+from launchers.core.paths import is_elsewhere
 from launchers.core.strategies import said_by
 from launchers.core.system import require_linux
 from launchers.local.catalogue import RULES
@@ -17,7 +18,8 @@ def preflight(definition: JobDefinition) -> list[Problem]:
     require_linux("running ranks")
     document = definition.document
     checkpoints = document["environment"]["LAUNCH_CHECKPOINT_DIR"]
-    problems = folder_problems([document["folder"], checkpoints])
+    own = [] if is_elsewhere(checkpoints) else [checkpoints]
+    problems = folder_problems([document["folder"], *own])
     if document["world_size"] > 1 and not said_by(document["environment"]):
         problems += host_name_problems()
     return problems + _port_problems(document["port"])

@@ -9,6 +9,7 @@ from typing import Any
 from launchers.core.analysis import standard_input
 from launchers.core.model.jobs import JobDefinition, JobHandle, LogLine
 from launchers.core.model.problems import Problem
+from launchers.core.paths import is_elsewhere
 from launchers.core.source.bundle import SourceBundle
 from launchers.local.job_folder import JobFolder
 from launchers.local.preflight import preflight
@@ -30,7 +31,10 @@ class LocalService(SupervisedService):
     def fill(self, folder: Path, definition: JobDefinition, bundle: SourceBundle) -> None:
         """The folders that a script may write to at once."""
         JobFolder(folder).model.mkdir()
-        for place in _places_below(folder, definition.document["environment"]):
+        environment = definition.document["environment"]
+        checkpoints = environment["LAUNCH_CHECKPOINT_DIR"]
+        own = [] if is_elsewhere(checkpoints) else [Path(checkpoints)]
+        for place in (*own, *_places_below(folder, environment)):
             place.mkdir(parents=True, exist_ok=True)
 
     def world_size_of(self, document: Mapping[str, Any]) -> int:

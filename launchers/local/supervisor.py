@@ -28,6 +28,8 @@ class LocalSupervisor(Supervisor):
         super().__init__(folder)
         self._agents_started = False
         self._agent_failed = ""
+        if self.document["requirements"]:
+            self.ranks_started = None
 
     def expects(self, document: Mapping[str, Any]) -> Expected:
         """See :meth:`Supervisor.expects`."""
@@ -38,6 +40,8 @@ class LocalSupervisor(Supervisor):
         self._install_requirements()
         if self.ending is None:
             self._agents_started = True
+            if self.ranks_started is None:
+                self.ranks_start()
             for process in start_agents(self.document, self.folder):
                 self.follow(process, process.stdout, self.job_line)
         self.wait()

@@ -245,6 +245,17 @@ def test_init_writes_two_files_that_run_and_never_writes_over_yours(launch: Laun
     assert (launch.folder / "train.py").read_text() == "mine\n"
 
 
+def test_a_file_that_init_cannot_write_is_named(launch: Launch):
+    folder = launch.folder / "job"
+    folder.mkdir()
+    (folder / "launch.yaml").symlink_to("/nowhere/launch.yaml")
+    answer = launch("init", "job")
+    assert answer.code == 2
+    assert answer.err.startswith("error: job/launch.yaml: No such file or directory; ")
+    assert "it is a link to /nowhere/launch.yaml: remove it" in answer.err
+    assert not (folder / "train.py").exists()
+
+
 def test_the_file_that_init_writes_is_no_request_and_check_says_what_checks_it(launch: Launch):
     launch("init")
     answer = launch("check", "launch.yaml")

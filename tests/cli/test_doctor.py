@@ -370,4 +370,4 @@ def test_a_damaged_ledger_is_told(doctor: Doctor):
     assert (found.state, found.rule) == ("warning", "ledger-damaged")
     assert "train-1" in found.found
     ledger.path.write_bytes(b"no database" * 100)
-    assert only_launcher()["ledger"].rule == "ledger-unusable"
+    assert only_launcher()["ledger"].rule == "ledger-unreadable"

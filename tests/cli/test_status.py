@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
+from launchers.cli.jobs.lookup import found_job
 from launchers.cli.show.as_json import training_as_json, training_of_json
 from launchers.cli.verbs import status
 from launchers.core.model.jobs import RUNNING, JobStatus
 from launchers.core.output.training_progress.state import Progress
 from launchers.core.proof import expected_of
+from launchers.core.records.ledger import Entry, Ledger
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -30,6 +34,16 @@ def test_a_job_counts_what_its_strategy_counts(
     said = CliRunner().invoke(status.command, ["train-1"], standalone_mode=False)
 
     assert said.output == f"{RUNNING}  train-1  {words}, not proven yet\n"
+
+
+@pytest.mark.parametrize("word", ["\udcff", "train-\udcff", "sagemaker:\udcff"])
+def test_a_name_that_is_no_utf_8_is_no_jobs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, word: str
+) -> None:
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
+    Ledger().add(Entry("train-1", "local", "train", 1, 1, "{}"))
+    with refused("job-unknown"):
+        found_job(word, "us-east-1")
 
 
 def test_lines_that_cannot_be_read_for_whatever_reason_hide_no_state(

@@ -12,6 +12,7 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.paths import (
     entrypoints_folder,
     images_folder,
+    straight,
     templates_folder,
     unwritable,
     working_folder,
@@ -30,6 +31,20 @@ def test_a_folder_that_cannot_be_written_is_told_in_the_systems_words(tmp_path: 
     assert (problem.path, problem.found) == (str(tmp_path), "Not a directory")
     assert (problem.fix, problem.rule) == ("Take another", "folder-unwritable")
     assert unwritable("x", OSError(errno.ENOSPC, "")).found == f"[Errno {errno.ENOSPC}] "
+
+
+def test_a_place_has_one_name_and_links_keep_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real/deep")
+    monkeypatch.chdir(tmp_path / "real")
+    assert straight(Path("train.py")) == tmp_path / "real" / "train.py"
+    assert straight(Path("deep/../train.py")) == tmp_path / "real" / "train.py"
+    assert straight(Path("../real/../link/train.py")) == tmp_path / "link" / "train.py"
+    # As the system has it: behind a link `..` is above its target.
+    assert straight(Path("../link/../train.py")) == tmp_path / "real" / "train.py"
+    assert straight(Path("/../..")) == Path("/")
 
 
 def test_without_a_working_folder_the_nearest_one_is_named(

@@ -170,6 +170,14 @@ def test_what_a_bundle_may_not_hold_stops_only_a_source_that_travels(home: Path,
         assert not errors(prepare(provider, job).problems)
 
 
+@pytest.mark.parametrize("travels", [True, False])
+def test_a_value_that_is_no_utf_8_stops_only_a_job_that_is_sent(job: JobSpec, travels: bool):
+    provider = memory_provider(sends_source=travels)
+    prepared = prepare(provider, replace(job, environment={"A": "\udcff"}))
+    found = [problem.path for problem in errors(prepared.problems)]
+    assert found == (["$.environment.A"] if travels else [])
+
+
 def test_a_document_with_errors_is_shown_and_not_sent(job: JobSpec):
     provider = memory_provider()
     definer_of(provider).document_problems = [LATER]

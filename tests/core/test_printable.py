@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from launchers.core.printable import (
+    is_utf8,
     printable,
     printable_json,
     printable_message,
@@ -103,3 +104,13 @@ def test_json_loses_nothing_and_shows_nothing_harmful(text: str):
 def test_a_value_is_cleaned_in_all_its_depth():
     value = {"re\x1b[1mason": ["\x9b2J", {"rank": 1, "host": "a\x07"}], "none": None}
     assert printable_value(value) == {"reason": ["", {"rank": 1, "host": "a"}], "none": None}
+
+
+@given(st.binary(max_size=6))
+def test_a_text_is_utf_8_where_its_bytes_are(data: bytes):
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        assert not is_utf8(data.decode("utf-8", "surrogateescape"))
+    else:
+        assert is_utf8(data.decode())

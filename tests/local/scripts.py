@@ -68,6 +68,14 @@ import sys
 print("arguments", sys.argv[1:], flush=True)
 """
 
+# Takes the folder of its checkpoints as it finds it, and fails.
+TELLS_ITS_CHECKPOINTS = """
+import os, sys
+found = os.listdir(os.environ["LAUNCH_CHECKPOINT_DIR"])
+print(ascii(sys.argv[1:]), os.environ["A"].encode("ascii", "backslashreplace").decode(), found)
+sys.exit(3)
+"""
+
 # Counts steps in LAUNCH_CHECKPOINT_DIR; the first run fails between epochs.
 RESUMES = (
     HOROVOD

@@ -212,7 +212,9 @@ def test_a_detached_job_goes_on_and_is_followed_waited_for_and_cancelled(launch:
     assert answer.code == 0, answer.err
     name = answer.json["name"]
     until(lambda: "stepping" in log_of(launch), "stepping")
-    assert launch("status", name, "--json").json["state"] == "running"
+    status = launch("status", name, "--json").json
+    assert status["state"] == "running"
+    assert status["created"] <= status["started"]
     assert launch("wait", name, "--timeout", "1s").code == 1
     follower = launch.start("logs", name, "--follow")
     cancelled = launch("cancel", name, "--json")
@@ -253,6 +255,17 @@ def test_a_plain_script_runs_at_world_size_1_and_a_second_run_is_a_second_run(la
     assert first.json["proof"] == "world size 1: 1 host x 1 rank, nothing distributed"
     assert "arguments ['--lr', '1.10', '', 'a b']" in first.err
     assert [answer.json["name"][-2:] for answer in (first, second)] == ["-1", "-2"]
+
+
+def test_names_and_arguments_that_are_no_utf_8_are_taken_as_they_are(launch: Launch):
+    launch.write("d\udcff/tr\udcfe.py", scripts.TELLS_ITS_CHECKPOINTS)
+    words = ("local", "d\udcff/tr\udcfe.py", "--output-path", "out\udcfd", "--env", "A=\udcfc")
+    answer = launch(*words, "--json", "--", "\udcfb")
+    assert (answer.code, answer.json["failure"]["exit_code"]) == (1, 3)
+    assert "['\\udcfb'] \\udcfc []" in answer.err
+    assert answer.json["folder"] == f"{launch.folder}/out\udcfd/{answer.json['name']}"
+    again = launch(*words, "--dry-run", "--", "\udcfb").json
+    assert again["environment"]["LAUNCH_CHECKPOINT_DIR"] == f"{answer.json['folder']}/checkpoints"
 
 
 def test_a_port_that_is_taken_is_told_before_any_rank(launch: Launch):
@@ -329,6 +342,7 @@ def test_requirements_are_installed_for_the_job_alone(launch: Launch):
     answer = launch("local", "train.py", "--requirements", "deps.txt", "--json")
     assert answer.code == 0, answer.err
     assert "value 42" in answer.err
+    assert answer.json["created"] < answer.json["started"] < answer.json["ended"]
     with pytest.raises(ImportError):
         __import__("tiny_dep")
 
@@ -339,6 +353,7 @@ def test_requirements_that_cannot_be_installed_end_the_job_before_any_rank(launc
     answer = launch("local", "train.py", "--requirements", "deps.txt", "--json")
     assert answer.code == 1
     assert "pip could not install" in answer.json["reason"]
+    assert answer.json["started"] is None
     assert "arguments [" not in answer.err
 
 

@@ -192,6 +192,11 @@ def test_output_goes_where_it_is_told(launch: Launch, tmp_path: Path):
     assert not (tmp_path / "out").exists()
 
 
+def test_checkpoints_go_to_an_object_store_as_it_was_given(launch: Launch):
+    found = plan(launch, "--checkpoint", "s3://bucket/c")
+    assert found["environment"]["LAUNCH_CHECKPOINT_DIR"] == "s3://bucket/c"
+
+
 def test_a_requirements_file_that_nobody_asked_for_is_a_line_of_the_plan(launch: Launch):
     launch.write("train.py", PLAIN)
     launch.write("requirements.txt", "six\n")

@@ -14,6 +14,7 @@ from launchers.cli.catalogue import RULES
 from launchers.cli.completion import values
 from launchers.core.model.jobs import PENDING, JobHandle, JobStatus
 from launchers.core.model.problems import LaunchError
+from launchers.core.printable import is_utf8
 from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.registry import PROVIDERS, provider
 
@@ -43,7 +44,8 @@ def found_job(word: str, region: str | None = None) -> tuple[Provider, Entry]:
         LaunchError: No job, or several, of that name.
     """
     where, colon, name = word.partition(":")
-    if colon and where in PROVIDERS and (entry := Ledger().get(where, name)) is None:
+    elsewhere = colon and where in PROVIDERS and is_utf8(name)
+    if elsewhere and (entry := Ledger().get(where, name)) is None:
         chosen = _speaking(provider(where))
         handle = chosen.service.adopt(name, region)
         if handle is None:

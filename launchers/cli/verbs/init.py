@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -55,8 +56,8 @@ def command(folder: str, force: bool, strategy: str, as_json: bool) -> int:
         )
     with writing(target):
         target.mkdir(parents=True, exist_ok=True)
-        for name in _FILES:
-            (target / name).write_text(_text(strategy, name), encoding="utf-8")
+    for name in _FILES:
+        _write(target / name, _text(strategy, name))
     written, following = [str(target / name) for name in _FILES], "launch local --instances 2"
     if target.resolve() != Path.cwd():
         following = f"cd {shlex.quote(folder)} && {following}"
@@ -65,6 +66,14 @@ def command(folder: str, force: bool, strategy: str, as_json: bool) -> int:
     if as_json:
         answer({"written": written, "next": following})
     return 0
+
+
+def _write(file: Path, text: str) -> None:
+    """A link is followed, and one that leads nowhere is told by where it leads."""
+    link = file.is_symlink() and not file.exists()
+    fix = f"it is a link to {os.readlink(file)}: remove it" if link else ""
+    with writing(file, fix, "a file that you may write"):
+        file.write_text(text, encoding="utf-8")
 
 
 def _text(strategy: str, name: str) -> str:

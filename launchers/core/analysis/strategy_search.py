@@ -159,7 +159,7 @@ def _is_named(facts: SourceFacts, strategies: Sequence[Strategy]) -> bool:
     """Whether a name that the code imports has a strategy's word in it."""
     return any(
         one.mentioned_in(facts.texts.read(path))
-        and any(one.mentioned_in(name.encode()) for name in facts.names(path))
+        and any(one.mentioned_in(name.encode("utf-8", "replace")) for name in facts.names(path))
         for one in strategies
         for path in facts.files
     )
@@ -174,7 +174,7 @@ def _mentioned(
             if found:
                 return Sight(SEEN, one.name, found)
         for word in said:
-            if one.mentioned_in(word.encode()):
+            if one.mentioned_in(word.encode("utf-8", "replace")):
                 return Sight(SEEN, one.name, f"named in {word[:40]!r}")
     return None
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from launchers.core.model.unknown import as_text
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_DIGITS = 19  # of what 64 bits hold
 # Hosts or ranks: more than anybody has, and than --instances times --processes may be.
 MOST_RANKS = 1_000_000
@@ -54,5 +56,8 @@ def rank_count(value: object) -> int | None:
 
 def document_text(document: Any) -> str:
     """``document`` as the JSON text that is printed and sent; a value that is not known here is
-    the text that stands for it."""
-    return json.dumps(as_text(document), indent=2, ensure_ascii=False) + "\n"
+    the text that stands for it. A byte that is no UTF-8 (PEP 383) is a ``\\u`` escape."""
+    text = json.dumps(as_text(document), indent=2, ensure_ascii=False) + "\n"
+    if text.isascii():
+        return text
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -24,7 +24,7 @@ from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
 from launchers.core.model.problems import LaunchError, NameTakenError, did_you_mean
 from launchers.core.paths import writing
 from launchers.core.printable import printable
-from launchers.core.records.ledger_file import UNFINISHED, connected
+from launchers.core.records.ledger_file import UNFINISHED, bound, connected
 from launchers.core.records.wanted import Wanted
 
 INTENT = "intent"
@@ -99,6 +99,10 @@ _KINDS: tuple[tuple[str, type, Any], ...] = (
     ("details", dict, {}),
 )
 _COLUMNS = tuple(field.name for field in fields(Entry) if field.name != "damaged")
+# A folder, whose name need not be UTF-8: the bytes of its text are read and written (PEP 383).
+_FOLDER = "checkpoint"
+_SELECTED = ", ".join(_COLUMNS).replace(_FOLDER, f"CAST({_FOLDER} AS BLOB)")
+_PARAMETER = {_FOLDER: "CAST(? AS TEXT)"}
 # Names that a misspelt one is held against: a comparison with each of many thousands takes long.
 _NEAR = 500
 
@@ -121,7 +125,7 @@ class Ledger:
                 connection.execute(
                     "INSERT INTO jobs (name, provider, base, run, state, reason, proof, world_size,"
                     " created, checkpoint, definition, details, nonce)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?)",
                     (
                         entry.name,
                         entry.provider,
@@ -132,7 +136,7 @@ class Ledger:
                         printable(entry.proof),
                         entry.world_size,
                         entry.created or time.time(),
-                        entry.checkpoint,
+                        bound(entry.checkpoint),
                         entry.definition,
                         json.dumps(dict(entry.details)),
                         entry.nonce,
@@ -150,13 +154,13 @@ class Ledger:
             changes["details"] = json.dumps(dict(changes["details"]))
         if changes.get("state") in FINAL_STATES:
             changes.setdefault("ended", time.time())
-        columns = ", ".join(f"{column} = ?" for column in changes)
+        columns = ", ".join(f"{column} = {_PARAMETER.get(column, '?')}" for column in changes)
         final = ", ".join(f"'{state}'" for state in sorted(FINAL_STATES))
         with connected(self.path) as connection:
             connection.execute(
                 f"UPDATE jobs SET {columns} WHERE provider = ? AND name = ?"
                 f" AND state NOT IN ({final})",
-                (*changes.values(), entry.provider, entry.name),
+                (*map(bound, changes.values()), entry.provider, entry.name),
             )
 
     def note(self, entry: Entry, name: str, value: Any) -> None:
@@ -245,7 +249,7 @@ class Ledger:
         )
 
     def _select(self, rest: str, values: tuple[Any, ...]) -> list[Entry]:
-        rows = self._rows(f"SELECT {', '.join(_COLUMNS)} FROM jobs {rest}", values)
+        rows = self._rows(f"SELECT {_SELECTED} FROM jobs {rest}", values)
         return [_entry(row) for row in rows]
 
     def _rows(self, query: str, values: tuple[Any, ...]) -> Sequence[Any]:
@@ -253,7 +257,7 @@ class Ledger:
         if not self.path.exists():
             return ()
         with connected(self.path) as connection:
-            return connection.execute(query, values).fetchall()
+            return connection.execute(query, tuple(map(bound, values))).fetchall()
 
 
 def _entry(row: Sequence[Any]) -> Entry:
@@ -264,6 +268,8 @@ def _entry(row: Sequence[Any]) -> Entry:
         value = values[column]
         if column == "details":
             value = _object(value)
+        if column == _FOLDER and isinstance(value, bytes):
+            value = value.decode("utf-8", "surrogateescape")
         if kind is float and type(value) is int:
             value = float(value)
         if column == "ended" and value is None:

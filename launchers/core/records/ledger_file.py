@@ -12,12 +12,16 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from launchers.core.catalogue import RULES
-from launchers.core.model.problems import LaunchError
+from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.open_flags import flags
+from launchers.core.printable import is_utf8
 
 _WAIT_SECONDS = 30
+# Of a file that SQLite cannot read, or whose tables are not those of the schema that it names.
+_DAMAGED = ("malformed", "not a database", "no such table", "no such column")
 
 # What makes of each version the next one; the first of nothing.
 STEPS = (
@@ -61,6 +65,17 @@ LATEST = len(STEPS)
 UNFINISHED = "state NOT IN ('failed', 'lost', 'not proven', 'stopped', 'succeeded', 'timed out')"
 
 
+def bound(value: Any) -> Any:
+    """``value`` as SQLite takes it: a text that is no UTF-8 (PEP 383) as its bytes, which are equal
+    to no text of the ledger."""
+    if not isinstance(value, str) or is_utf8(value):
+        return value
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character, as Windows' names may have
+        return value.encode("utf-8", "replace")
+
+
 @contextmanager
 def connected(path: Path) -> Iterator[sqlite3.Connection]:
     """One transaction in the ledger at ``path``, which is made, or brought to today's schema.
@@ -84,12 +99,17 @@ def connected(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.IntegrityError:
         raise
     except (sqlite3.Error, OSError) as error:
-        rule = "ledger-locked" if _is_locked(error) else "ledger-unusable"
-        raise LaunchError(RULES[rule].at(str(path), str(error))) from None
+        raise LaunchError(_problem(path, error)) from None
 
 
-def _is_locked(error: Exception) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+def _problem(path: Path, error: Exception) -> Problem:
+    """By SQLite's words (sqlite3ErrStr in its main.c): Python tells its codes from 3.11 on."""
+    found, rule = str(error), "ledger-unusable"
+    if isinstance(error, sqlite3.DatabaseError) and any(words in found for words in _DAMAGED):
+        rule = "ledger-unreadable"
+    elif isinstance(error, sqlite3.OperationalError) and "locked" in found:
+        rule = "ledger-locked"
+    return RULES[rule].at(str(path), found)
 
 
 def _make_private(path: Path) -> None:

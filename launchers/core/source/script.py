@@ -9,7 +9,7 @@ from pathlib import Path
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
-from launchers.core.paths import entrypoints_folder, shortest
+from launchers.core.paths import entrypoints_folder, shortest, straight
 from launchers.core.source.bundle import Progress, SourceBundle, scan
 from launchers.core.source.python_module import find_module
 from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
@@ -126,19 +126,21 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
         return Source(entrypoints_folder(), SHARED_SCRIPT, shared=True), []
     script = Path(job.script).expanduser()
     if job.source is not None:
-        folder = Path(job.source).expanduser().absolute()
+        folder = Path(job.source).expanduser()
         if not folder.is_dir():
-            return Source(folder, job.script), [_no_source(job.source)]
+            return Source(folder.absolute(), job.script), [_no_source(job.source)]
+        folder = straight(folder)
         if not script.is_absolute() and (folder / script).is_file():
             script = folder / script
-    script = script.absolute()
     if not script.is_file():
+        script = script.absolute()
         found = "a folder" if script.is_dir() else "no such file"
         return Source(script.parent, script.name), [
             RULES["script-missing"].at(
                 "SCRIPT", f"{job.script} ({found})", "a Python file", _near(script)
             )
         ]
+    script = straight(script)
     folder = folder if job.source is not None else script.parent
     problems = []
     try:
@@ -175,9 +177,11 @@ def _is_shared(folder: Path, script: str) -> bool:
 
 
 def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:
-    folder = Path(job.source or "").expanduser().absolute()
+    folder = Path(job.source or "").expanduser()
     if not folder.is_dir():
+        folder = folder.absolute()
         return Source(folder, "", module=module), [_no_source(job.source or folder)]
+    folder = straight(folder)
     file, problem = find_module(folder, module, _verb(job))
     problems = [problem] if problem else []
     if job.script is not None:
@@ -196,10 +200,10 @@ def _no_source(folder: str | Path) -> Problem:
 def _requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:
     if job.requirements is None:
         return None, []
-    path = Path(job.requirements).expanduser().absolute()
+    path = Path(job.requirements).expanduser()
     if path.is_file():
-        return path, []
-    return path, [
+        return straight(path), []
+    return path.absolute(), [
         RULES["requirements-missing"].at("--requirements", f"{job.requirements} (no such file)")
     ]
 

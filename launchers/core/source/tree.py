@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.printable import is_utf8
 from launchers.core.source import exclusions, outputs
 from launchers.core.source.ignore_rules import IgnoreRules
 
@@ -133,7 +134,7 @@ class _Walk:
         if never:
             self._leave(path, never)
             return
-        if not _is_utf8(entry.name):
+        if not is_utf8(entry.name):
             self._unnameable(path)
             return
         ignored = rules.why_ignored(path)
@@ -220,11 +221,3 @@ class _Walk:
         self.tree.problems.append(
             RULES["source-name"].at(ascii(path).strip("'"), "has a name that is not UTF-8")
         )
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -155,8 +155,8 @@ class SupervisedService(Service):
         }
         handle = JobHandle(self.provider, name, details)
         entry = Ledger().get(self.provider, name)
-        if entry:
-            Ledger().update(entry, details=details)
+        if entry:  # to which the supervisor may have added something
+            Ledger().update(entry, details={**details, **entry.details})
         return handle
 
     def detach(self, handle: JobHandle) -> None:

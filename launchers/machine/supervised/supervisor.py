@@ -7,6 +7,7 @@ was killed) or says ``stop`` (it ended before the job), on SIGTERM, and at the t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from launchers.core.model.jobs import FAILED, LOST, RUNNING, STOPPED, TIMED_OUT
+from launchers.core.model.problems import LaunchError
 from launchers.core.output.lines import parse_tagged
 from launchers.core.proof import Expected, Said, Verdict, verdict
 from launchers.core.records.ledger import Ledger
@@ -45,6 +47,8 @@ class Supervisor(ABC):
         expected: What its output must prove.
         children: What :meth:`work` has started, in that order.
         ending: State and reason of a job that is ended before its own end.
+        started: Seconds since the epoch.
+        ranks_started: The same for the ranks; None while they wait for what comes first.
     """
 
     provider: ClassVar[str]
@@ -58,6 +62,7 @@ class Supervisor(ABC):
         self.ending: tuple[str, str] | None = None
         self.children: list[Child] = []
         self.started = time.time()
+        self.ranks_started: float | None = self.started
         self._selector = selectors.DefaultSelector()
         self._partial: dict[int, bytes] = {}
         self._log: IO[str] | None = None
@@ -238,7 +243,7 @@ class Supervisor(ABC):
             "result": self.watch.result,
             "failure": self.watch.failure,
             "exit_codes": self.exit_codes(),
-            "started": self.started,
+            "started": self.ranks_started,
             "ended": time.time(),
         }
         self.folder.reserve.unlink(missing_ok=True)
@@ -249,6 +254,15 @@ class Supervisor(ABC):
         finally:
             self._record(found.state, found.reason, found.proof)
 
+    def ranks_start(self) -> None:
+        """They are started now, after what came first; whoever asks is told so from now on."""
+        self.ranks_started = time.time()
+        with contextlib.suppress(LaunchError):  # the result says it once more
+            ledger = Ledger()
+            entry = ledger.get(self.provider, self.document["name"])
+            if entry is not None:
+                ledger.note(entry, "started", self.ranks_started)
+
     def _record(self, state: str, reason: str = "", proof: str = "") -> None:
         ledger = Ledger()
         entry = ledger.get(self.provider, self.document["name"])
@@ -258,6 +272,8 @@ class Supervisor(ABC):
                 "supervisor": processes.identity(os.getpid()),
                 "folder": str(self.folder.path),
             }
+            if self.ranks_started is not None:
+                details["started"] = self.ranks_started
             ledger.update(entry, state=state, reason=reason, proof=proof, details=details)
 
 

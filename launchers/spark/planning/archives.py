@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from launchers.core.model.problems import Problem
+from launchers.core.paths import is_elsewhere
 from launchers.core.spark.master import Kind
 from launchers.spark.catalogue import RULES
 from launchers.spark.document import CODE
@@ -57,11 +58,6 @@ def read_archives(
         found = f"--archive {given[0]} with --master local"
         problems.append(RULES["spark-archive-local"].at("--archive", found))
     return tuple(archives), problems
-
-
-def is_elsewhere(place: str) -> bool:
-    """Whether a place is a URL, such as ``hdfs://``, and no folder of this machine."""
-    return "://" in place
 
 
 def _whole(place: str) -> str:

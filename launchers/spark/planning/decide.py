@@ -13,6 +13,7 @@ from launchers.core.analysis.spark_runners import problems_of_runners
 from launchers.core.analysis.strategy_choice import choose_strategy
 from launchers.core.credentials.search import problems_in_arguments, problems_in_environment
 from launchers.core.model.problems import Problem, Severity, errors
+from launchers.core.paths import is_elsewhere
 from launchers.core.planning.gpu_pinning import choose_pinning
 from launchers.core.planning.machine_choice import rank_problems
 from launchers.core.planning.plan import counted
@@ -30,7 +31,7 @@ from launchers.machine.python_environment import PythonEnvironment, inspect
 from launchers.machine.supervised.folder import output_root
 from launchers.spark.catalogue import RULES
 from launchers.spark.options import SparkJob
-from launchers.spark.planning.archives import is_elsewhere, read_archives
+from launchers.spark.planning.archives import read_archives
 from launchers.spark.planning.plan import SparkPlan
 from launchers.spark.planning.python import WorkerPython, choose_worker_python, driver_problems
 from launchers.spark.planning.request import given_conf

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from launchers.core.paths import is_elsewhere
 from launchers.core.planning.plan import Row, counted
 from launchers.core.planning.rows import (
     checkpoints_row,
@@ -14,7 +15,6 @@ from launchers.core.planning.rows import (
 )
 from launchers.core.spec.value_types import format_duration
 from launchers.spark.options import SLOTS, START
-from launchers.spark.planning.archives import is_elsewhere
 from launchers.spark.planning.request import Request
 
 KINDS = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from launchers.core.analysis.keras_choice import KerasChoice
 from launchers.core.model.jobs import Placeholder
+from launchers.core.paths import is_elsewhere
 from launchers.core.planning.plan import Plan, counted
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.records import nonce
@@ -22,7 +23,7 @@ from launchers.machine.supervised.folder import output_root
 from launchers.spark.document import CODE, secret_conf
 from launchers.spark.job_folder import SparkFolder
 from launchers.spark.options import CLUSTER, SLOTS, START, SparkJob
-from launchers.spark.planning.archives import Archive, is_elsewhere
+from launchers.spark.planning.archives import Archive
 from launchers.spark.planning.python import WorkerPython
 from launchers.spark.planning.spark_home import SparkHome
 

@@ -44,6 +44,13 @@ def test_what_is_no_object_holds_nothing():
     assert entries(DOCUMENT, "spec") == []
 
 
+def test_a_text_with_bytes_that_are_no_utf_8_is_printed_without_loss():
+    document = {"ü": ["a\udcff", "\\udcff", "\U0001f680"]}
+    text = document_text(document)
+    assert "ü" in text.encode().decode()
+    assert json.loads(text) == document
+
+
 def test_a_mapping_is_a_copy():
     mapping(DOCUMENT, "spec")["name"] = "changed"
     assert DOCUMENT["spec"]["name"] is None

@@ -42,6 +42,14 @@ def test_what_was_written_is_what_is_read(ledger: Ledger):
     assert ledger.get("local", written.name) == written
 
 
+def test_a_folder_whose_name_is_no_utf_8_is_kept_as_it_is(ledger: Ledger):
+    ledger.add(entry(checkpoint="/y\udcff"))
+    (found,) = ledger.runs("local", entry().base)
+    assert (found.checkpoint, found.damaged) == ("/y\udcff", "")
+    ledger.update(found, checkpoint="/ü\udcfe")
+    assert [one.checkpoint for one in ledger.jobs()] == ["/ü\udcfe"]
+
+
 def test_a_name_is_written_once(ledger: Ledger):
     ledger.add(entry())
     with refused("ledger-name-taken", "a name that is not in the ledger"):
@@ -144,9 +152,27 @@ def test_a_misspelt_name_is_held_against_the_newest_five_hundred(
 
 def test_a_ledger_that_is_no_database_is_told_so_and_left_as_it_is(tmp_path: Path):
     (tmp_path / "ledger.db").write_text("not a database, but somebody's file")
-    with pytest.raises(LaunchError, match="LAUNCH_HOME"):
+    with refused("ledger-unreadable", "move it away"):
         Ledger(tmp_path).jobs()
     assert (tmp_path / "ledger.db").read_text() == "not a database, but somebody's file"
+
+
+@pytest.mark.parametrize("kept", [10, 1000, 4096, 5000, 20_000])
+def test_a_ledger_that_was_cut_is_told_so(ledger: Ledger, kept: int):
+    ledger.add(entry())
+    ledger.path.write_bytes(ledger.path.read_bytes()[:kept])
+    with refused("ledger-unreadable", "put back a copy of it"):
+        ledger.jobs()
+    with refused("ledger-unreadable"):
+        ledger.add(entry(run=2))
+
+
+def test_a_ledger_without_its_table_is_called_damaged(ledger: Ledger):
+    ledger.add(entry())
+    with connected(ledger.path) as connection:
+        connection.execute("DROP TABLE jobs")
+    with refused("ledger-unreadable", "no such table: jobs"):
+        ledger.jobs()
 
 
 def test_a_ledger_is_for_its_owner_alone(ledger: Ledger):
