@@ -79,6 +79,12 @@ def source_changes(record: Record, source: JobSource, changed: Iterable[str]) ->
     return [RULES["scaling-another"].at(_PATH, found, "those that it began with", fix)]
 
 
+def files_problem(paths: list[str]) -> Problem:
+    """A warning that names files which have changed."""
+    found = f"changed since the study began: {listed(paths)}"
+    return RULES["scaling-files"].at("the source", found)
+
+
 def listed(paths: list[str]) -> str:
     """``a, b, c and 4 more``."""
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""

@@ -11,8 +11,12 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.provider import Provider
 from launchers.core.source.script import JobSource, read_source
 from launchers.core.spec.job import JobSpec
-from launchers.scaling.catalogue import RULES
-from launchers.scaling.contents import changed_files, listed, other_files, source_changes
+from launchers.scaling.contents import (
+    changed_files,
+    files_problem,
+    other_files,
+    source_changes,
+)
 from launchers.scaling.records import StudyFolder
 
 
@@ -47,5 +51,4 @@ def _keep(folder: StudyFolder, changed: list[str]) -> None:
     new = [path for path in changed if path not in record.changed]
     if new:
         folder.write(replace(record, changed=(*record.changed, *new)))
-        found = f"changed since the study began: {listed(new)}"
-        say_problems([RULES["scaling-files"].at("the source", found)])
+        say_problems([files_problem(new)])
