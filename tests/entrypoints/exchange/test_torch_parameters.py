@@ -346,6 +346,26 @@ def test_a_parameter_that_was_given_what_an_exchange_left_was_exchanged(
     assert len(collector.values) == 3
 
 
+def test_a_result_keeps_its_place_until_the_next_step_and_only_its_shape_is_a_parameters(
+    hooks: Hooks, collector: Collector, optimizer_of: Callable[..., Any]
+) -> None:
+    one = parameter(1.0, 2.0, place=64, gradient=parameter(0.0))
+    optimizer = optimizer_of(one)
+    hooks.tracked(one)
+    like, longer, empty = (parameter(*values) for values in ((5.0, 6.0), (5.0, 6.0, 7.0), ()))
+    like.place, longer.place, empty.place = 128, 192, 0
+    held = weakref.ref(like.values)
+    hooks.exchanged([], [like, longer, Sparse(), empty], ALL)
+    del like
+    assert held() is not None  # so that no other tensor lies there
+    for place in (192, 0):
+        one.place = place
+        hooks.look_at_values([one])
+    assert collector.values == []
+    optimizer.step()
+    assert held() is None
+
+
 def test_no_more_places_of_parameters_are_kept_than_there_is_room_for(
     hooks: Hooks, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,10 @@ class Hooks:
         self._recent: dict[int, Any] = {}  # place of a result -> group, since the last step
         self._given: dict[int, Any] = {}  # place of what went out -> group, since the last step
         self._places: dict[int, Variable] = {}  # of parameters' values
+        self._shapes: set[tuple[int, ...]] = set()  # of parameters
+        # Results of a parameter's shape since the last step, held so that no other tensor gets
+        # their place: place -> the result, its group.
+        self._results: dict[int, tuple[Any, Any]] = {}
         # Held by the variables alone, which give up what they read once it is dropped.
         self._readers: weakref.WeakValueDictionary[Variable, _Reader]
         self._readers = weakref.WeakValueDictionary()
@@ -121,6 +125,7 @@ class Hooks:
             self._look_at(optimizer, count, self._collector.is_inside(APPLYING) and not last)
         self._recent.clear()
         self._given.clear()
+        self._results.clear()
 
     def _look_at(self, optimizer: Any, count: int, is_inner: bool) -> None:
         parameters = [one for one in _parameters(optimizer) if one.grad is not None]
@@ -146,11 +151,11 @@ class Hooks:
     def look_at_values(self, parameters: Iterable[Any]) -> None:
         """Notes the parameters that were given what an exchange left, since the last step:
         ``parameter.data = averaged``."""
-        for parameter in parameters if self._recent else ():
-            group = self._recent.get(_place(parameter))
-            if group is not None:
-                shape = list(_own(parameter).shape)
-                self._collector.exchanged(parameter, shape, group, self.tracked(parameter))
+        for parameter in parameters if self._results else ():
+            result, group = self._results.get(_place(parameter), (None, None))
+            shape = tuple(_own(parameter).shape)
+            if result is not None and tuple(result.shape) == shape:
+                self._collector.exchanged(parameter, list(shape), group, self.tracked(parameter))
 
     def look_at_compiled(self) -> None:
         """Notes the optimizers whose steps torch.compile has made its own: they were never seen to
@@ -175,6 +180,7 @@ class Hooks:
             self._readers[known].hold(parameter)  # it may have been moved
         if len(self._places) < MOST:
             self._places[_place(parameter)] = known
+            self._shapes.add(known.shape)
         return known
 
     def parameters(self) -> list[Any]:
@@ -199,7 +205,10 @@ class Hooks:
                 self._given[_place(tensor)] = group
         for tensor in outputs:
             if hasattr(tensor, "data_ptr") and len(self._recent) < MOST:
-                self._recent[_place(tensor)] = group
+                place = _place(tensor)
+                self._recent[place] = group
+                if place and tuple(_own(tensor).shape) in self._shapes:
+                    self._results[place] = (_own(tensor).detach(), group)
 
     def _value(self, tensor: Any) -> Variable | None:
         """The parameter whose values these are; none of one that has moved away from there."""
