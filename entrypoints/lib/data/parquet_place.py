@@ -139,13 +139,14 @@ def open_place(address: str, split: str = "train") -> Pictures:
         TrainingError: There is none, it cannot be read, it is damaged, or no model can be trained
             on it: one line.
     """
-    _refuse_what_is_no_place(address)
+    _refuse_form_of_flag(address)
     with reading(address):
         filesystem, root = filesystem_of(places.on_this_machine(address))
         found = _manifest(filesystem, root, split)
         if found is not None:
             pictures = _with_manifest(address, filesystem, *found)
         else:
+            _refuse_absent(address)
             pictures = _without_manifest(address, filesystem, root, split)
     names = pictures.classes
     if pictures.counts is not None and pictures.split == layout.SPLITS[0]:
@@ -158,24 +159,30 @@ def open_place(address: str, split: str = "train") -> Pictures:
     return pictures
 
 
-def _refuse_what_is_no_place(address: str) -> None:
-    """A form of ``--data``, or a folder that is not there, of which pyarrow says a riddle."""
-    if "://" in address:
-        return
-    if address.startswith("parquet:"):
-        place = address.partition(":")[2]
+def _refuse_form_of_flag(address: str) -> None:
+    kind, colon, place = address.partition(":")
+    if colon and kind == "parquet":
         raise TrainingError(
             f"{address}: the form of --data; expected the place alone: open_place({place!r})"
         )
+
+
+def _refuse_absent(address: str) -> None:
+    """A folder that is not there, of which pyarrow says a riddle."""
     try:
-        os.stat(places.on_this_machine(address))
+        is_there = "://" in address or bool(os.stat(places.on_this_machine(address)))
     except FileNotFoundError:
-        raise TrainingError(
-            f"{address}: no such folder, from {os.getcwd()}; expected what `launch data parquet "
-            "IMAGES OUT` makes, or a folder of Parquet files"
-        ) from None
-    except OSError:  # which is told where it is read
+        is_there = False
+    except (OSError, ValueError):  # which is told where it is read
         return
+    if not is_there:
+        here = ""
+        with contextlib.suppress(FileNotFoundError):  # the working folder is gone, too
+            here = "" if os.path.isabs(address) else f", from {os.getcwd()}"
+        raise TrainingError(
+            f"{address}: no such folder{here}; expected what `launch data parquet IMAGES OUT` "
+            "makes, or a folder of Parquet files"
+        )
 
 
 def _manifest(filesystem: Any, root: str, split: str) -> tuple[str, str, layout.Manifest] | None:

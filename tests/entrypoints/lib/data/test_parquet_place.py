@@ -78,7 +78,7 @@ def test_folders_by_the_names_of_splits_are_splits(tmp_path: Path) -> None:
 def test_an_empty_folder_no_folder_and_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "holds no Parquet file" in refusal(tmp_path / "empty")
-    assert f"absent: no such folder, from {os.getcwd()}" in refusal(tmp_path / "absent")
+    assert "absent: no such folder; expected what" in refusal(tmp_path / "absent")
     (tmp_path / "file").write_text("")
     assert "is a file; expected a folder" in refusal(tmp_path / "file")
     write_foreign(tmp_path / "none" / "one.parquet", labelled())
@@ -88,6 +88,16 @@ def test_an_empty_folder_no_folder_and_a_file_are_refused(tmp_path: Path) -> Non
 def test_the_form_of_the_flag_is_no_place() -> None:
     with pytest.raises(TrainingError, match=r"expected the place alone: open_place\('food'\)"):
         open_place("parquet:food")
+    with pytest.raises(TrainingError, match=r"expected the place alone: open_place\('s3://b/x'\)"):
+        open_place("parquet:s3://b/x")
+
+
+def test_of_a_relative_place_that_is_not_there_it_is_said_from_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TrainingError, match=rf"^food: no such folder, from {tmp_path}; expected"):
+        open_place("food")
 
 
 @pytest.mark.parametrize("labels", [(0, 0), (3, 3, 3)])
@@ -136,6 +146,7 @@ def test_a_manifest_that_disagrees_with_its_files_is_refused(tmp_path: Path) -> 
 def test_a_split_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:
     write_place(tmp_path, [6])
     assert "has no split test; it has train" in refusal(tmp_path, "test")
+    assert "has no split test; it has train" in refusal(tmp_path / "test")
 
 
 @pytest.mark.parametrize(
