@@ -56,16 +56,15 @@ def changed_files(record: Record, source: JobSource, travels: bool) -> list[str]
     return sorted(found)
 
 
-def other_files(paths: Iterable[str]) -> list[str]:
-    """Those that are no Python files."""
-    return [path for path in paths if not _python(path)]
-
-
-def source_changes(record: Record, source: JobSource, changed: Iterable[str]) -> list[Problem]:
-    """What keeps a study from going on with its source as it is now.
+def source_changes(
+    record: Record, source: JobSource, changed: Iterable[str], travels: bool
+) -> list[Problem]:
+    """What keeps a study from going on with its source as it is now. A Python file that is new is
+    a result of a run where these run where the source lies: it ends nothing.
 
     Args:
         changed: What :func:`changed_files` gave.
+        travels: See there.
     """
     if not (source.folder / source.script).is_file():
         name, gone = " ".join(source.program), "deleted since the study began"
@@ -73,7 +72,10 @@ def source_changes(record: Record, source: JobSource, changed: Iterable[str]) ->
         return [RULES["scaling-another"].at(name, gone, "the script that it began with", fix)]
     if record.source == source_digest(source):
         return errors(source.problems)
-    names = listed([path for path in changed if _python(path)])
+    others = [path for path in changed if _python(path) and (travels or path in record.files)]
+    if record.files and not others:
+        return errors(source.problems)
+    names = listed(others)
     found = "changed since the study began" + (f": {names}" if names else "")
     fix = "undo the change to go on, or choose another --output"
     return [RULES["scaling-another"].at(_PATH, found, "those that it began with", fix)]

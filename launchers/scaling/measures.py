@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from statistics import median
 
 from launchers.core.model.jobs import SUCCEEDED
 from launchers.scaling.results import Epoch, Row, Run, Spread
 
-# An epoch with more than so many times the images of another is not the same work. Times are told
-# to a hundredth of a second and ranks leave out what does not fill a batch, which is less.
+# An epoch with more than so many times the images of another is not the same work: ranks leave out
+# what does not fill a batch, which is less.
 OTHER_WORK = 1.1
+# What figures may be off by that are told in whole images a second and hundredths of a second, of
+# which an epoch's are a difference.
+_RATE_OFF, _SECONDS_OFF = 0.5, 0.01
 
 
 def succeeded(row: Row) -> tuple[Run, ...]:
@@ -83,13 +86,22 @@ def other_work(of: Sequence[tuple[Run, Run]]) -> float | None:
     """How many times the images of the second run's epoch the first one's has, as where a script
     takes the same steps at every size; None where an epoch is as large in both, or not known.
 
-    Images an epoch are its seconds times images a second.
+    Images an epoch are its seconds times images a second, as exact as these are told.
     """
     counts = [_both(_images_per_epoch, *pair) for pair in of]
     ratios = spread(both[0] / both[1] for both in counts if both)
-    if ratios is None or 1 / OTHER_WORK <= ratios.median <= OTHER_WORK:
+    off = [_off(mine) * _off(other) for (mine, other), both in zip(of, counts, strict=True) if both]
+    if ratios is None or max(ratios.median, 1 / ratios.median) <= OTHER_WORK * median(off):
         return None
     return ratios.median
+
+
+def _off(run: Run) -> float:
+    """How many times too large or too small the images of an epoch may be."""
+    seconds, rate = epoch_seconds(run), images_per_second(run)
+    if not seconds or not rate or seconds <= _SECONDS_OFF or rate <= _RATE_OFF:
+        return inf
+    return 1 / ((1 - _SECONDS_OFF / seconds) * (1 - _RATE_OFF / rate))
 
 
 def _epochs_per_second(run: Run, base: Run) -> tuple[float, float] | None:

@@ -215,7 +215,10 @@ def _from_json(value: Any) -> Record:
     fields = {one.name: value[one.name] for one in dataclasses.fields(Record)}
     fields["settings"], fields["files"] = dict(value["settings"]), dict(value["files"])
     fields["runs"] = tuple(_run(one) for one in value["runs"])
-    fields["changed"] = tuple(map(str, value["changed"]))
+    fields["changed"] = tuple(value["changed"])
+    texts = (*fields["files"].values(), *fields["changed"])
+    if not isinstance(value["changed"], list) or not all(isinstance(one, str) for one in texts):
+        raise ValueError
     return Record(**fields)
 
 

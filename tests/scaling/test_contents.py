@@ -39,7 +39,7 @@ def test_a_source_that_is_as_it_was_goes_on(folder: Path):
     before = begun(folder)
 
     assert changed_files(before, read(folder), travels=True) == []
-    assert source_changes(before, read(folder), []) == []
+    assert source_changes(before, read(folder), [], travels=True) == []
 
 
 def test_what_is_changed_or_gone_is_named_and_what_a_run_may_have_written_is_not(folder: Path):
@@ -55,7 +55,7 @@ def test_what_is_changed_or_gone_is_named_and_what_a_run_may_have_written_is_not
     assert changed_files(before, now, travels=False) == ["config.json", "gone.txt"]
     # Where each job takes the source along, no run writes there.
     assert changed_files(before, now, travels=True) == ["config.json", "gone.txt", "model.keras"]
-    assert source_changes(before, now, ["config.json"]) == []
+    assert source_changes(before, now, ["config.json"], travels=True) == []
 
 
 @pytest.mark.parametrize("name", ["train.py", "lib.py"])
@@ -64,18 +64,34 @@ def test_a_python_file_that_has_changed_or_is_new_ends_the_study(folder: Path, n
     (folder / name).write_text("print('new')\n")
 
     now = read(folder)
-    (found,) = source_changes(before, now, changed_files(before, now, travels=False))
+    changed = changed_files(before, now, travels=True)
+    (found,) = source_changes(before, now, changed, travels=True)
 
     assert (found.rule, found.path) == ("scaling-another", "the script's Python files")
     assert found.found == f"changed since the study began: {name}"
     assert "undo the change" in found.fix
 
 
+def test_a_python_file_that_a_run_may_have_written_is_named_and_ends_nothing(folder: Path):
+    before = begun(folder)
+    (folder / "work_dirs").mkdir()
+    (folder / "work_dirs" / "config.py").write_text("lr = 0.1\n")
+
+    changed = changed_files(before, read(folder), travels=False)
+    assert changed == ["work_dirs/config.py"]
+    assert source_changes(before, read(folder), changed, travels=False) == []
+
+    (folder / "train.py").write_text("print('new')\n")
+    changed = changed_files(before, read(folder), travels=False)
+    (found,) = source_changes(before, read(folder), changed, travels=False)
+    assert found.found == "changed since the study began: train.py"
+
+
 def test_a_script_that_is_gone_is_told_by_its_name(folder: Path):
     before = begun(folder)
     (folder / "train.py").unlink()
 
-    (found,) = source_changes(before, read(folder), ["train.py"])
+    (found,) = source_changes(before, read(folder), ["train.py"], travels=False)
 
     assert (found.rule, found.path) == ("scaling-another", "train.py")
     assert found.found == "deleted since the study began"
@@ -99,7 +115,7 @@ def test_of_too_many_files_none_is_named(folder: Path, monkeypatch: pytest.Monke
     (folder / "train.py").write_text("print('new')\n")
 
     assert changed_files(before, read(folder), travels=True) == []
-    (found,) = source_changes(before, read(folder), [])
+    (found,) = source_changes(before, read(folder), [], travels=False)
     assert found.found == "changed since the study began"
 
 

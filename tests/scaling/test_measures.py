@@ -77,6 +77,19 @@ def test_an_epochs_time_is_compared_where_it_is_the_same_work_else_images(run, f
     assert measures.speed_ups([(run, BASE)]) == [faster]
 
 
+@pytest.mark.parametrize(
+    ("run", "base", "faster"),
+    [
+        (rated(3, 357, 714, 1071), rated(1, 714, 1428, 2142), 2.0),  # 1.4 and 2.8 images/s
+        (rated(40000, 0.03, 0.05, 0.07), rated(24000, 0.05, 0.09, 0.13), 2.0),
+    ],
+    ids=["slow", "short"],
+)
+def test_rounded_figures_make_no_other_work(run, base, faster):
+    assert measures.speed_ups([(run, base)]) == [pytest.approx(faster)]
+    assert measures.other_work([(run, base)]) is None
+
+
 def test_all_pairs_are_compared_in_one_unit():
     alike, larger = rated(200, 5, 10, 15), rated(198, 10, 20, 30)
     of = [(larger, BASE), (larger, BASE), (alike, BASE)]

@@ -81,8 +81,9 @@ def _refuse_another(chosen: Provider, record: Record, plan: StudyPlan) -> None:
     """Stop where the study that lies there is another one."""
     wrong = differences(record, plan.settings)
     if not wrong:
-        changed = changed_files(record, plan.source, chosen.definer.sends_source)
-        wrong = source_changes(record, plan.source, changed)
+        travels = chosen.definer.sends_source
+        changed = changed_files(record, plan.source, travels)
+        wrong = source_changes(record, plan.source, changed, travels)
     if wrong := wrong or other_sizes(record, (run.size for run in plan.runs)):
         raise LaunchError(wrong)
 

@@ -11,12 +11,7 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.provider import Provider
 from launchers.core.source.script import JobSource, read_source
 from launchers.core.spec.job import JobSpec
-from launchers.scaling.contents import (
-    changed_files,
-    files_problem,
-    other_files,
-    source_changes,
-)
+from launchers.scaling.contents import changed_files, files_problem, source_changes
 from launchers.scaling.records import StudyFolder
 
 
@@ -28,10 +23,11 @@ def before_a_run(chosen: Provider, folder: StudyFolder, job: JobSpec) -> JobSour
     """
     assert folder.record is not None
     source = read_source(job, reading_shown)
-    changed = changed_files(folder.record, source, chosen.definer.sends_source)
-    if wrong := source_changes(folder.record, source, changed):
+    travels = chosen.definer.sends_source
+    changed = changed_files(folder.record, source, travels)
+    if wrong := source_changes(folder.record, source, changed, travels):
         raise LaunchError(wrong)
-    _keep(folder, other_files(changed))
+    _keep(folder, changed)
     return source
 
 
