@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from launchers.cli.failures import defect
 from launchers.cli.show import streams
 from launchers.cli.show.output import say, tell
 from tests.places import ROOT
@@ -43,3 +44,15 @@ def test_a_stdout_that_is_full_is_told_once(tmp_path: Path, words: tuple[str, ..
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
     assert line.startswith("error: stdout: No space left on device; expected room for the answer")
+
+
+def test_an_error_is_told_where_there_is_no_stdout(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert streams.refused_by_stdout(OSError(5, "Input/output error")) is None
+
+
+def test_a_credential_in_a_defect_of_ours_is_masked_where_its_text_is_cut():
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    for before in range(300, 400, 7):
+        told = str(defect(RuntimeError("x" * before + " " + token)))
+        assert token[:8] not in told

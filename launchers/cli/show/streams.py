@@ -89,6 +89,8 @@ def refused_by_stdout(error: OSError) -> OSError | None:
 
 
 def _left_over() -> OSError | None:
+    if sys.stdout is None:
+        return None
     try:
         sys.stdout.flush()
     except BrokenPipeError:

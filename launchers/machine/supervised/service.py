@@ -155,8 +155,9 @@ class SupervisedService(Service):
         }
         handle = JobHandle(self.provider, name, details)
         entry = Ledger().get(self.provider, name)
-        if entry:  # to which the supervisor may have added something
-            Ledger().update(entry, details={**details, **entry.details})
+        if entry:  # to which the supervisor may add something at the same time
+            for key, value in details.items():
+                Ledger().note(entry, key, value)
         return handle
 
     def detach(self, handle: JobHandle) -> None:
