@@ -31,8 +31,9 @@ def arrange(items: list[pytest.Item]) -> None:
     for item in items:
         if _STARTING_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.processes)
-        if item.get_closest_marker("docker"):
-            # Some count what is in the engine; two hosts with ranks fill two cores.
+        if item.get_closest_marker("docker") or _is_horovod_on_spark(item):
+            # Some count what is in the engine; two hosts with ranks fill two cores. Horovod on
+            # Spark tries each network of the machine, and waits for those that containers took away.
             item.add_marker(pytest.mark.xdist_group("docker"))
     items.sort(key=_rank)
 
@@ -67,6 +68,10 @@ def show_first_failures(reporter: pytest.TerminalReporter) -> None:
 
 def _rank(item: pytest.Item) -> int:
     return next((n for n, kind in enumerate(_ORDER) if item.get_closest_marker(kind)), len(_ORDER))
+
+
+def _is_horovod_on_spark(item: pytest.Item) -> bool:
+    return item.get_closest_marker("horovod") is not None and "spark" in item.path.parts
 
 
 def _is_storm_of_ranks(item: pytest.Item) -> bool:

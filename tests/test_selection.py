@@ -136,6 +136,22 @@ def test_a_brief_run_has_the_unit_tests_and_of_each_file_one_that_starts_somethi
         }
 
 
+def test_horovod_on_spark_shares_the_worker_of_containers(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "spark").mkdir()
+    for letter in "abcd":
+        (tmp_path / f"test_{letter}.py").write_text(FILE)
+        on_spark = FILE.replace("docker", "horovod")
+        (tmp_path / "spark" / f"test_{letter}_on_spark.py").write_text(on_spark)
+    run_tests(tmp_path, "--dist", "loadgroup", "--no-loadscope-reorder")
+
+    told = [*(tmp_path / "told").read_text().splitlines()]
+    told += (tmp_path / "spark" / "told").read_text().splitlines()
+    workers = [line.split()[1] for line in told if line.split()[0] in ("docker", "horovod")]
+    assert len(workers) == 8
+    assert len(set(workers)) == 1
+
+
 def test_why_a_test_was_run_once_more_is_in_the_summary(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_once.py").write_text(FAILING_ONCE)

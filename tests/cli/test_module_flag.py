@@ -79,7 +79,7 @@ def test_launch_yaml_names_a_module_and_a_flag_wins_over_it(package: Launch):
 
 
 def test_a_launch_yaml_elsewhere_names_a_module_of_its_own_folder(package: Launch):
-    package.write("sub/inner/run.py", "")
+    package.write("sub/inner/run.py", "print(1)\n")
     package.write("sub/job.yaml", "module: inner.run\n")
     document = package("local", "-f", "sub/job.yaml", "--dry-run").json
     assert document["source"] == str(package.folder / "sub")
