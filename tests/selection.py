@@ -33,7 +33,7 @@ def arrange(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.processes)
         if item.get_closest_marker("docker") or _is_horovod_on_spark(item):
             # Some count what is in the engine; two hosts with ranks fill two cores. Horovod on
-            # Spark tries each network of the machine, and waits for those that containers took away.
+            # Spark tries each network of the machine, and waits for those that containers had.
             item.add_marker(pytest.mark.xdist_group("docker"))
     items.sort(key=_rank)
 
