@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from launchers.core.model.problems import Problem, errors
+from launchers.core.model.problems import Problem, errors, first_few
 from launchers.core.source.bundle import REQUIREMENTS, SOURCE_FOLDER
 from launchers.core.source.bundle_files import BundleFile
 from launchers.core.source.script import JobSource
@@ -22,7 +22,6 @@ from launchers.scaling.records import Record
 MOST_FILES, MOST_BYTES = 1000, 50_000_000
 _PATH = "the script's Python files"
 _DIGITS = 16  # of a SHA-256, hexadecimal: it tells versions of one file apart, nothing more
-_SHOWN = 3
 
 
 def digests_of(source: JobSource) -> dict[str, str]:
@@ -75,7 +74,7 @@ def source_changes(
     others = [path for path in changed if _python(path) and (travels or path in record.files)]
     if record.files and not others:
         return errors(source.problems)
-    names = listed(others)
+    names = first_few(others)
     found = "changed since the study began" + (f": {names}" if names else "")
     fix = "undo the change to go on, or choose another --output"
     return [RULES["scaling-another"].at(_PATH, found, "those that it began with", fix)]
@@ -83,14 +82,8 @@ def source_changes(
 
 def files_problem(paths: list[str]) -> Problem:
     """A warning that names files which have changed."""
-    found = f"changed since the study began: {listed(paths)}"
+    found = f"changed since the study began: {first_few(paths)}"
     return RULES["scaling-files"].at("the source", found)
-
-
-def listed(paths: list[str]) -> str:
-    """``a, b, c and 4 more``."""
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return f"{', '.join(paths[:_SHOWN])}{more}"
 
 
 def _by_path(source: JobSource) -> dict[str, BundleFile]:

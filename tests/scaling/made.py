@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from launchers.scaling.records import Record
@@ -24,3 +25,12 @@ def record(*runs: Run, **settings: str) -> Record:
     named = {"provider": "local", "--batch": "rank", **settings}
     return Record("train-1", named, "abc", "launch scaling local", "2026-01-01T00:00:00.000Z",
                   "a machine", 2, tuple(runs))  # fmt: skip
+
+
+def project(folder: Path) -> Path:
+    """A folder in it with a script and a file that the script might read."""
+    made = folder / "project"
+    made.mkdir()
+    (made / "train.py").write_text("print('old')\n")
+    (made / "config.json").write_text("{}")
+    return made

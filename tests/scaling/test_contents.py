@@ -10,18 +10,15 @@ import pytest
 from launchers.core.source.script import JobSource, read_source
 from launchers.core.spec.job import JobSpec
 from launchers.scaling import contents
-from launchers.scaling.contents import changed_files, digests_of, listed, source_changes
+from launchers.scaling.contents import changed_files, digests_of, source_changes
 from launchers.scaling.identity import source_digest
 from launchers.scaling.records import Record
-from tests.scaling.made import record
+from tests.scaling.made import project, record
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "train.py").write_text("print('old')\n")
-    (folder / "config.json").write_text("{}")
+    folder = project(tmp_path)
     (folder / "gone.txt").touch()
     return folder
 
@@ -117,8 +114,3 @@ def test_of_too_many_files_none_is_named(folder: Path, monkeypatch: pytest.Monke
     assert changed_files(before, read(folder), travels=True) == []
     (found,) = source_changes(before, read(folder), [], travels=False)
     assert found.found == "changed since the study began"
-
-
-def test_many_names_are_a_few_and_a_number():
-    assert listed(["a", "b", "c"]) == "a, b, c"
-    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"

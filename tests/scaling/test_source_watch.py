@@ -17,18 +17,14 @@ from launchers.scaling.contents import digests_of
 from launchers.scaling.identity import source_digest
 from launchers.scaling.records import StudyFolder
 from tests.refusals import refused
-from tests.scaling.made import record, run
+from tests.scaling.made import project, record, run
 
 HERE: Any = SimpleNamespace(name="here", definer=SimpleNamespace(sends_source=False))
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "train.py").write_text("print('old')\n")
-    (folder / "config.json").write_text("{}")
-    return folder
+    return project(tmp_path)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ can be shown at once; whoever cannot go on raises :class:`LaunchError` with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -95,6 +95,12 @@ class LogsUnreadableError(LaunchError):
 def errors(problems: Iterable[Problem]) -> list[Problem]:
     """Those of ``problems`` that stop a request."""
     return [problem for problem in problems if problem.severity == "error"]
+
+
+def first_few(names: Sequence[str], shown: int = 3) -> str:
+    """``a, b, c and 4 more``."""
+    rest = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + rest
 
 
 def did_you_mean(word: str, allowed: Iterable[str], at_least: float = 0.6) -> str:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, cast
 
+from launchers.core.model.problems import first_few
+
 _CHUNK = 1 << 20
 
 
@@ -85,15 +87,10 @@ def differences(hosts: Mapping[str, Mapping[str, str]]) -> list[str]:
             ("not there", sorted(set(first) - set(other))),
             ("with other content", sorted(p for p in first if p in other and first[p] != other[p])),
         ]
-        told = [f"{_listed(paths)} {what}" for what, paths in parts if paths]
+        told = [f"{first_few(paths)} {what}" for what, paths in parts if paths]
         if told:
             lines.append(f"{name} against {names[0]}: {'; '.join(told)}")
     return lines
-
-
-def _listed(paths: list[str], shown: int = 3) -> str:
-    rest = f" and {len(paths) - shown} more" if len(paths) > shown else ""
-    return ", ".join(paths[:shown]) + rest
 
 
 class _Chunks:

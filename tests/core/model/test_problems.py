@@ -10,6 +10,7 @@ from launchers.core.model.problems import (
     Problem,
     did_you_mean,
     errors,
+    first_few,
 )
 
 
@@ -53,3 +54,8 @@ def test_only_errors_stop_a_request() -> None:
 )
 def test_the_nearest_word_is_named_whatever_its_case(word: str, said: str) -> None:
     assert did_you_mean(word, ["instances", "max-runtime"]) == said
+
+
+def test_many_names_are_a_few_and_a_number():
+    assert first_few(["a", "b", "c"]) == "a, b, c"
+    assert first_few(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 
 from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.trained_set import TrainedSet
-from launch_runtime.rank.exchange.variables import GRADIENTS, UNKNOWN, VALUES, WEIGHTS, Variable
+from launch_runtime.rank.exchange.variables import GRADIENTS, UNKNOWN, WEIGHTS, Variable, best_of
 
 
 def record(one: TrainedSet, weights: bool, seconds: float) -> dict[str, Any]:
@@ -74,8 +74,7 @@ class _Parts:
         self.groups: list[Any] = []
         for variable in self.exchanged:
             self.groups += [one for one in went[id(variable)].groups if one not in self.groups]
-        found = {went[id(variable)].how for variable in self.exchanged}
-        self.how = next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in found), "")
+        self.how = best_of([went[id(variable)].how for variable in self.exchanged])
         self.ways: set[str] = set(one.ways) if self.exchanged else set()
         self.ways.update(*(variable.ways for variable in self.exchanged))
         self.known = [v for v in self.exchanged if went[id(v)].how == self.how]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Sequence
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange import fingerprints
@@ -18,6 +18,11 @@ MOST = 8192  # variables, and marks of tensors
 UNKNOWN = -1  # a step that nobody counts
 
 Reader = Callable[[], Any]  # the values as a NumPy array; may raise anything
+
+
+def best_of(hows: Collection[str]) -> str:
+    """The one of them that says most, or ""."""
+    return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in hows), "")
 
 
 class Exchanges:
@@ -35,7 +40,7 @@ class Exchanges:
     @property
     def how(self) -> str:
         """The best of them, or ""."""
-        return next((how for how in (GRADIENTS, WEIGHTS, VALUES) if how in self.hows), "")
+        return best_of(self.hows)
 
     def went(self, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         """Notes an exchange over ``group``, in ``ways`` where these are kept."""
