@@ -10,7 +10,8 @@ import click
 from launchers.cli.catalogue import RULES
 from launchers.core.model.problems import Problem
 from launchers.core.reading.wrong_values import shown
-from launchers.core.spec.value_types import Pairs, ValueType, Words
+from launchers.core.spec.compound_types import Pairs, Words
+from launchers.core.spec.value_types import ValueType
 
 _PROBLEMS = "launchers.cli.values"
 

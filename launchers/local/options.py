@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from launchers.core.spec.compound_types import Pairs
 from launchers.core.spec.job import JobSpec, ProviderOptions
 from launchers.core.spec.limits import Limits
 from launchers.core.spec.option import option
-from launchers.core.spec.value_types import Count, Pairs, Text
+from launchers.core.spec.value_types import Count, Text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,11 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from launchers.core.spec.compound_types import Pairs, Words
 from launchers.core.spec.job import JobSpec, ProviderOptions
 from launchers.core.spec.option import option
 from launchers.core.spec.request_type import RequestFields
-from launchers.core.spec.value_types import Count, Duration, Pairs, Size, Switch, Text, Words
+from launchers.core.spec.value_types import Count, Duration, Size, Switch, Text
 
 _ARN = r"arn:aws[a-z-]*"
 _ARN_ROLE = rf"{_ARN}:iam::\d{{12}}:role/[\w+=,.@/-]+"

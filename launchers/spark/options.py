@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from launchers.core.spec.compound_types import Pairs, Words
 from launchers.core.spec.job import JobSpec, ProviderOptions
 from launchers.core.spec.limits import Limits
 from launchers.core.spec.option import option
-from launchers.core.spec.value_types import Choice, Pairs, Text, Words
+from launchers.core.spec.value_types import Choice, Text
 
 CLIENT, CLUSTER = DEPLOY_MODES = ("client", "cluster")
 # How long is waited for what, by the names of --limit.

@@ -8,11 +8,12 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from launchers.core.spec.compound_types import Pairs, Words
 from launchers.core.spec.job import JobSpec, ProviderOptions
 from launchers.core.spec.limits import Limits
 from launchers.core.spec.option import option
 from launchers.core.spec.request_type import RequestFields
-from launchers.core.spec.value_types import Count, Pairs, Switch, Text, Words
+from launchers.core.spec.value_types import Count, Switch, Text
 
 
 @dataclass(frozen=True)

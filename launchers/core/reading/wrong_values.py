@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from launchers.core.spec.value_types import ValueType, WrongPart, WrongPartsError
+from launchers.core.spec.compound_types import WrongPart, WrongPartsError
+from launchers.core.spec.value_types import ValueType
 
 _MOST = 60
 json_text = functools.partial(json.dumps, ensure_ascii=False)

@@ -11,18 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Generic, cast
 
+from launchers.core.spec.compound_types import Arguments, Pairs, Words
 from launchers.core.spec.option import option
 from launchers.core.spec.targets import Targets
-from launchers.core.spec.value_types import (
-    Arguments,
-    Choice,
-    Count,
-    Duration,
-    Pairs,
-    Switch,
-    Text,
-    Words,
-)
+from launchers.core.spec.value_types import Choice, Count, Duration, Switch, Text
 from launchers.core.strategies import AUTO, NAMES
 
 if TYPE_CHECKING:

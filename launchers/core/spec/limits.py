@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.spec.value_types import Duration, Pairs, WrongPart
+from launchers.core.spec.compound_types import Pairs, WrongPart
+from launchers.core.spec.value_types import Duration
 
 VARIABLES = {
     "join": "LAUNCH_JOIN_TIMEOUT",

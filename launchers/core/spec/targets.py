@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.spec.value_types import Words
+from launchers.core.spec.compound_types import Words
 
 DESKTOP, WEBHOOK, COMMAND, NOBODY = "desktop", "webhook", "command", "none"
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import Field
 from typing import Any
 
-from launchers.core.spec.value_types import Pairs, Switch, ValueType, Words
+from launchers.core.spec.compound_types import Pairs, Words
+from launchers.core.spec.value_types import Switch, ValueType
 
 PREFIX = "LAUNCH_"
 PROFILE = "LAUNCH_PROFILE"
