@@ -40,7 +40,8 @@ def answer(session: Any, question: dict[str, Any]) -> dict[str, Any]:
     told = {"slots": found.fields(), "problem": found.problem, "fix": found.fix}
     if found.problem:
         return told
-    seen = executors.look_at_executors(session, job, say, found)
+    address = session.sparkContext.getConf().get("spark.driver.host")
+    seen = executors.look_at_executors(session, job, say, found, address)
     answers = [one._asdict() for one in seen.answers]
     return {**told, "problem": seen.problem, "fix": seen.fix, "answers": answers}
 

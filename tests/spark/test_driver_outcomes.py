@@ -85,6 +85,7 @@ def test_two_ranks_on_two_executors_are_proven_and_every_process_ends(
 ) -> None:
     script = TRAIN + 'print("given", sys.argv[1:], sorted(os.environ), flush=True)\n'
     script += 'print("sees", repr(os.environ["CUDA_VISIBLE_DEVICES"]), flush=True)\n'
+    script += 'print("by", os.environ["HOROVOD_GLOO_IFACE"], flush=True)\n'
     with running(tmp_path, spark, script, arguments=["--epochs", "3"]) as job:
         assert job.await_end() == 0, job.all()
 
@@ -98,6 +99,7 @@ def test_two_ranks_on_two_executors_are_proven_and_every_process_ends(
         for secret in ("LAUNCH_NONCE", "_HOROVOD_SECRET_KEY", "PYTHON_WORKER_FACTORY_SECRET"):
             assert secret not in given
         assert "sees ''" in job.texts(rank)  # --gpus was not given
+        assert "by lo" in job.texts(rank)  # as the driver's address: no other one was tried
     assert driven.NONCE not in job.output + job.log
     # Two executors of one machine are told apart by their names.
     hosts = {line.host for line in job.lines if line.rank is not None}

@@ -57,7 +57,7 @@ def trouble_with_own_name(others_elsewhere: bool) -> str:
 def interface_of(address: str) -> str | None:
     """The interface that has ``address``, or through which ``address`` is reached.
 
-    None where that cannot be found out: no route, or no Linux. Nothing is sent.
+    None where that cannot be found out: no such name, no route, or no Linux. Nothing is sent.
     """
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

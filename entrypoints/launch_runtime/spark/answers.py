@@ -38,6 +38,7 @@ class Answer(NamedTuple):
         versions: Library -> version, of those that are there.
         folders: Folder that rank 0 writes to -> why it could not do so there, or "".
         name_trouble: Why Gloo cannot work with the host's own name, or "".
+        interface: By which it reaches the driver, or "".
         gpus: That Spark has given the task that asked.
         devices: GPUs that the host shows.
         trouble: Why the ranks' Python says nothing, or "".
@@ -51,6 +52,7 @@ class Answer(NamedTuple):
     versions: Mapping[str, str] = {}
     folders: Mapping[str, str] = {}
     name_trouble: str = ""
+    interface: str = ""
     gpus: Sequence[str] = ()
     devices: int = 0
     trouble: str = ""
@@ -68,6 +70,8 @@ class Executors(NamedTuple):
         answers: One of each executor.
         folder: In which all have our files.
         python: The path of the ranks' Python, as it holds on all of them.
+        interface: The network interface by which they and the driver reach each other; "" where its
+            name is not the same on all of them.
         problem: Why no rank can be started, or "".
         fix: What to change then.
     """
@@ -75,6 +79,7 @@ class Executors(NamedTuple):
     answers: Sequence[Answer] = ()
     folder: str = ""
     python: str = ""
+    interface: str = ""
     problem: str = ""
     fix: str = ""
 
@@ -106,8 +111,14 @@ _SAME_FIX = (
 )
 
 
-def judged(answers: Sequence[Answer], job: SparkJob, expected: Sequence[Executor]) -> Executors:
-    """The answers, with all that is wrong in one sentence."""
+def judged(
+    answers: Sequence[Answer], job: SparkJob, expected: Sequence[Executor], interface: str = ""
+) -> Executors:
+    """The answers, with all that is wrong in one sentence.
+
+    Args:
+        interface: The driver's, by which executors reach it; "" where that is not known.
+    """
     found: list[tuple[str, str]] = []
     silent = {one.name for one in expected if one.name != "driver"}
     silent -= {one.executor for one in answers}
@@ -132,6 +143,7 @@ def judged(answers: Sequence[Answer], job: SparkJob, expected: Sequence[Executor
         answers,
         folder=answers[0].folder if answers else "",
         python=_python(answers, job),
+        interface=interface if {one.interface for one in answers} == {interface} else "",
         problem="; ".join(text for text, _ in found),
         fix="; ".join(fixes),
     )

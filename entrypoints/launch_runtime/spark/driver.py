@@ -71,7 +71,7 @@ class Driver:
             job = self._read()
             self._open(job)
             self._refuse_another_attempt()
-            self._train(job, self._await_executors(job))
+            self._train(job, *self._await_executors(job))
         except _RefusedError as refused:
             self._end(Failure(NAME, str(refused), JOINING, fix=refused.fix))
         except KeyboardInterrupt:  # by PySpark's handler; the watch has heard of it, and ends this
@@ -125,19 +125,21 @@ class Driver:
             "run the same command again, which goes on from the last checkpoint",
         )
 
-    def _await_executors(self, job: SparkJob) -> str:
-        """Blocks until there is a slot for each rank; the executors' Python."""
+    def _await_executors(self, job: SparkJob) -> tuple[str, str]:
+        """Blocks until there is a slot for each rank; the executors' Python, and the interface by
+        which they and the driver reach each other."""
         found = slots.await_slots(self._session, job, self._say)
         self._result.tell(slots=found.fields())
         if found.problem:
             raise _RefusedError(found.problem, found.fix)
-        seen = executors.look_at_executors(self._session, job, self._say, found)
+        address, _ = addresses(self._session.sparkContext)
+        seen = executors.look_at_executors(self._session, job, self._say, found, address)
         self._result.tell(versions=dict(seen.versions))
         if seen.problem:
             raise _RefusedError(seen.problem, seen.fix)
-        return job.executable or seen.python
+        return job.executable or seen.python, seen.interface
 
-    def _train(self, job: SparkJob, executable: str) -> NoReturn:
+    def _train(self, job: SparkJob, executable: str, interface: str) -> NoReturn:
         course = self._course = Course(
             job.settings, job.start_seconds, self._console.pass_on, self._say
         )
@@ -154,14 +156,14 @@ class Driver:
         }
         course.starts(time.monotonic())
         self._watch.follow(course, self._session)
-        found, trouble = self._ranks(job, payload, executable)
+        found, trouble = self._ranks(job, payload, executable, interface)
         if trouble:
             self._await_verdict(course)
         reception.close()
         self._conclude(job, course, found, trouble)
 
     def _ranks(
-        self, job: SparkJob, payload: dict[str, Any], executable: str
+        self, job: SparkJob, payload: dict[str, Any], executable: str, interface: str
     ) -> tuple[list[Any], str]:
         """Starts the ranks and blocks until they have ended: their results, and why there are none
         where the cluster says so."""
@@ -171,7 +173,7 @@ class Driver:
             given = self._course.results
             return [given.get(rank) for rank in range(job.settings.ranks)], trouble
         try:
-            return horovod_start.run(job, payload, executable, self._remark), ""
+            return horovod_start.run(job, payload, executable, interface, self._remark), ""
         except Exception as error:  # of Horovod, or of Spark
             return [], _sentence(error)
 

@@ -15,6 +15,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
 from launch_runtime import lines
+from launch_runtime.host import network
 from launch_runtime.spark.answers import FOLDER_FIXES, FOLDERS, Answer, Executors, judged
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _TRIES = 3  # Spark places tasks where it likes: usually on every free slot
 
 
 def look_at_executors(
-    session: Any, job: SparkJob, say: Callable[[str], None], slots: Slots
+    session: Any, job: SparkJob, say: Callable[[str], None], slots: Slots, driver: str
 ) -> Executors:
     """Asks all executors at once; blocks for the seconds in which their Pythons start.
 
@@ -35,6 +36,7 @@ def look_at_executors(
         job: What its ranks need.
         say: Is told what was found.
         slots: From :func:`slots.await_slots`.
+        driver: The address by which executors reach it.
 
     Returns:
         What they have, with a problem where the ranks cannot start.
@@ -51,11 +53,12 @@ def look_at_executors(
                 # An object store has no folders to share, and none is looked at.
                 if folder and "://" not in folder
             }
-            question = _question(list(job.folders), markers, executable, several)
+            question = _question(list(job.folders), markers, executable, several, driver)
             answers = _asked(session.sparkContext, question, slots.executors)
     except _AskError as error:
         return Executors(problem=str(error), fix=error.fix)
-    found = judged(answers, job, slots.executors)
+    interface = network.interface_of(driver) or ""
+    found = judged(answers, job, slots.executors, interface)
     if not found.problem:
         say(found.words)
     return found
@@ -70,7 +73,11 @@ class _AskError(Exception):
 
 
 def _question(
-    folders: Sequence[str], markers: Mapping[str, str], executable: str, several: bool
+    folders: Sequence[str],
+    markers: Mapping[str, str],
+    executable: str,
+    several: bool,
+    driver: str,
 ) -> Callable[[Any], Iterator[str]]:
     """What runs on executors. A function in a function, which Spark sends whole: they have our
     modules in a folder, and not on their path."""
@@ -95,7 +102,8 @@ def _question(
         sys.path.insert(0, os.path.abspath(folder))
         try:
             probe = importlib.import_module("launch_runtime.spark.probe")
-            yield json.dumps({**probe.look(markers, executable, several), "folder": folder})
+            found = probe.look(markers, executable, several, driver)
+            yield json.dumps({**found, "folder": folder})
         finally:
             sys.path.remove(os.path.abspath(folder))
 

@@ -2,7 +2,9 @@
 
 Always with the number of ranks, which Horovod would else take from however many executors have
 registered by then; with the executors' Python, for which it would take the driver's path; with the
-ranks' environment by name, since nothing of the driver's own reaches them. Sources:
+ranks' environment by name, since nothing of the driver's own reaches them; with the network
+interface where one name is right on all hosts: else each task tries all addresses of another one,
+those of bridges of containers among them, which may come and go meanwhile. Sources:
 horovod/spark/runner.py, gloo_run.py and task/ (0.28.1).
 
 Its services listen on all interfaces of driver and executors. Those that start and watch ranks
@@ -70,7 +72,11 @@ class Remarks:
 
 
 def run(
-    job: SparkJob, payload: Mapping[str, Any], executable: str, say: Callable[[str], None]
+    job: SparkJob,
+    payload: Mapping[str, Any],
+    executable: str,
+    interface: str,
+    say: Callable[[str], None],
 ) -> list[Any]:
     """What each rank gave, in the order of the ranks; None for one that ended before it could.
 
@@ -80,6 +86,7 @@ def run(
     Args:
         payload: For each rank (:func:`launch_runtime.spark.rank_host.run`).
         executable: The executors' Python.
+        interface: The network interface of driver and executors, "" where Horovod has to find it.
         say: Takes what Horovod's own processes write.
 
     Raises:
@@ -99,6 +106,7 @@ def run(
             stdout=remarks,
             stderr=remarks,
             verbose=0,
+            nics={interface} if interface else None,
             executable=executable or None,
         )
     return found

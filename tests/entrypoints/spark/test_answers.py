@@ -110,6 +110,24 @@ def test_the_ranks_python_is_the_named_one_or_that_of_all() -> None:
     assert judged([one, other], named, []).python == "./environment/bin/python"
 
 
+# The interfaces of executors and of the driver; the one that Horovod is told
+INTERFACES = [
+    (["eth0", "eth0"], "eth0", "eth0"),
+    (["eth0", "ens5"], "eth0", ""),
+    (["ens5", "ens5"], "eth0", ""),
+    (["", ""], "", ""),
+    (["eth0", ""], "eth0", ""),
+]
+
+
+@pytest.mark.parametrize(("theirs", "drivers", "expected"), INTERFACES)
+def test_an_interface_counts_where_its_name_is_the_same_on_all_hosts(
+    theirs: list[str], drivers: str, expected: str
+) -> None:
+    told = [answer(str(number), interface=name) for number, name in enumerate(theirs)]
+    assert judged(told, job(), [], drivers).interface == expected
+
+
 MISMATCH = """\
 org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 \
 times, most recent failure: Lost task 0.0 in stage 0.0 (TID 0) (10.0.0.7 executor 1): \

@@ -42,13 +42,18 @@ def test_horovod_is_told_all_that_it_would_else_guess(
     monkeypatch.setitem(sys.modules, "horovod", horovod)
     monkeypatch.setitem(sys.modules, "horovod.spark", spark)
 
-    assert horovod_start.run(job, {"stamp": "stamp"}, "/usr/bin/python3", print) == ["one", "two"]
+    payload = {"stamp": "stamp"}
+    found = horovod_start.run(job, payload, "/usr/bin/python3", "eth0", print)
+    assert found == ["one", "two"]
     assert (told["num_proc"], told["start_timeout"], told["use_gloo"]) == (2, 90, True)
-    assert told["executable"] == "/usr/bin/python3"
+    assert (told["executable"], told["nics"]) == ("/usr/bin/python3", {"eth0"})
     assert told["args"][1:] == ("rank_host", "run_horovod", {"stamp": "stamp"})
     assert {"LAUNCH_NONCE", "PYTHONPATH"}.isdisjoint(told["env"])
     assert told["env"]["LAUNCH_WORLD_SIZE"] == "2"
     assert None not in (told["stdout"], told["stderr"])
+
+    horovod_start.run(job, payload, "/usr/bin/python3", "", print)
+    assert told["nics"] is None
 
 
 def test_what_runs_on_an_executor_needs_nothing_of_ours_to_be_read() -> None:

@@ -16,7 +16,7 @@ def test_a_folder_has_to_be_seen_and_written_to(
     marker, elsewhere = tmp_path / "marker", tmp_path / "none" / "marker"
     marker.touch()
     told = {"/data": str(marker), "/model": str(elsewhere)}
-    found = probe.look(told, "", others_elsewhere=False)
+    found = probe.look(told, "", others_elsewhere=False, driver="127.0.0.1")
     assert found["folders"] == {"/data": "", "/model": "is not seen"}
     assert list(tmp_path.iterdir()) == [marker]
 
@@ -25,7 +25,7 @@ def test_a_folder_has_to_be_seen_and_written_to(
         raise PermissionError(13, os.strerror(13), path)
 
     monkeypatch.setattr(probe, "open", refused, raising=False)
-    found = probe.look(told, "", others_elsewhere=False)
+    found = probe.look(told, "", others_elsewhere=False, driver="127.0.0.1")
     assert found["folders"]["/data"] == "cannot be written (Permission denied)"
 
 
@@ -33,5 +33,15 @@ def test_an_own_name_that_means_loopback_is_trouble_where_others_run_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(network, "resolve", lambda name: "127.0.1.1")
-    assert "127.0.1.1" in probe.look({}, "", others_elsewhere=True)["name_trouble"]
-    assert probe.look({}, "", others_elsewhere=False)["name_trouble"] == ""
+    found = probe.look({}, "", others_elsewhere=True, driver="127.0.0.1")
+    assert "127.0.1.1" in found["name_trouble"]
+    found = probe.look({}, "", others_elsewhere=False, driver="127.0.0.1")
+    assert found["name_trouble"] == ""
+
+
+@pytest.mark.parametrize(("driver", "interface"), [("127.0.0.1", "lo"), ("no.such.invalid", "")])
+def test_an_executor_tells_by_which_interface_it_reaches_the_driver(
+    driver: str, interface: str
+) -> None:
+    found = probe.look({}, "", others_elsewhere=False, driver=driver)
+    assert found["interface"] == interface
