@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import aws_models
 from tests.fakes.vertex_service import VertexService
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_are_read_once() -> None:
+    """Those of the AWS SDK."""
+    aws_models.keep()
 
 
 @pytest.fixture

@@ -7,6 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import aws_models
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_are_read_once() -> None:
+    """Those of the SDK."""
+    aws_models.keep()
+
 
 @pytest.fixture(autouse=True)
 def no_account(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:

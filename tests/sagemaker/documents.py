@@ -12,6 +12,7 @@ from launchers.core.pipeline import Prepared, prepare
 from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.launcher import SAGEMAKER
 from launchers.sagemaker.options import SageMakerOptions
+from tests.shared_source import source_of
 
 CAPTURED = Path(__file__).parent / "captured" / "sagemaker-2.257.7"
 
@@ -26,7 +27,8 @@ def job(**asked: Any) -> JobSpec:
 
 def prepared(**asked: Any) -> Prepared:
     """What `launch sagemaker` makes of these fields."""
-    return prepare(SAGEMAKER, job(**asked))
+    spec = job(**asked)
+    return prepare(SAGEMAKER, spec, source=source_of(spec))
 
 
 def rendered(**asked: Any) -> dict[str, Any]:

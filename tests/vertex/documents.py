@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.pipeline import Prepared, prepare
-from launchers.core.source.script import read_source
 from launchers.core.spec.job import JobSpec
 from launchers.vertex.launcher import VERTEX
 from launchers.vertex.options import VertexOptions
 from launchers.vertex.planning.decide import make_plan
 from launchers.vertex.planning.plan import VertexPlan
+from tests.shared_source import source_of
 
 CAPTURED = Path(__file__).parent / "captured" / "aiplatform-2.7.0"
 IMAGE = "us-central1-docker.pkg.dev/my-project/launch/launch-horovod:0.1.0"
@@ -38,12 +38,13 @@ def job(**asked: Any) -> JobSpec:
 def planned(**asked: Any) -> VertexPlan:
     """The plan of these fields, without a name."""
     spec = job(**asked)
-    return make_plan(spec, read_source(spec))
+    return make_plan(spec, source_of(spec))
 
 
 def prepared(**asked: Any) -> Prepared:
     """What `launch vertex` makes of these fields."""
-    return prepare(VERTEX, job(**asked))
+    spec = job(**asked)
+    return prepare(VERTEX, spec, source=source_of(spec))
 
 
 def rendered(**asked: Any) -> dict[str, Any]:
