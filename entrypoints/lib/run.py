@@ -95,6 +95,7 @@ class Run:
         self._left = ranks.together(
             lambda: remaining(settings, ranks, self.data, self.plan, self._state)
         )
+        self._tracking.begins()
         self._steps_done = self._state.steps_done
         self._rates = schedules.WarmUp(
             start=settings.learning_rate,

@@ -54,9 +54,14 @@ def launch_tags(environment: Mapping[str, str]) -> dict[str, str]:
     return {"mlflow.source.name": os.path.basename(sys.argv[0]), **ours}
 
 
-def run_name(environment: Mapping[str, str]) -> str:
-    """The job's name, or "" where no launcher gave it one."""
-    return environment.get("LAUNCH_JOB", "")
+def run_name(environment: Mapping[str, str], key: str) -> str:
+    """The job's name; where no launcher gave it one, the script's with the run's key.
+
+    MLflow's client would draw a name from the generator that the training has seeded, and give
+    each run of a seed the same.
+    """
+    script = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    return environment.get("LAUNCH_JOB") or f"{script}-{key[:8]}"
 
 
 def host_of_rank(environment: Mapping[str, str]) -> str:

@@ -125,7 +125,7 @@ def read(text: str, folder: str) -> tuple[dict[str, Any], list[Record]]:
     about = json.loads(first)
     if not isinstance(about, dict) or not isinstance(about.get(KIND), str):
         raise ValueError("no file of records that a training has kept")
-    records = [from_line(line) for line in rest.splitlines() if line]
+    records = [_record(number, line) for number, line in enumerate(rest.splitlines(), 2) if line]
     for one in records:
         path = one.get("path")
         if one["what"] == FILE and isinstance(path, str) and not storage.is_remote(path):
@@ -133,6 +133,13 @@ def read(text: str, folder: str) -> tuple[dict[str, Any], list[Record]]:
     if not records or records[0]["what"] != BEGIN:
         raise ValueError("its run has no beginning")
     return about, records
+
+
+def _record(number: int, line: str) -> Record:
+    try:
+        return from_line(line)
+    except ValueError as error:
+        raise ValueError(f"line {number} is no record of a run, or a part of one") from error
 
 
 def _command() -> str:

@@ -8,7 +8,7 @@ from .. import storage
 from ..errors import TrainingError
 from . import kept, messages, mlflow_place, tensorboard
 from .mlflow_run import MLflowRun
-from .records import BEGIN, METRICS, Record, is_whole
+from .records import BEGIN, END, METRICS, Record, is_whole
 from .sender import BATCH, RefusedError, Sink
 
 
@@ -28,6 +28,8 @@ def send(path: str, uri: str | None = None) -> None:
         about, records = kept.read(storage.read(path).decode("utf-8"), folder)
         if not all(map(is_whole, records)):
             raise ValueError("a record of it is none")
+        if all(one["what"] != END for one in records):
+            raise ValueError("its run has no end: it was cut short")
         sink = _sink(about, uri)
     except (OSError, ValueError) as error:
         raise TrainingError(f"{path}: cannot be read: {error}") from error
@@ -50,7 +52,10 @@ def send(path: str, uri: str | None = None) -> None:
                 "this again once the server answers."
             ) from error
     if refused:
-        raise TrainingError(f"{sink.title} did not take {refused} of {len(records)} records")
+        raise TrainingError(
+            f"{sink.title} did not take {refused} of {len(records)} records. All else is sent; "
+            f"the file {path} is as it was."
+        )
     storage.remove(path)
     messages.say(f"tracking: {len(records)} records sent, {path} removed; {sink.link}")
 

@@ -62,7 +62,7 @@ def make(
             Sender(
                 sink,
                 key,
-                identity.run_name(environment),
+                identity.run_name(environment, key),
                 folders,
                 SECONDS_AT_END if seconds is None else seconds,
             )

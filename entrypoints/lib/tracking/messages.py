@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+from ..errors import TrainingError
+
 # What MLflow's client and Databricks' take as proof of who one is.
 CREDENTIALS = (
     "MLFLOW_TRACKING_PASSWORD",
@@ -30,6 +32,8 @@ _SHORT = (
 _BY_STATUS = {
     "answers 401": " (unauthorized: see MLFLOW_TRACKING_USERNAME, _PASSWORD and _TOKEN)",
     "answers 403": " (forbidden)",
+    # What a client makes of a redirect: a GET where there was a POST.
+    "answers 405": " (method not allowed: does the address redirect, to https:// perhaps?)",
 }
 
 
@@ -47,8 +51,10 @@ def reason(error: BaseException) -> str:
         if match:
             words = match.expand(short)
             return words + _BY_STATUS.get(words, "")
-    line = " ".join(text.split())
-    return f"{type(error).__name__}: {line[:_LONGEST]}" if line else type(error).__name__
+    line = " ".join(text.split())[:_LONGEST]
+    if isinstance(error, TrainingError):
+        return line
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 
 def without_credentials(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
 DEFAULT_EXPERIMENT = "Default"  # MLflow's own
 FOLDER = "mlruns"
 INSTALL = "pip install mlflow-skinny"
+_HOST_AND_PORT = re.compile(r"[\w.-]+:\d+(/.*)?")  # which MLflow would take for a folder
 _SERVERS = ("http", "https", "databricks")
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 # Behind a question mark, by which drivers of databases are told who one is.
@@ -34,6 +36,7 @@ _SETTINGS = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_ALLOW_FILE_STORE": "true",  # MLflow 3.17 refuses folders without it
     "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "ERROR",  # it warns at every attempt; why one failed is said here, once
     "GIT_PYTHON_REFRESH": "quiet",
 }
 
@@ -110,6 +113,7 @@ def require_client(store: Store, environment: MutableMapping[str, str]) -> None:
 def _checked(uri: str) -> str:
     try:
         parts = urlsplit(uri)
+        _ = parts.port
     except ValueError:  # a bracket that nothing closes; the error may show what stands there
         raise TrainingError(f"{URI}: no address; expected http://HOST:PORT") from None
     scheme = parts.scheme.partition("+")[0]
@@ -125,6 +129,10 @@ def _checked(uri: str) -> str:
             f"{URI}: there is something behind a question mark in this address, which is not "
             f"shown; found {_shown(uri)}. Give a token as MLFLOW_TRACKING_TOKEN, by "
             "`launch --secret`."
+        )
+    if not scheme and _HOST_AND_PORT.fullmatch(uri):
+        raise TrainingError(
+            f"{URI}: found {uri}; expected http://{uri}, or of a folder of that name ./{uri}"
         )
     if not scheme and uri != "databricks":
         return Path(os.path.abspath(os.path.expanduser(uri))).as_uri()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Mapping, Sequence
 
 from .. import storage
+from ..errors import TrainingError
 from . import messages
 from .mlflow_place import Store
 from .records import BEGIN, FILE, METRICS, TAGS, Record
@@ -87,7 +89,7 @@ class MLflowRun:
         if found is None:
             return str(client.create_experiment(self._store.experiment))
         if found.lifecycle_stage != "active":
-            raise ValueError(f"the experiment {self._store.experiment} is deleted; restore it")
+            raise TrainingError(f"the experiment {self._store.experiment} is deleted; restore it")
         return str(found.experiment_id)
 
     def _parameters(self, one: Record, there: Mapping[str, str], resumed: bool) -> None:
@@ -147,8 +149,10 @@ class MLflowRun:
     def _file(self, path: str) -> None:
         if storage.is_remote(path):
             self._tags({"launch.model": path})
-        else:
-            self._client.log_artifact(self._run, path)
+            return
+        if not os.path.exists(path):  # its records were taken to another machine without it
+            raise RefusedError(f"{path} is not there")
+        self._client.log_artifact(self._run, path)
 
 
 def _cut(tags: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from .tracker import FAILED, FINISHED, KILLED, Nobody, Tracker
 # Settings that say where things lie or how the run is watched, and nothing of the training.
 _NO_PARAMETERS = ("track", "track_wait", "checkpoint_dir", "model_dir")
 _AT_THE_END = ("test_accuracy", "test_loss", "training_seconds")
+_NOTHING: Mapping[str, Any] = {}
 # What a run waits that failed, and one that was told to stop and may be killed soon: locally
 # 2 s later.
 SECONDS_AFTER = {FAILED: 5.0, KILLED: 1.0, FINISHED: None}
@@ -25,15 +26,31 @@ class Tracking:
 
     Args:
         tracker: Who is told; on other ranks than the first nobody.
+        settings: What a run's beginning says of it.
+        tags: The same.
+        proof: Tags of the world that the ranks have made.
     """
 
-    def __init__(self, tracker: Tracker):
+    def __init__(
+        self,
+        tracker: Tracker,
+        settings: Mapping[str, Any] = _NOTHING,
+        tags: Mapping[str, str] = _NOTHING,
+        proof: Mapping[str, str] = _NOTHING,
+    ):
         self._tracker = tracker
+        self._settings, self._tags, self._proof = settings, tags, proof
         self._ended = False
 
     def __enter__(self) -> Tracking:
-        """The run has begun already."""
+        """Nothing is told yet."""
         return self
+
+    def begins(self) -> None:
+        """Once the run's checkpoint is in its model: a start that is refused by what lies in the
+        folder changes nothing of the run that wrote it."""
+        self._tracker.begin(self._settings, self._tags)
+        self._tracker.tags(self._proof)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         """Ends a run that has not finished."""
@@ -72,7 +89,7 @@ class Tracking:
 def tracking(
     settings: Settings, ranks: Ranks, model_folder: str | None, checkpoint_folder: str | None
 ) -> Tracking:
-    """Begins to track, on all ranks; before the data is read, so that what is missing is said at
+    """Makes what tracks, on all ranks; before the data is read, so that what is missing is said at
     once.
 
     Raises:
@@ -86,10 +103,12 @@ def tracking(
     )
     hosts = ranks.gather(identity.host_of_rank(os.environ))
     tracker = made or Nobody()
-    tags = identity.launch_tags(os.environ)
-    tracker.begin(parameters(settings, ranks.size), tags)
-    tracker.tags(identity.proof_tags(hosts, os.environ))
-    return Tracking(tracker)
+    return Tracking(
+        tracker,
+        parameters(settings, ranks.size),
+        identity.launch_tags(os.environ),
+        identity.proof_tags(hosts, os.environ),
+    )
 
 
 def parameters(settings: Settings, world_size: int) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class Sender:
             left,
             finished,
             self._sink.title,
-            self._reason,
+            self._reason or ("no answer yet" if self._thread.is_alive() else ""),
             self._backlog.lost,
         ):
             self._say(line)

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from entrypoints.lib import arguments
+from entrypoints.lib.errors import TrainingError
 from entrypoints.lib.ranks import Ranks
 from entrypoints.lib.run import Run
+from entrypoints.lib.tracking import makers
 from tests.entrypoints.lib.mnist_format import write_data_set
 from tests.entrypoints.lib.thread_ranks import together
+from tests.entrypoints.lib.tracking.recording import Recording
 
 SAMPLES, RANKS, BATCH = 13, 2, 3  # 7 and 6 of them, so that rank 0 has a step of its own
 IN_PLACE = "in place of 2 (--divide epochs)"
@@ -120,3 +123,35 @@ def test_a_warm_up_that_is_cut_to_a_ranks_share_of_the_epochs_is_told_once(
     together(RANKS, of_rank)
     said = capsys.readouterr().out.splitlines()
     assert [line for line in said if line.startswith("warm-up")] == told
+
+
+class Other(Still):
+    """Whose checkpoints are another training's."""
+
+    identity: Mapping[str, str] = MappingProxyType({"model": "another"})
+
+
+def test_a_start_that_the_checkpoint_refuses_changes_nothing_of_the_tracked_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = Recording()
+    monkeypatch.setattr(makers, "_MAKERS", {"mlflow": lambda *_: sink})
+    settings = arguments.parse(
+        ["--data", f"mnist-files:{data}", "--batch-size", str(BATCH), "--epochs", "1",
+         "--track", "mlflow", "--checkpoint-dir", str(tmp_path / "checkpoints")]
+    )  # fmt: skip
+
+    def of_rank(ranks: Ranks) -> None:
+        with Run(settings, ranks, arrays=True) as run:
+            train(run)
+
+    def refused(ranks: Ranks) -> None:
+        with Run(settings, ranks, arrays=True) as run:
+            run.restore(Other())
+
+    together(1, of_rank)
+    told = sink.kinds()
+    assert (told[0], told[-1]) == ("begin", "end")
+    with pytest.raises(TrainingError, match="from another training"):
+        together(1, refused)
+    assert sink.kinds() == told

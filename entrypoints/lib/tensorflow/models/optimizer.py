@@ -23,13 +23,13 @@ def optimizer(name: str, learning_rate: float) -> Any:
 def create_optimizer_state(optimizer: Any, weights: Sequence[Any]) -> None:
     """Makes the optimizer's variables for ``weights``, which stay as they are.
 
-    They have to exist before a checkpoint's values or rank 0's can be put into them; a step with
-    gradients of zero is the one public way that Keras 2.8 to 2.18 share. It goes past a loss
-    scale, which would count it as a step that went well.
+    They have to exist before a checkpoint's values or rank 0's can be put into them. No step is
+    taken for it, not even one of zeros: the job's evidence would have seen ranks that train and
+    exchange nothing, which is untrue of a run whose epochs are all done. The call is that by which
+    ``apply_gradients`` of this class begins, in Keras 2.8 to 2.18.
     """
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)
-    optimizer.apply_gradients([(tf.zeros_like(weight), weight) for weight in weights])
-    optimizer.iterations.assign(0)
+    optimizer._create_all_weights(list(weights))
 
 
 def optimizer_variables(optimizer: Any) -> Sequence[Any]:

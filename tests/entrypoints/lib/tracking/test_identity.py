@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,14 @@ def test_a_key_that_is_none_is_replaced(tmp_path: Path, content: str):
 
 def test_a_folder_that_cannot_be_written_makes_a_new_run(tmp_path: Path):
     assert len(identity.run_key(str(tmp_path / "none" / "there"))) == 32
+
+
+def test_without_a_launcher_a_run_has_the_scripts_name_and_its_own_key(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(sys, "argv", ["/src/train_torch.py", "--epochs", "3"])
+    assert identity.run_name({}, "1f2e3d4c5b6a") == "train_torch-1f2e3d4c"
+    assert identity.run_name({"LAUNCH_JOB": "digits-1"}, "1f2e3d4c5b6a") == "digits-1"
 
 
 def test_the_launchers_tags_are_taken_over():

@@ -49,10 +49,22 @@ def test_a_parameter_that_is_refused_for_good_keeps_no_file(
 def test_what_is_refused_stays_in_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     path, sink = written(tmp_path, BEGIN, *METRICS, END), Recording(refused="'steps': 2")
     before = path.read_bytes()
-    with pytest.raises(TrainingError, match="did not take"):
+    with pytest.raises(TrainingError, match=r"did not take 3 of 5 records\. All else is sent"):
         sent(monkeypatch, path, sink)
     assert sink.kinds()[-1] == "end"
     assert path.read_bytes() == before
+
+
+def test_a_file_that_was_cut_short_is_not_sent_and_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    path, sink = written(tmp_path, BEGIN, *METRICS), Recording()
+    with pytest.raises(TrainingError, match="no end: it was cut short"):
+        sent(monkeypatch, path, sink)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(TrainingError, match="line 5 is no record of a run, or a part of one"):
+        sent(monkeypatch, path, sink)
+    assert (path.exists(), sink.taken) == (True, [])
 
 
 WRONG = [

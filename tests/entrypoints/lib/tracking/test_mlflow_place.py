@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -22,6 +23,9 @@ REFUSED = {
     f"mssql+pyodbc://database/runs?driver=ODBC&PWD={SECRET}": "launch --secret",
     f"http://[{SECRET}": "expected http://HOST:PORT",
     "http://": "expected http://HOST:PORT",
+    f"http://{SECRET}:port": "expected http://HOST:PORT",
+    "127.0.0.1:5000": "found 127.0.0.1:5000; expected http://127.0.0.1:5000",
+    "localhost:5000/mlflow": "expected http://HOST:PORT",
     "ftp://tracking/runs": "found ftp://tracking/runs; expected http://HOST:PORT",
 }
 
@@ -41,6 +45,7 @@ TAKEN = {
     "databricks://profile": "databricks://profile",
     "sqlite:////runs/mlflow.db": "sqlite:////runs/mlflow.db",
     "mssql+pyodbc://database/runs?driver=ODBC": "mssql+pyodbc://database/runs?driver=ODBC",
+    "/runs/127.0.0.1:5000": "file:///runs/127.0.0.1%3A5000",
     "/runs/here it is": "file:///runs/here%20it%20is",
     "file:///runs": "file:///runs",
 }
@@ -82,6 +87,27 @@ def test_a_message_has_no_value_of_a_credential(monkeypatch: pytest.MonkeyPatch)
     assert SECRET not in messages.reason(several)
     refused = ValueError("request to endpoint failed with error code 401 != 200")
     assert messages.reason(refused).startswith("answers 401 (unauthorized")
+
+
+def test_what_a_redirect_made_of_a_request_is_said():
+    text = "API request to endpoint /runs/search failed with error code 405 != 200"
+    assert messages.reason(ValueError(text)).startswith("answers 405 (method not allowed: does the")
+
+
+def test_a_reason_of_ours_stands_without_the_errors_type():
+    assert messages.reason(TrainingError("the experiment e is deleted")) == (
+        "the experiment e is deleted"
+    )
+
+
+def test_mlflow_says_nothing_at_each_attempt(monkeypatch: pytest.MonkeyPatch):
+    for name in ("mlflow", "mlflow.entities", "mlflow.tracking"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    store = mlflow_place.find({"MLFLOW_TRACKING_URI": "databricks"}, None)
+    environment = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "5"}
+    mlflow_place.require_client(store, environment)
+    assert environment["MLFLOW_LOGGING_LEVEL"] == "ERROR"
+    assert environment["MLFLOW_HTTP_REQUEST_TIMEOUT"] == "5"
 
 
 def test_an_answer_without_a_blank_is_shortened():

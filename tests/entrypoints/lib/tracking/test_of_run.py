@@ -83,7 +83,9 @@ def test_the_first_rank_alone_tells_settings_tags_and_world(
     monkeypatch.setenv("LAUNCH_TAGS", '{"provider": "local"}')
     words = ["--track", "mlflow", "--track-wait", "7", "--batch-size", "16", "--sync", "average:5"]
     settings = arguments.parse(words)
-    of_run.tracking(settings, RanksOfTwo(rank), "/m", "/c")  # type: ignore[arg-type]
+    tracking = of_run.tracking(settings, RanksOfTwo(rank), "/m", "/c")  # type: ignore[arg-type]
+    assert told.calls == []  # a start that its checkpoint refuses has told nobody
+    tracking.begins()
     if rank:
         assert (made, told.calls) == ([], [])
         return

@@ -47,11 +47,13 @@ def test_resnet50_takes_grey_and_coloured_pictures_and_refuses_too_small_ones(mo
 
 @pytest.mark.parametrize("name", ["adam", "sgd"])
 def test_optimizer_state_is_made_without_changing_weights_or_the_count_of_steps(
-    models: Any, name: str
+    models: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = models.build("mlp", (4, 4, 1), classes=3, brightest=16)
     before = model.get_weights()
     optimizer = models.optimizer(name, 0.1)
+    # Any step would tell the job's evidence that this rank has trained.
+    monkeypatch.setattr(type(optimizer), "apply_gradients", None)
     models.create_optimizer_state(optimizer, model.trainable_variables)
     assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True))
     assert int(optimizer.iterations.numpy()) == 0
