@@ -41,8 +41,8 @@ def have_base(
         if built_by:
             raise _not_built(base, built_by) from None
         progress.step(f"Pull {base}")
-    except docker.errors.DockerException as error:
-        raise _no_base(base, is_asked_for, str(error)) from None
+    except docker.errors.APIError as error:
+        raise _no_base(base, is_asked_for, str(error.explanation)) from None
     try:
         from docker.utils import parse_repository_tag
 

@@ -212,7 +212,7 @@ def _built(
     freed: int = 0,
 ) -> BuiltImage:
     seconds = time.monotonic() - started
-    progress.step("Look what is in it")
+    progress.step("Check the contents")
     return BuiltImage(
         tag=request.name,
         id=str(image.id),

@@ -142,6 +142,8 @@ def image_of(client: docker.DockerClient, image: str) -> Image:
     """
     import docker.errors
 
+    if not image:
+        raise LaunchError(RULES["image-name"].at("IMAGE", "''"))
     try:
         return client.images.get(image)
     except docker.errors.ImageNotFound:

@@ -82,7 +82,7 @@ def tree(client: docker.DockerClient, image: str) -> dict[str, File]:
     try:
         return read_tree(cast(IO[bytes], io.BufferedReader(_Pieces(container.export(_PIECE)))))
     finally:
-        container.remove(force=True)
+        container.remove(v=True, force=True)
 
 
 def read_tree(stream: IO[bytes]) -> dict[str, File]:

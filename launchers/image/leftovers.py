@@ -10,11 +10,15 @@ from launchers.image import names
 if TYPE_CHECKING:
     import docker
 
+# Seconds that an engine may take over one image.
+REMOVAL_SECONDS = 900.0
+
 
 def remove_leftovers(
     client: docker.DockerClient, identifiers: Iterable[str], base_size: int = 0
 ) -> int:
     """Remove those of these images that are ours and have no name; gives the bytes of their layers.
+    May block for minutes: a busy disk takes long over gigabytes of small files.
 
     One that a container runs, that has a name, or from which another image was made stays. A second
     call is safe.
@@ -23,18 +27,24 @@ def remove_leftovers(
         identifiers: Of images, short or whole.
         base_size: Bytes of the layers that all of them begin with, which stay.
     """
-    import docker.errors
+    patience, client.api.timeout = client.api.timeout, REMOVAL_SECONDS
+    try:
+        return sum(_removed(client, identifier, base_size) for identifier in identifiers)
+    finally:
+        client.api.timeout = patience
 
-    freed = 0
-    for identifier in identifiers:
-        try:
-            image = client.images.get(identifier)
-            attributes = image.attrs
-            ours = names.STAGE_LABEL in image.labels or names.RECIPE_LABEL in image.labels
-            if not ours or attributes.get("RepoTags") or attributes.get("RepoDigests"):
-                continue
-            client.images.remove(image.id)
-            freed += max(0, int(attributes["Size"]) - base_size)
-        except docker.errors.APIError:  # gone meanwhile, or in use
-            continue
-    return freed
+
+def _removed(client: docker.DockerClient, identifier: str, base_size: int) -> int:
+    from docker.errors import APIError
+    from requests.exceptions import Timeout
+
+    try:
+        image = client.images.get(identifier)
+        attributes = image.attrs
+        ours = names.STAGE_LABEL in image.labels or names.RECIPE_LABEL in image.labels
+        if not ours or attributes.get("RepoTags") or attributes.get("RepoDigests"):
+            return 0
+        client.images.remove(image.id)
+        return max(0, int(attributes["Size"]) - base_size)
+    except (APIError, Timeout):  # gone meanwhile, or in use; or the engine goes on without us
+        return 0

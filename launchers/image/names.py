@@ -53,12 +53,12 @@ def recipe_of(labels: Mapping[str, str]) -> str:
 
 def made_for(client: docker.DockerClient, image: str) -> str:
     """What the ranks of one of our images train by, by its label; Horovod for any other image, and
-    for one that is not on this machine."""
+    for a name that no image of this machine has."""
     import docker.errors
 
     try:
         return str(client.images.get(image).labels.get(WITH_LABEL, HOROVOD))
-    except docker.errors.APIError:
+    except docker.errors.DockerException:
         return HOROVOD
 
 

@@ -77,7 +77,13 @@ def answer_of(
                 f"docker pull {image}; `launch image build` makes ours",
             )
         ) from None
-    watch = threading.Timer(seconds, _end, [container])
+    is_late = threading.Event()
+
+    def end_late() -> None:
+        is_late.set()
+        _end(container)
+
+    watch = threading.Timer(seconds, end_late)
     watch.daemon = True
     try:
         output = container.attach(stream=True, logs=True)
@@ -88,6 +94,8 @@ def answer_of(
         told = start_fault_of(client, image, str(error.explanation)) or error.explanation
         raise NoAnswerError(f"a container of it does not start: {told}") from None
     except NoAnswerError as error:
+        if is_late.is_set():
+            raise NoAnswerError(f"no answer in {seconds:.0f} s ({error})") from None
         raise NoAnswerError(start_fault_of(client, image, str(error)) or str(error)) from None
     finally:
         watch.cancel()
@@ -114,7 +122,7 @@ def _end(container: Any) -> None:
     import docker.errors
 
     try:
-        container.remove(force=True)
+        container.remove(v=True, force=True)
     except docker.errors.NotFound:
         return
     except docker.errors.APIError:

@@ -31,16 +31,8 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
         LaunchError: The name is wrong (exit code 2), or the registry refused (5).
     """
     import docker.errors
-    from docker.utils import parse_repository_tag
 
-    name, label = parse_repository_tag(repository)
-    label = label or parse_repository_tag(tag)[1] or "latest"
-    if name.startswith(("http://", "https://")) or "@" in repository or label.startswith("sha256:"):
-        raise LaunchError(
-            RULES["push-repository"].at(
-                "--push", repository, fix=name.split("://")[-1] if "://" in name else ""
-            )
-        )
+    name, label = target(repository, tag)
     progress.step(f"Push {name}:{label}")
     layers: dict[str, tuple[int, int]] = {}
     digest = ""
@@ -60,6 +52,25 @@ def push(client: docker.DockerClient, tag: str, repository: str, progress: Progr
     reference = f"{name}@{digest}"
     remember_pushed(reference, f"{name}:{label}", recipe_of(image.labels))
     return reference
+
+
+def target(repository: str, tag: str) -> tuple[str, str]:
+    """The name and the label under which ``tag`` is pushed to ``repository``. Asks nobody.
+
+    Raises:
+        LaunchError: No registry can have that name.
+    """
+    from docker.utils import parse_repository_tag
+
+    name, label = parse_repository_tag(repository)
+    label = label or parse_repository_tag(tag)[1] or "latest"
+    if name.startswith(("http://", "https://")) or "@" in repository or label.startswith("sha256:"):
+        raise LaunchError(
+            RULES["push-repository"].at(
+                "--push", repository, fix=name.split("://")[-1] if "://" in name else ""
+            )
+        )
+    return name, label
 
 
 def _note(event: Mapping[str, Any], layers: dict[str, tuple[int, int]], progress: Progress) -> None:

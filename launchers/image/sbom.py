@@ -39,7 +39,20 @@ def sbom_of(client: docker.DockerClient, image: str) -> bytes:
             RULES["image-no-sbom"].at("--sbom", f"{image} has no {IN_IMAGE}")
         ) from None
     finally:
-        container.remove(force=True)
+        container.remove(v=True, force=True)
+
+
+def check_place(path: Path) -> None:
+    """See that ``path`` can become a file.
+
+    Raises:
+        LaunchError: Its folder is not there, or it is a folder itself.
+    """
+    if path.is_dir():
+        raise LaunchError(RULES["image-sbom-file"].at("--sbom", f"{path}: is a folder"))
+    if not path.parent.is_dir():
+        found = f"{path}: {path.parent} is not there"
+        raise LaunchError(RULES["image-sbom-file"].at("--sbom", found))
 
 
 def save_sbom(client: docker.DockerClient, image: str, path: Path) -> int:

@@ -162,7 +162,7 @@ class BuildStream:
             RULES["image-build-failed"].at(
                 f"image build, step {self._number}/{len(self._instructions)}: "
                 f"{current.title or current.text}",
-                f"exit code {code}; its last lines stand above" if code else message,
+                f"exit code {code}; see its last lines above" if code else message,
                 fix=hint,
             ),
             EXIT_JOB_DID_NOT_SUCCEED,

@@ -14,17 +14,14 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
     EXIT_JOB_DID_NOT_SUCCEED,
-    EXIT_PREFLIGHT,
     LaunchError,
-    Problem,
 )
 from launchers.core.paths import unwritable
 from launchers.core.provider import Contract
 from launchers.core.records.ledger import data_folder
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.strategies import named
-from launchers.docker.engine import engine
-from launchers.rehearsal.catalogue import RULES
+from launchers.docker.engine import connected
 from launchers.rehearsal.course.course import Audience, Course
 from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.course.uninterrupted import uninterrupted
@@ -63,47 +60,41 @@ def rehearse(
             files cannot be written; once a container was started, that is exit code 1.
         KeyboardInterrupt: Asked to stop; everything was removed.
     """
-    from requests.exceptions import RequestException
-
     began = time.monotonic()
     definition = replace(definition, document=json.loads(definition.text))
-    client = engine()
     place, play = data_folder(), None
     try:
-        for old in leftovers.clean_left_over(client):
-            audience.note(f"removed what an earlier rehearsal had left: {old.labels.job}")
-        labels = Labels.new(definition.name)
-        workplace = Workplace(labels)
-        with _removed_afterwards(client, labels, workplace, audience):
-            workplace.make()
-            place = workplace.folder
-            prepared = stage(contract, definition, bundle, options, client, workplace, audience)
-            try:
-                _refuse_unfit(client, prepared, definition, facts)
-            except LaunchError as error:
-                if not options.despite_problems:
-                    raise
-                audience.note(str(error))
-            audience.plan(prepared, labels)
-            place = outcome_folder(labels)
-            play = Course(
-                client,
-                labels,
-                prepared,
-                definition,
-                place,
-                audience,
-                options.interrupt_after,
-            )
-            result = play.run()
-    except RequestException as error:
-        raise LaunchError(_engine_gone(error), EXIT_PREFLIGHT) from None
+        with connected() as client:
+            for old in leftovers.clean_left_over(client):
+                audience.note(f"removed what an earlier rehearsal had left: {old.labels.job}")
+            labels = Labels.new(definition.name)
+            workplace = Workplace(labels)
+            with _removed_afterwards(client, labels, workplace, audience):
+                workplace.make()
+                place = workplace.folder
+                prepared = stage(contract, definition, bundle, options, client, workplace, audience)
+                try:
+                    _refuse_unfit(client, prepared, definition, facts)
+                except LaunchError as error:
+                    if not options.despite_problems:
+                        raise
+                    audience.note(str(error))
+                audience.plan(prepared, labels)
+                place = outcome_folder(labels)
+                play = Course(
+                    client,
+                    labels,
+                    prepared,
+                    definition,
+                    place,
+                    audience,
+                    options.interrupt_after,
+                )
+                result = play.run()
     except OSError as error:
         began_ranks = play is not None and play.began
         code = EXIT_JOB_DID_NOT_SUCCEED if began_ranks else EXIT_BAD_REQUEST
         raise LaunchError(unwritable(error.filename or place, error, _ELSEWHERE), code) from None
-    finally:
-        client.close()
     seconds = {"total": time.monotonic() - began, **result.seconds}
     return replace(result, seconds=seconds)
 
@@ -119,15 +110,6 @@ def _refuse_unfit(
         needs = ("python", strategy.name, *needs)
     recipe, provider = prepared.conduct.recipe, definition.provider
     refuse_unfit(client, prepared.containers, needs, provider, strategy, facts, recipe)
-
-
-def _engine_gone(error: Exception) -> Problem:
-    return RULES["docker-engine"].at(
-        "Docker engine",
-        f"it went away before the job ran ({type(error).__name__})",
-        "an engine that stays",
-        "look into its log, and start again",
-    )
 
 
 @contextmanager

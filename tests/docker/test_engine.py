@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
+from docker.errors import APIError
+from requests.exceptions import ReadTimeout
 
 from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError
-from launchers.docker.engine import engine
+from launchers.docker.engine import connected, engine
 from tests.cli.command import Launch
+from tests.refusals import refused as refused_by
+from tests.rehearsal.engines import Engine
 
 
 def refused(monkeypatch: pytest.MonkeyPatch, host: str) -> str:
@@ -43,3 +48,58 @@ def test_a_port_where_nothing_listens_is_told(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("host", ["no-scheme:x:y", "ftp://127.0.0.1:1"])
 def test_a_broken_docker_host_is_a_message(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     assert host in refused(monkeypatch, host)
+    assert "set DOCKER_HOST" in refused(monkeypatch, host)
+
+
+def test_an_address_by_ssh_says_which_package_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "paramiko", None)
+    for name in [name for name in sys.modules if name.split(".")[0] == "docker"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    told = refused(monkeypatch, "ssh://me@a.invalid")
+
+    assert "with the package paramiko, which is not installed" in told
+    assert "pipx inject launch-training paramiko" in told
+    assert "systemctl" not in told
+
+
+def test_an_engine_that_goes_away_in_the_middle_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Engine() as one:
+        monkeypatch.setenv("DOCKER_HOST", one.address)
+        gone = refused_by("docker-engine", "it went away before this was done")
+        with gone as caught, connected() as client:
+            one.__exit__(None, None, None)
+            client.api.close()
+            client.images.list()
+    assert caught.value.exit_code == EXIT_PREFLIGHT
+
+
+def test_an_engine_that_is_too_busy_to_answer_did_not_go_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Engine() as one:
+        monkeypatch.setenv("DOCKER_HOST", one.address)
+        with refused_by("docker-engine", "Docker engine: no answer in 7 s"), connected(7):
+            raise ReadTimeout("read timed out")
+
+
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ("could not find an available, non-overlapping IPv4 address pool", "docker network prune"),
+        ("write /var/lib/docker/x: no space left on device", "docker system df"),
+        ("something new", "its log"),
+    ],
+)
+def test_what_an_engine_refuses_is_told_in_its_words_with_the_way_on(
+    monkeypatch: pytest.MonkeyPatch, said: str, fix: str
+) -> None:
+    with Engine() as one:
+        monkeypatch.setenv("DOCKER_HOST", one.address)
+        with refused_by("docker-engine", said) as caught, connected():
+            raise APIError("500 Server Error", explanation=f"{said}\n")
+    (problem,) = caught.value.problems
+    assert fix in problem.fix
+    assert caught.value.exit_code == EXIT_PREFLIGHT

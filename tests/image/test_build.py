@@ -133,7 +133,7 @@ def test_a_build_leaves_no_stage_and_is_not_made_twice(tmp_path: Path) -> None:
     assert 0 < first.freed < 10**7, "the base stays"
     assert second.cached
     assert second.id == first.id
-    assert told.steps == ["Look what is in it"]
+    assert told.steps == ["Check the contents"]
 
 
 def test_the_same_under_another_name_is_the_same_image(tmp_path: Path) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
+from typing import Any
 
 import pytest
 
-from launchers.core.model.problems import EXIT_BAD_REQUEST
+from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_OK
 from launchers.docker.engine import engine
 from launchers.image.build import CPU_BASE
 from launchers.image.names import default_image, default_tag
-from launchers.image.probe_container import LABEL
+from launchers.image.probe_container import LABEL, NoAnswerError, answer_of
 from launchers.image.sbom import sbom_of
 from launchers.machine.processes import is_alive
 from tests.cli.command import Launch
 from tests.image.engine import derived_image, own_tag, tiny_image
+from tests.refusals import refused
 
 pytestmark = pytest.mark.docker
 
@@ -154,6 +157,36 @@ def test_an_image_that_is_not_there_is_one_message(launch: Launch) -> None:
 
     assert answer.code == EXIT_BAD_REQUEST
     assert "launch-test-no-such:image is not on this machine" in answer.err
+
+
+def test_a_python_that_does_not_answer_in_time_is_told_with_the_time() -> None:
+    slow = "printf '#!/bin/sh\\necho hi; sleep 1000' > /bin/python3 && chmod 755 /bin/python3"
+    with own_tag() as (client, tag):
+        derived_image(client, tag, CPU_BASE, slow)
+        with pytest.raises(NoAnswerError, match=r"no answer in 1 s \(hi\)"):
+            answer_of(client, tag, [], 1)
+    assert left_over() == []
+
+
+def unnamed(client: Any) -> set[str]:
+    """Volumes to which the engine gave a name: those of rehearsals have one of their own."""
+    return {str(one.id) for one in client.volumes.list() if len(one.id) == 64}
+
+
+def test_volumes_that_an_image_declares_go_with_the_containers_that_look_into_it(
+    launch: Launch,
+) -> None:
+    dockerfile = f"FROM {CPU_BASE}\nVOLUME /data\n"
+    with own_tag() as (client, tag):
+        client.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=tag, rm=True)
+        before = unnamed(client)
+        looks = [("check", tag), ("diff", tag, tag)]
+        codes = [launch("image", *words).code for words in looks]
+        with refused("image-no-sbom"):
+            sbom_of(client, tag)
+        left = unnamed(client) - before
+    assert codes == [EXIT_BAD_REQUEST, EXIT_OK]
+    assert left == set()
 
 
 def test_hosts_of_a_job_have_one_pair_of_keys_and_no_image_has_it(ours: str) -> None:

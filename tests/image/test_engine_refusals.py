@@ -12,9 +12,12 @@ import pytest
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_PROVIDER
 from launchers.core.records.pushed_image import last_pushed
 from launchers.docker.engine import engine
-from launchers.image.base_image import need_room
+from launchers.image.base_image import have_base, need_room
 from launchers.image.check import image_of
+from launchers.image.names import made_for
 from launchers.image.push import push
+from launchers.image.recipes import HOROVOD
+from tests.cli.command import Launch
 from tests.image.told import Told
 from tests.refusals import refused
 from tests.rehearsal.engines import Engine
@@ -58,6 +61,7 @@ def test_a_disk_that_a_build_would_fill_is_refused_where_the_engine_is_this_mach
 @pytest.mark.parametrize(
     ("name", "rule", "words"),
     [
+        ("", "image-name", "''; expected the name or id"),
         ("launch horovod", "image-name", "launch horovod: invalid reference format"),
         ("launch-horovod:0", "image-absent", "launch-horovod:0 is not on this machine"),
     ],
@@ -67,8 +71,36 @@ def test_an_image_that_cannot_be_had_is_told_apart_from_a_text_that_names_none(
 ) -> None:
     with connected() as client:
         assert image_of(client, IMAGE).tags == [IMAGE]
+        assert made_for(client, name) == HOROVOD
         with refused(rule, f"IMAGE: {words}"):
             image_of(client, name)
+
+
+def test_a_base_that_is_no_images_name_is_told_in_the_engines_words_alone() -> None:
+    with connected() as client, refused("image-base-missing", "--base: A b ") as caught:
+        have_base(client, "A b", is_asked_for=True, progress=Told())
+    (problem,) = caught.value.problems
+    assert problem.found.endswith("pulled: invalid reference format")
+
+
+@pytest.mark.parametrize(
+    ("flags", "rule"),
+    [
+        (("--push", "https://a.example/x"), "push-repository"),
+        (("--sbom", "no/such/folder.json"), "image-sbom-file"),
+        (("--sbom", "."), "image-sbom-file"),
+        (("--base", ""), "flag-value"),
+        (("--tag", ""), "flag-value"),
+        (("--requirements", "", "--with", "torch"), "flag-value"),
+    ],
+)
+def test_what_would_fail_after_a_build_or_names_nothing_is_refused_before_it(
+    launch: Launch, flags: tuple[str, ...], rule: str
+) -> None:
+    answer = launch("image", "build", *flags, DOCKER_HOST="unix:///no/engine.sock")
+
+    assert answer.code == EXIT_BAD_REQUEST
+    assert f"[{rule}]" in answer.err
 
 
 @pytest.mark.parametrize("name", ["https://a.example/x", "a.example/x@sha256:" + "0" * 64])

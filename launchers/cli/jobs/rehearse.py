@@ -20,7 +20,7 @@ from launchers.core.model.problems import (
 )
 from launchers.core.provider import Provider
 from launchers.core.source.bundle import SourceBundle
-from launchers.core.spec.value_types import Count, Duration, Size
+from launchers.core.spec.value_types import Count, Duration, Size, Text
 from launchers.core.system import require_linux
 
 _CLEAN = "launch rehearsals --clean"
@@ -37,6 +37,7 @@ def rehearsal_flags(rare: bool = True) -> list[click.Option]:
             ["--rehearsal-image", "rehearsal_image"],
             group="rehearsal",
             rare=rare,
+            type=FlagType(Text()),
             metavar="IMAGE",
             help="Rehearse in this image instead of the document's.",
         ),

@@ -13,9 +13,11 @@ from launchers.cli.show.as_json import problem_as_json
 from launchers.cli.show.output import answer, say, say_problems, styled
 from launchers.cli.show.progress import LiveProgress
 from launchers.cli.show.table import table
+from launchers.cli.values import FlagType
 from launchers.cli.verb import Verb
 from launchers.cli.verb_group import VerbGroup
 from launchers.core.model.problems import EXIT_BAD_REQUEST, EXIT_JOB_DID_NOT_SUCCEED, EXIT_OK
+from launchers.core.spec.value_types import Text
 from launchers.core.strategies import NAMES
 from launchers.image.check import CheckedImage
 from launchers.image.needs import PROVIDERS, TITLES
@@ -24,6 +26,9 @@ from launchers.image.recipes import HOROVOD, RECIPES
 if TYPE_CHECKING:
     from launchers.cli.answers.images import BuiltImageAnswer
     from launchers.image.build import BuiltImage
+
+# An empty one is a variable of a shell that was never set: it names nothing.
+_TEXT = FlagType(Text())
 
 
 @click.group(
@@ -54,19 +59,32 @@ def command() -> None:
 @click.option("--gpu", is_flag=True, help="With CUDA and NCCL; not yet built by us, see docs.")
 @click.option(
     "--base",
+    type=_TEXT,
     metavar="IMAGE",
     help="Begin with this image instead; a framework that it has is used as it is.",
 )
 @click.option(
     "--requirements",
+    type=_TEXT,
     metavar="FILE",
     help="Packages of your own, too; a torch or tensorflow in it replaces ours. Not with horovod.",
 )
-@click.option("--tag", metavar="TAG", help="The image's name. Default: launch-horovod:VERSION")
 @click.option(
-    "--push", "repository", metavar="REPO", help="The repository to push to: HOST/PATH[:TAG]."
+    "--tag", type=_TEXT, metavar="TAG", help="The image's name. Default: launch-horovod:VERSION"
 )
-@click.option("--sbom", metavar="FILE", help="Write its bill of materials (CycloneDX) there, too.")
+@click.option(
+    "--push",
+    "repository",
+    type=_TEXT,
+    metavar="REPO",
+    help="The repository to push to: HOST/PATH[:TAG].",
+)
+@click.option(
+    "--sbom",
+    type=_TEXT,
+    metavar="FILE",
+    help="Write its bill of materials (CycloneDX) there, too.",
+)
 @click.option("--no-cache", "is_anew", is_flag=True, help="Build every layer anew.")
 @click.option(
     "--keep-stage",
@@ -88,17 +106,22 @@ def build_command(
     as_json: bool,
 ) -> int:
     """Build, then print size and versions; push where asked."""
-    from launchers.docker.engine import engine
+    from launchers.docker.engine import connected
     from launchers.image import build as image_build
     from launchers.image import push as image_push
     from launchers.image.host_settings import host_settings
     from launchers.image.own_requirements import own_requirements
-    from launchers.image.sbom import save_sbom
+    from launchers.image.sbom import check_place, save_sbom
 
     own = own_requirements(Path(requirements), recipe) if requirements else b""
     request = image_build.BuildRequest(gpu, base, tag, recipe, own, is_anew, keeps_stage)
-    client, reference = engine(), None
-    try:
+    reference = None
+    # What is wrong with these shows before minutes of a build.
+    if repository:
+        image_push.target(repository, request.name)
+    if sbom:
+        check_place(Path(sbom))
+    with connected() as client:
         say(
             f"{styled('image', 'bold')}  {request.name} from {' and '.join(set(request.bases))}, "
             f"{'GPU' if gpu else 'CPU'}"
@@ -121,8 +144,6 @@ def build_command(
                 reference = image_push.push(client, built.tag, repository, progress)
             say(f"pushed {reference}")
             say(f"use it with: --image {reference}")
-    finally:
-        client.close()
     if as_json:
         answer(_built_as_json(built, reference))
     return EXIT_OK
@@ -153,17 +174,13 @@ def check_command(
     image: str, providers: tuple[str, ...], strategy: str | None, as_json: bool
 ) -> int:
     """Exit 0 where nothing is missing for ``providers``, else 2 with what to add."""
-    from launchers.docker.engine import engine
+    from launchers.docker.engine import connected
     from launchers.image.check import check
     from launchers.image.names import made_for
 
-    client = engine()
-    try:
-        with LiveProgress() as progress:
-            progress.step(f"Look into {image}")
-            checked = check(client, image, strategy or made_for(client, image))
-    finally:
-        client.close()
+    with connected() as client, LiveProgress() as progress:
+        progress.step(f"Look into {image}")
+        checked = check(client, image, strategy or made_for(client, image))
     if as_json:
         problems = [problem_as_json(one) for one in checked.problems(providers)]
         answer({**checked.as_dict(), "remarks": list(checked.remarks), "problems": problems})
@@ -198,16 +215,12 @@ def _built_as_json(built: BuiltImage, pushed: str | None) -> BuiltImageAnswer:
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def diff_command(first: str, second: str, as_json: bool) -> int:
     """Exit 0 where nothing differs but what two builds of one recipe do, else 1."""
-    from launchers.docker.engine import engine
+    from launchers.docker.engine import connected
     from launchers.image.compare import compare
 
-    client = engine()
-    try:
-        with LiveProgress() as progress:
-            progress.step(f"Compare {first} with {second}")
-            paths, found = compare(client, first, second)
-    finally:
-        client.close()
+    with connected() as client, LiveProgress() as progress:
+        progress.step(f"Compare {first} with {second}")
+        paths, found = compare(client, first, second)
     others = [one for one in found if not one.why]
     if as_json:
         answer({"images": [first, second], "paths": paths, "differences": list(map(asdict, found))})

@@ -38,17 +38,14 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON on stdout.")
 def command(clean: bool, everything: bool, as_json: bool) -> int:
     """List, or remove what is left over."""
-    from launchers.docker.engine import engine
+    from launchers.docker.engine import connected
     from launchers.rehearsal.engine import leftovers
 
-    client = engine()
-    try:
+    with connected() as client:
         found = leftovers.rehearsals(client)
         states = ("left over", "unknown") if everything else ("left over",)
         chosen = [item for item in found if item.state in states]
         failed = leftovers.clean(client, chosen) if clean else []
-    finally:
-        client.close()
     if as_json:
         answer([_fields(item) for item in (chosen if clean else found)])
     elif clean:

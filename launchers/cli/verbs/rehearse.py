@@ -29,7 +29,7 @@ from launchers.core.analysis.strategy_reader import AUTO
 from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, Problem, errors
 from launchers.core.model.unknown import as_text, unknowns_in
 from launchers.core.reading.documents import examine, open_size
-from launchers.core.spec.value_types import Count
+from launchers.core.spec.value_types import Count, Text
 from launchers.core.strategies import FIRST
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ command = Verb(
         Flag(
             ["--source"],
             group="what",
+            type=FlagType(Text()),
             metavar="DIR|TAR",
             help="Where the document's code is on this machine.",
         ),

@@ -96,7 +96,7 @@ def test_a_full_disk_is_one_line_with_the_code_of_its_moment(
         return SimpleNamespace(conduct=Conduct())
 
     monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
-    monkeypatch.setattr(run, "engine", lambda: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(run, "connected", contextlib.nullcontext)
     monkeypatch.setattr(run.leftovers, "clean_left_over", lambda client: [])
     monkeypatch.setattr(run.leftovers, "remove_all", lambda client, labels: [])
     monkeypatch.setattr(run, "stage", stage)

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from launchers.core.model.containers import Cause, Conduct
+from launchers.rehearsal.engine.cluster import Cluster
 from launchers.rehearsal.engine.workplace import MEMORY
 from launchers.sagemaker.sidecars.declared import ACCESS, MACHINE_ACCOUNT
+from tests.refusals import refused
 from tests.rehearsal.boxes import BASE, PROOF, Heard, box, run, seconds_since, things_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("base", "home")]
@@ -353,3 +356,18 @@ def test_containers_may_start_one_after_another_the_leader_last() -> None:
     result = run(PROOF, "echo here; sleep 1000", heard=heard, conduct=Conduct(start_apart=1.0))
     assert result.state == "succeeded"
     assert [line.host for line in heard.lines] == ["algo-2", "algo-1"]
+
+
+def test_an_engine_without_a_free_network_is_told_in_its_words(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "could not find an available, non-overlapping IPv4 address pool among the defaults"
+
+    def none_left(self: Cluster) -> None:
+        raise APIError("404 Client Error", explanation=said)
+
+    monkeypatch.setattr(Cluster, "make_network", none_left)
+    with refused("docker-engine", said) as caught:
+        run(PROOF, name="no-network")
+    assert "docker network prune" in str(caught.value)
+    assert things_of(client, "no-network") == []
