@@ -46,8 +46,18 @@ def report(error: Exception) -> int:
         found = f"{str(error.filename)[:60]!r}... is too long for a path"
         say_problems([RULES["usage"].at("launch", found, "the path of a file or folder")])
         return EXIT_BAD_REQUEST
+    if isinstance(error, PermissionError) and error.filename:
+        # A place that the user named, below a folder that another user has closed.
+        say_problems([_closed(error)])
+        return EXIT_BAD_REQUEST
     say_problems([defect(error)])
     return EXIT_DEFECT
+
+
+def _closed(error: PermissionError) -> Problem:
+    found, fix = error.strerror or str(error), "get the right, or name another place"
+    expected = "a file or folder that you may look at"
+    return RULES["file-unreadable"].at(str(error.filename), found, expected, fix)
 
 
 def defect(error: Exception) -> Problem:
@@ -102,7 +112,7 @@ def _of_usage(error: click.UsageError) -> Problem:
         meant = did_you_mean(error.option_name, allowed)
         hint = meant or f"see `{verb} --help`"
         if isinstance(command, VerbGroup) and not meant and error.option_name != "--json":
-            hint = f"a flag stands behind its verb; {hint}"
+            hint = f"a flag goes after its verb; {hint}"
         return RULES["flag-unknown"].at(
             error.option_name, "no such option", f"an option of `{verb}`", hint
         )

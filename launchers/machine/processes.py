@@ -29,6 +29,18 @@ def is_alive(known: str) -> bool:
     return bool(known) and identity(int(known.partition(":")[0])) == known
 
 
+def is_ours(known: str) -> bool:
+    """Whether this user may end the process of that identity; true of one that has ended."""
+    try:
+        if is_alive(known):
+            os.kill(int(known.partition(":")[0]), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return True
+
+
 def send(known: str, number: signal.Signals) -> bool:
     """Send a signal to the process of that identity; False where it has ended."""
     if not is_alive(known):

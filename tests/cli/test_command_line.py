@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from launchers.cli.main import ended
 from tests.cli.command import Launch
 from tests.places import ROOT
+from tests.rights import without_rights
 
 PLAIN = "print('plain')\n"
 
@@ -254,6 +257,16 @@ def test_a_file_that_init_cannot_write_is_named(launch: Launch):
     assert answer.err.startswith("error: job/launch.yaml: No such file or directory; ")
     assert "it is a link to /nowhere/launch.yaml: remove it" in answer.err
     assert not (folder / "train.py").exists()
+
+
+def test_a_folder_that_init_may_not_look_into_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert ended(["init", str(tmp_path / "own")]) == 0  # everything is imported
+    with without_rights(tmp_path):
+        assert ended(["init", str(tmp_path)]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith(f"error: {tmp_path}: Permission denied; expected a folder")
 
 
 def test_the_file_that_init_writes_is_no_request_and_check_says_what_checks_it(launch: Launch):

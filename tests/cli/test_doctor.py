@@ -262,6 +262,15 @@ def test_a_look_that_fails_or_does_not_end_hides_no_other(monkeypatch: pytest.Mo
     assert "a bug" in found[0].found
 
 
+def test_a_user_who_may_have_no_more_threads_is_told_all_the_same(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(checks.Thread, "start", refuse)
+    looks = [Check("first", lambda: [well("first", "a")]), Check("second", lambda: [error("b")])]
+    assert [one.state for one in checks.findings_of(looks)] == ["ok", "error"]
+
+
 def test_an_interrupt_waits_for_no_answer(doctor: Doctor, monkeypatch: pytest.MonkeyPatch):
     import threading
 

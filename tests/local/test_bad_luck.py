@@ -13,17 +13,36 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from launchers.core.records.ledger import Entry, Ledger
+from launchers.local.service import LocalService
+from launchers.machine import processes
 from tests.cli.command import Launch
 from tests.local import scripts
+from tests.places import ROOT
+from tests.refusals import refused
 from tests.waiting import processes_with, until
 
 pytestmark = pytest.mark.horovod
 
 TWO_HOSTS = ("local", "train.py", "--instances", "2")
+FILLS = """import contextlib, os
+filler = os.environ["LAUNCH_MODEL_DIR"] + "/filler"
+with contextlib.suppress(OSError), open(filler, "wb", 0) as file:
+    while True:
+        file.write(bytes(4096))
+for _ in range(2000):
+    print("y" * 200)
+"""
+# A day ahead as soon as the script runs.
+AHEAD = """import os, time
+_now = time.time
+time.time = lambda: _now() + 86400 * os.path.exists(os.path.dirname(__file__) + "/now")
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -215,6 +234,7 @@ def test_a_detached_job_goes_on_and_is_followed_waited_for_and_cancelled(launch:
     status = launch("status", name, "--json").json
     assert status["state"] == "running"
     assert status["created"] <= status["started"]
+    assert status["proof"] == "world size 2: 2 hosts x 1 rank, Gloo"
     assert launch("wait", name, "--timeout", "1s").code == 1
     follower = launch.start("logs", name, "--follow")
     cancelled = launch("cancel", name, "--json")
@@ -332,6 +352,45 @@ def test_a_disk_that_fills_up_ends_the_job_with_that_reason(launch: Launch, smal
     assert answer.code == 1
     assert "No space left on device" in answer.json["reason"]
     assert "Traceback" not in answer.err
+
+
+def test_a_script_that_fills_the_disk_under_the_ledger_leaves_its_result(
+    launch: Launch, small_disk: Path
+):
+    launch.write("train.py", FILLS)
+    home = str(small_disk / "home")
+    answer = launch("local", "train.py", "--json", LAUNCH_HOME=home)
+    assert answer.code == 1
+    assert answer.json["state"] == "failed"
+    assert "No space left on device" in answer.json["reason"]
+    (result,) = small_disk.glob("home/jobs/*/result.json")
+    assert json.loads(result.read_text())["state"] == "failed"
+    (job,) = launch("list", "--json", LAUNCH_HOME=home).json
+    assert job["state"] == "failed"
+
+
+def test_a_clock_that_is_set_ahead_ends_no_job(launch: Launch):
+    launch.write("ahead/sitecustomize.py", AHEAD)
+    launch.write("train.py", "import time\nopen('ahead/now', 'w').close()\ntime.sleep(2)\n")
+    path = os.pathsep.join([str(ROOT), str(launch.folder / "ahead")])
+    answer = launch("local", "train.py", "--max-runtime", "1h", PYTHONPATH=path)
+    assert answer.code == 0, answer.err
+
+
+def test_a_job_of_another_user_is_not_called_stopping(
+    launch: Launch, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LAUNCH_HOME", str(launch.home))
+    entry = Entry("train-1", "local", "train", 1, 1, "{}", "running")
+    Ledger().add(replace(entry, details={"supervisor": processes.identity(1)}))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "kill", refuse)
+    with refused("job-of-another-user", "its process 1 is another user's"):
+        LocalService().cancel(entry.handle)
+    assert Ledger().find("train-1").state == "running"
 
 
 def test_requirements_are_installed_for_the_job_alone(launch: Launch):

@@ -16,17 +16,18 @@ from typing import Any, TextIO
 from launchers.cli import interrupts
 
 _GONE = {errno.EIO, errno.EPIPE, errno.ENXIO}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _STDOUT = "stdout"
 
 
 class _ForPeople(io.FileIO):
-    """A message that nobody can read any more is no reason to fail."""
+    """A message that nobody can read any more, or that finds no room, is no reason to fail."""
 
     def write(self, data: Any) -> int:
         try:
             return super().write(data) or 0
         except OSError as error:
-            if error.errno not in _GONE:
+            if error.errno not in _GONE | _FULL:
                 raise
             return memoryview(data).nbytes
 

@@ -48,7 +48,8 @@ def _examples() -> list[str]:
 def command(folder: str, force: bool, strategy: str, as_json: bool) -> int:
     """Write the two files; none where one of them is already there."""
     target = Path(folder)
-    there = [name for name in _FILES if (target / name).exists()]
+    with writing(target):
+        there = [name for name in _FILES if (target / name).exists()]
     if there and not force:
         raise LaunchError(
             RULES["init-exists"].at(str(target / name), "a file that is already there")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Thread
 
 from launchers.core.catalogue import RULES
@@ -34,15 +35,26 @@ def each_of(checks: Sequence[Check]) -> list[list[Finding]]:
 
     begun = time.monotonic()
     # Daemons: who interrupts waits for nothing that does not answer.
-    threads = [Thread(target=make, args=(index,), daemon=True) for index in range(len(checks))]
-    for thread in threads:
-        thread.start()
+    threads = [_begun(partial(make, index)) for index in range(len(checks))]
     for thread, check in zip(threads, checks, strict=True):
-        thread.join(max(0.0, begun + check.seconds - time.monotonic()))
+        if thread is not None:
+            thread.join(max(0.0, begun + check.seconds - time.monotonic()))
     return [
         [_no_answer(check, f"no answer in {check.seconds:.0f} s")] if told is None else told
         for check, told in zip(checks, found, strict=True)
     ]
+
+
+def _begun(make: Callable[[], None]) -> Thread | None:
+    """The thread that runs ``make``; None where the user may have no more of them (ulimit -u), and
+    it has been run here."""
+    thread = Thread(target=make, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        make()
+        return None
+    return thread
 
 
 def clock_finding(skew: float | None, whose: str) -> Finding:

@@ -18,6 +18,7 @@ from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError
 from launchers.core.paths import unwritable
 from launchers.core.prerequisites import Check
 from launchers.core.records.ledger import INTENT, Ledger, data_folder
+from launchers.core.records.ledger_file import is_there
 from launchers.core.sdk.installed import installed_version
 from launchers.core.spec.layers import DEFAULT_FILE
 
@@ -109,9 +110,9 @@ def _folder() -> list[Finding]:
 
 def _ledger() -> list[Finding]:
     ledger = Ledger()
-    if not ledger.path.exists():
-        return [well("ledger", "no jobs yet")]
     try:
+        if not is_there(ledger.path):
+            return [well("ledger", "no jobs yet")]
         jobs = ledger.jobs(newest=_NEWEST)
         many = ledger.count()
         broken = _pages_broken(ledger.path)

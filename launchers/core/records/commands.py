@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from launchers.core.records.ledger import Entry, Ledger
-from launchers.core.records.ledger_file import connected
+from launchers.core.records.ledger_file import connected, is_there
 from launchers.core.spec.job import JobSpec, is_flag
 from launchers.core.spec.option import default_of, option_fields
 
@@ -64,7 +64,7 @@ def commands_of(job: JobSpec, folder: str, program: Sequence[str]) -> tuple[str,
 
 def last_of(ledger: Ledger, commands: Sequence[str]) -> Last | None:
     """The last job of the first of ``commands`` that made one; changes nothing."""
-    if not ledger.path.exists():
+    if not is_there(ledger.path):
         return None
     with connected(ledger.path) as connection:
         rows = connection.execute(

@@ -24,7 +24,7 @@ from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
 from launchers.core.model.problems import LaunchError, NameTakenError, did_you_mean
 from launchers.core.paths import writing
 from launchers.core.printable import printable
-from launchers.core.records.ledger_file import UNFINISHED, bound, connected
+from launchers.core.records.ledger_file import UNFINISHED, bound, connected, is_there
 from launchers.core.records.wanted import Wanted
 
 INTENT = "intent"
@@ -254,7 +254,7 @@ class Ledger:
 
     def _rows(self, query: str, values: tuple[Any, ...]) -> Sequence[Any]:
         """The rows of ``query``; none where there is no ledger yet."""
-        if not self.path.exists():
+        if not is_there(self.path):
             return ()
         with connected(self.path) as connection:
             return connection.execute(query, tuple(map(bound, values))).fetchall()

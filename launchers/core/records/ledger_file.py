@@ -102,9 +102,21 @@ def connected(path: Path) -> Iterator[sqlite3.Connection]:
         raise LaunchError(_problem(path, error)) from None
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a ledger at ``path``.
+
+    Raises:
+        LaunchError: Its folder does not say so: another user's.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise LaunchError(_problem(path, error)) from None
+
+
 def _problem(path: Path, error: Exception) -> Problem:
     """By SQLite's words (sqlite3ErrStr in its main.c): Python tells its codes from 3.11 on."""
-    found, rule = str(error), "ledger-unusable"
+    found, rule = getattr(error, "strerror", None) or str(error), "ledger-unusable"
     if isinstance(error, sqlite3.DatabaseError) and any(words in found for words in _DAMAGED):
         rule = "ledger-unreadable"
     elif isinstance(error, sqlite3.OperationalError) and "locked" in found:

@@ -279,13 +279,24 @@ class SupervisedService(Service):
         return [line for line in lines if line.rank == 0]
 
     def cancel(self, handle: JobHandle) -> None:
-        """SIGTERM to the job's supervisor, which ends every process of the job."""
+        """SIGTERM to the job's supervisor, which ends every process of the job.
+
+        Raises:
+            LaunchError: It is another user's.
+        """
         if self.describe(handle).final:
             return
         ledger = Ledger()
         entry = ledger.get(self.provider, handle.name)
         if entry is None:
             return
+        supervisor = entry.details.get("supervisor", "")
+        if not processes.is_ours(supervisor):
+            raise LaunchError(
+                RULES["job-of-another-user"].at(
+                    handle.name, f"its process {supervisor.partition(':')[0]} is another user's"
+                )
+            )
         # First the word, then the signal: a supervisor that ends at once is then "stopped".
         ledger.update(entry, state=STOPPING)
-        processes.send(entry.details.get("supervisor", ""), signal.SIGTERM)
+        processes.send(supervisor, signal.SIGTERM)

@@ -24,7 +24,7 @@ from launchers.core.model.jobs import FAILED, LOST, RUNNING, STOPPED, TIMED_OUT
 from launchers.core.model.problems import LaunchError
 from launchers.core.output.lines import parse_tagged
 from launchers.core.proof import Expected, Said, Verdict, verdict
-from launchers.core.records.ledger import Ledger
+from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.records.nonce import masked
 from launchers.core.shipped import runtime
 from launchers.machine import processes
@@ -62,6 +62,7 @@ class Supervisor(ABC):
         self.ending: tuple[str, str] | None = None
         self.children: list[Child] = []
         self.started = time.time()
+        self._begun = time.monotonic()  # which no change of the clock moves
         self.ranks_started: float | None = self.started
         self._selector = selectors.DefaultSelector()
         self._partial: dict[int, bytes] = {}
@@ -160,7 +161,7 @@ class Supervisor(ABC):
         while self._is_at_work():
             for key, _ in self._selector.select(timeout=0.2):
                 key.data(key.fd)
-            if limit and time.time() - self.started > limit:
+            if limit and time.monotonic() - self._begun > limit:
                 self.end(TIMED_OUT, f"it ran longer than its time limit of {limit} s")
             self.look_at_children()
             if time.monotonic() > self._deadline:
@@ -190,9 +191,11 @@ class Supervisor(ABC):
 
     def job_line(self, text: str) -> None:
         """A line of the job, with its tag: kept, and watched for the verdict."""
-        now = time.time()
+        now, known = time.time(), self.watch.proof
         self.watch.see(parse_tagged(text, now))
         self._write(f"{now:.3f} {masked(text, self.expected.nonce)}\n")
+        if self.watch.proof != known:
+            self._tell(lambda ledger, entry: ledger.update(entry, proof=self.watch.proof))
 
     def own_line(self, text: str) -> None:
         """A line of the supervisor's own."""
@@ -206,8 +209,8 @@ class Supervisor(ABC):
             self.end_for_want_of_room(error, self.folder.job_log)
 
     def end_for_want_of_room(self, error: OSError, path: Path) -> None:
-        """A full disk: make room for the result, and end the job with that reason."""
-        self.folder.reserve.unlink(missing_ok=True)
+        """A full disk ends the job with that reason. The reserve stays until nothing else of the
+        job can take it."""
         self.end(FAILED, f"{error.strerror}: {path}")
 
     def _lifeline(self, descriptor: int) -> None:
@@ -248,20 +251,26 @@ class Supervisor(ABC):
         }
         self.folder.reserve.unlink(missing_ok=True)
         try:
-            if self._log is not None:
-                self._log.close()
             write_whole(self.folder.result, result)
         finally:
             self._record(found.state, found.reason, found.proof)
+            # Last: lines that found no room would take the reserve's.
+            if self._log is not None:
+                with contextlib.suppress(OSError):
+                    self._log.close()
 
     def ranks_start(self) -> None:
         """They are started now, after what came first; whoever asks is told so from now on."""
-        self.ranks_started = time.time()
+        started = self.ranks_started = time.time()
+        self._tell(lambda ledger, entry: ledger.note(entry, "started", started))
+
+    def _tell(self, change: Callable[[Ledger, Entry], None]) -> None:
+        """Change the job's entry for whoever asks while it runs."""
         with contextlib.suppress(LaunchError):  # the result says it once more
             ledger = Ledger()
             entry = ledger.get(self.provider, self.document["name"])
             if entry is not None:
-                ledger.note(entry, "started", self.ranks_started)
+                change(ledger, entry)
 
     def _record(self, state: str, reason: str = "", proof: str = "") -> None:
         ledger = Ledger()

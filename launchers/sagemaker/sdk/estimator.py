@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sagemaker.session import Session
 from sagemaker.tensorflow import TensorFlow
 
 from launchers.core.model.document import at, entries
-from launchers.core.model.problems import LaunchError
+from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.pipeline import Prepared
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.document import (
@@ -107,7 +108,10 @@ class _JobEstimator:
         folder, _, name = key.rpartition("/")
         with tempfile.TemporaryDirectory(prefix="launch-") as scratch:
             file = Path(scratch, name)
-            self.prepared.bundle.write_tar_gz(file)
+            try:
+                self.prepared.bundle.write_tar_gz(file)
+            except LaunchError as error:
+                raise LaunchError(map(_since_it_was_made, error.problems)) from None
             session: Session = self.sagemaker_session  # type: ignore[attr-defined]
             session.upload_data(str(file), bucket=bucket, key_prefix=folder)
 
@@ -156,6 +160,14 @@ def _start(document: Mapping[str, Any]) -> dict[str, Any]:
         "custom_mpi_options": hyperparameter(document, MPI_OPTIONS),
     }
     return {"distribution": {"mpi": mpi}}
+
+
+def _since_it_was_made(problem: Problem) -> Problem:
+    """The same source again would differ again: in a notebook it is the estimator that is old."""
+    if problem.rule != "source-changed":
+        return problem
+    again = "make the estimator again: launchers.sagemaker.estimator(job)"
+    return replace(problem, found="changed since this estimator was made", fix=again)
 
 
 def _ranks_text(prepared: Prepared) -> str:

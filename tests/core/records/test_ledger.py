@@ -12,9 +12,11 @@ import pytest
 from launchers.core.model.jobs import FAILED, PENDING, RUNNING, STOPPED, SUCCEEDED
 from launchers.core.model.problems import LaunchError
 from launchers.core.records import ledger as module
+from launchers.core.records.commands import last_of
 from launchers.core.records.ledger import Entry, Ledger, data_folder, inherited_checkpoint, next_run
 from launchers.core.records.ledger_file import connected
 from tests.refusals import refused
+from tests.rights import without_rights
 
 
 def entry(base: str = "train-aaaaaaaa", run: int = 1, **changes: object) -> Entry:
@@ -178,6 +180,14 @@ def test_a_ledger_without_its_table_is_called_damaged(ledger: Ledger):
 def test_a_ledger_is_for_its_owner_alone(ledger: Ledger):
     ledger.add(entry())
     assert ledger.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_ledger_in_another_users_folder_is_told_so(ledger: Ledger):
+    ledger.add(entry())
+    with without_rights(ledger.path.parent):
+        for use in (ledger.jobs, ledger.count, lambda: last_of(ledger, ("a",))):
+            with refused("ledger-unusable", f"{ledger.path}: Permission denied; expected"):
+                use()
 
 
 def test_the_data_folder_is_made_with_those_above_for_its_owner_alone(

@@ -1,0 +1,23 @@
+"""A folder in which one has no rights, also where root runs the tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def without_rights(folder: Path) -> Iterator[None]:
+    """This process may not look into ``folder`` meanwhile: to root every folder is open, so it is
+    nobody until then."""
+    folder.chmod(0o000)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o700)
