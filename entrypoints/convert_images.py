@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say({"event": "error", "message": str(error), "interrupted": False})
         return EXIT_FAILED
     except KeyboardInterrupt:
-        message = "interrupted; what is done stays: the same command goes on"
+        message = "interrupted; what is done is kept: run the same command to resume"
         say({"event": "error", "message": message, "interrupted": True})
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # nobody reads any more: end as a pipe's writer does

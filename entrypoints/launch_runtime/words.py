@@ -53,7 +53,7 @@ class Words(NamedTuple):
     keep: str
     wrap: str
     broadcast: str
-    assign: str = "put what the exchange gives into the gradients"
+    assign: str = "assign the exchange's result to the gradients"
     not_during: str = ""
     around: str = ""
     fix_around: str = ""

@@ -126,8 +126,8 @@ class SavedState:
         if self.folder is None:
             return f"ended after {at} without a checkpoint, since no --checkpoint-dir was given"
         return (
-            f"the checkpoint after {at} is in {self.folder}, and a start with that folder goes "
-            "on from it"
+            f"the checkpoint after {at} is in {self.folder}, and a run with that folder resumes "
+            "from it"
         )
 
     def kept(self) -> tuple[str | None, int]:

@@ -12,14 +12,14 @@ from launchers.cli.answers.schema import schema
 FILE = CLONE / "docs" / "json.md"
 _HEAD = """# Answers for programs
 
-With `--json` a command prints one JSON value on stdout, whatever happens; what it says to people
-goes to stderr as ever. `launch logs --json` is the one exception: an object a line. `--help` stays
-text.
+With `--json` a command prints one JSON value on stdout, whatever happens; messages for
+people still go to stderr. `launch logs --json` is the one exception: one object per line. `--help`
+stays text.
 
     launch list --json
     launch sagemaker train.py --instances 2 --gpus 4 --dry-run --json
 
-Where a command has no answer, since the command line is wrong, a rule is broken, preflight or the
+If a command has no answer, because the command line is wrong, a rule is broken, preflight or the
 provider refuses, or it was interrupted, the value is an object with the one key `error`:
 
     $ launch status nosuch --json

@@ -83,5 +83,5 @@ def job_option() -> click.Option:
         group="what",
         default="",
         metavar="PATH",
-        help="Where the job lies in the file ($.States.Train), of several.",
+        help="Which job to take if the file has several ($.States.Train).",
     )

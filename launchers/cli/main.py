@@ -35,15 +35,15 @@ VERBS = {
     "vertex": ("run", "Run a Vertex AI CustomJob, or rehearse it."),
     "spark": ("run", "Run a job's ranks on the executors of a Spark cluster."),
     "scaling": ("scaling", "Train at several sizes: is a larger one worth it?"),
-    "check": ("check", "Run every rule on a document that something else made."),
-    "rehearse": ("rehearse", "Run such a document in containers on this machine."),
+    "check": ("check", "Run every rule on a job document made elsewhere."),
+    "rehearse": ("rehearse", "Run a job document made elsewhere in containers on this machine."),
     "rehearsals": ("rehearsals", "Show what rehearsals have on this machine, remove leftovers."),
     "machines": ("machines", "Show the providers' machine types."),
     "list": ("list", "Show all jobs."),
     "status": ("status", "Show a job's state."),
     "logs": ("logs", "Print a job's lines, of all ranks or of one."),
     "wait": ("wait", "Wait for a job's end; exit with its 0 or 1."),
-    "notify": ("notify", "Wait for a job's end and tell of it."),
+    "notify": ("notify", "Wait for a job's end, then notify you."),
     "cancel": ("cancel", "End a job."),
     "import": ("import_job", "Write a launch.yaml from a job of AI Platform Training."),
     "init": ("init", "Write a commented launch.yaml and a small train.py."),
@@ -138,7 +138,7 @@ def _import_flag(words: list[str]) -> Problem:
     after = [word for word in [*rest[1:].split("\0"), *before.split("\0")] if word]
     line = shlex.join(["launch", "import", *after])
     expected, fix = "`launch import FILE`", f"write: {line}"
-    return RULES["flag-unknown"].at(_IMPORT_FLAG, "no option any more", expected, fix)
+    return RULES["flag-unknown"].at(_IMPORT_FLAG, "this option was removed", expected, fix)
 
 
 @click.group(
@@ -262,7 +262,7 @@ def run(words: list[str]) -> int:
     """
     for word in words:
         if _NO_ARGUMENT.search(word):
-            found = f"{word[:60]!r}, which no program can be given"
+            found = f"{word[:60]!r}, which cannot be passed to a program"
             raise LaunchError(RULES["usage"].at("launch", found, "text"))
     ours, script_arguments = split(words)
     given = {"arguments": script_arguments, "as_json": asks_for_json(words), "words": words}

@@ -89,7 +89,7 @@ def file_flags() -> list[click.Option]:
             group="what",
             rare=True,
             is_flag=True,
-            help="Read no defaults.yaml of yours.",
+            help="Do not read your defaults.yaml.",
         ),
     ]
 

@@ -82,9 +82,11 @@ def _useless(provider: Provider, name: str, known: list[str], own_flags: Iterabl
     flag = flags.get(name)
     if flag is None:
         hint = did_you_mean(name, known) or f"`launch {provider.name} --help` has the flags"
-        return RULES["variable-unknown"].at(name, "no flag has this variable", fix=hint)
+        return RULES["variable-unknown"].at(name, "no flag reads this variable", fix=hint)
     if flag != _DRY_RUN:
-        return RULES["variable-not-taken"].at(name, f"set, and not read: {flag} is typed each time")
-    found = "set, and not read: the job would be sent"
+        return RULES["variable-not-taken"].at(
+            name, f"set but ignored: type {flag} on the command line"
+        )
+    found = "set but ignored: the job would be sent"
     fix = f"type {_DRY_RUN}, and unset the variable"
     return RULES["variable-not-taken"].at(name, found, fix=fix, severity="error")

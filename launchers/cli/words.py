@@ -71,7 +71,7 @@ def word_problems(
     found = " ".join(rest)
     return [
         RULES["arguments-without-separator"].at(
-            found, "no option of ours", fix=f"{_meant_for_us(unknown, allowed)}write: {right}"
+            found, "not an option of launch", fix=f"{_meant_for_us(unknown, allowed)}write: {right}"
         )
     ]
 

@@ -66,9 +66,9 @@ def _choose(base: str, runs: list[Entry], again: bool) -> Run:
     if again:
         return Run(base, following, f"--again; run {last.run}: {last.state}")
     if last.state == SUCCEEDED:
-        return Run(base, last.run, f"has succeeded; --again takes {following}", last)
+        return Run(base, last.run, f"has succeeded; --again starts {following}", last)
     if last.state not in FINAL_STATES:
-        return Run(base, last.run, f"is in progress; --again takes {following} beside it", last)
+        return Run(base, last.run, f"is in progress; --again also starts {following}", last)
     reason = f": {last.reason}" if last.reason else ""
     return Run(base, following, f"since run {last.run} is {last.state}{reason}")
 

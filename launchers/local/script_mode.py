@@ -267,7 +267,7 @@ def _no_channel(name: str, file: str) -> Problem:
     channel = name.removeprefix(_CHANNEL).lower()
     return RULES["local-channel"].at(
         name,
-        f"{file} names it, and no folder is given for it",
+        f"{file} uses it, but no folder is given",
         "a folder, where the script needs one",
         f"--channel {channel}=FOLDER",
         severity="warning",

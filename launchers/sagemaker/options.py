@@ -147,7 +147,7 @@ class SageMakerOptions(ProviderOptions):
         metavar="vpc|ARN",
         group="what",
         rare=True,
-        help="The image lies in a Docker registry of the VPC, open there (vpc) or with the "
+        help="The image is in a Docker registry of the VPC, open there (vpc) or with the "
         "credentials that this Lambda function gives.",
     )
     isolate: Annotated[bool, Switch()] = option(

@@ -67,7 +67,7 @@ def source_changes(
     """
     if not (source.folder / source.script).is_file():
         name, gone = " ".join(source.program), "deleted since the study began"
-        fix = "restore it to go on, or choose another --output"
+        fix = "restore it to resume, or choose another --output"
         return [RULES["scaling-another"].at(name, gone, "the script that it began with", fix)]
     if record.source == source_digest(source):
         return errors(source.problems)
@@ -76,7 +76,7 @@ def source_changes(
         return errors(source.problems)
     names = first_few(others)
     found = "changed since the study began" + (f": {names}" if names else "")
-    fix = "undo the change to go on, or choose another --output"
+    fix = "undo the change to resume, or choose another --output"
     return [RULES["scaling-another"].at(_PATH, found, "those that it began with", fix)]
 
 

@@ -50,7 +50,7 @@ def ended(run: Run, status: JobStatus, lines: Iterable[LogLine], cost: float | N
     reason = status.reason
     if status.state == SUCCEEDED:
         at = said.diverged
-        reason = "" if at is None else f"its loss is no number from epoch {at} on"
+        reason = "" if at is None else f"its loss is not a number from epoch {at} on"
     return replace(
         run,
         state=status.state,

@@ -19,7 +19,7 @@ from launchers.spark.service import installation
 from launchers.spark.service.master import master_problems
 from launchers.spark.service.users_conf import ENV_SCRIPT, conf_folder, sets_variable
 
-_NO_SPARK = "there is no Spark here"
+_NO_SPARK = "Spark was not found"
 
 
 class SparkDoctor(Doctor):

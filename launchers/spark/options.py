@@ -38,7 +38,7 @@ class SparkOptions(ProviderOptions):
         metavar="K=V",
         group="where",
         default={},
-        help="A property of Spark's (repeatable). What decides the ranks has flags of its own.",
+        help="A Spark property (repeatable). Flags set those that decide the number of ranks.",
     )
     archives: Annotated[tuple[str, ...], Words()] = option(
         "--archive",
@@ -67,7 +67,7 @@ class SparkOptions(ProviderOptions):
         metavar="DIR",
         group="where",
         rare=True,
-        help="Where Spark lies. Default: SPARK_HOME, else the driver Python's pyspark, else "
+        help="The Spark folder. Default: SPARK_HOME, else the driver Python's pyspark, else "
         "what spark-submit on PATH belongs to.",
     )
     limits: Annotated[dict[str, str], Limits(names=(SLOTS, START))] = option(

@@ -38,7 +38,7 @@ class VertexOptions(ProviderOptions):
         "--accelerator",
         metavar="TYPE:N",
         group="where",
-        help="The GPUs of each host by type, such as NVIDIA_TESLA_T4:4, beside an n1 --machine "
+        help="The GPUs of each host by type, such as NVIDIA_TESLA_T4:4, with an n1 --machine "
         "or on a default one.",
     )
     service_account: Annotated[str | None, Text()] = option(

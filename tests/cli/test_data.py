@@ -181,7 +181,7 @@ def test_an_interrupted_conversion_says_how_it_goes_on_and_leaves_nothing(launch
     assert "2 files that are no picture" in told[2]
     assert running.returncode == 130
     assert '"rule": "interrupted"' in out
-    assert "the same command goes on from there" in err
+    assert "run the same command to resume from there" in err
     until(lambda: not processes_with(mark), "everything has ended")
 
 

@@ -105,7 +105,7 @@ def test_a_group_without_a_verb_shows_its_help_on_stderr_and_ends_with_2(
         ("sagemeker", "did you mean sagemaker?"),
         ("status", "`launch list` shows them"),
         ("check", "such as: launch check job.json"),
-        ("--instances 2 local", "a flag stands behind its verb"),
+        ("--instances 2 local", "a flag goes after its verb"),
         ("--verson", "such option; expected an option of `launch` [flag-unknown]. did you mean"),
     ],
 )

@@ -202,4 +202,4 @@ def test_what_no_program_can_be_given_is_told(
     word: str, place: Path, capfd: pytest.CaptureFixture[str]
 ):
     assert code_of(["local", "train.py", "--dry-run", word]) == 2
-    assert "which no program can be given" in capfd.readouterr().err
+    assert "which cannot be passed to a program" in capfd.readouterr().err

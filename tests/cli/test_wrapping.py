@@ -26,7 +26,7 @@ def test_lines_go_on_below_where_the_text_began():
 
 def test_a_command_to_copy_is_on_one_line_with_its_last_flag():
     command = "launch sagemaker train.py --instances 2 --gpus 4 --dry-run -- --epochs 3"
-    lines = wrapped(f"error: --epochs: no option of ours. write: {command}", 60).split("\n")
+    lines = wrapped(f"error: --epochs: not an option of launch. write: {command}", 60).split("\n")
     assert lines[-1].strip() == command
     assert all(len(line) <= 60 for line in lines[:-1])
 

@@ -73,7 +73,7 @@ def test_a_training_that_has_diverged_says_so_though_its_job_succeeded():
     found = running.ended(run(), JobStatus("succeeded"), lines)
     zero = LogLine(0.0, "", 0, "progress: epoch 0, loss nan")
 
-    assert found.reason == "its loss is no number from epoch 2 on"
+    assert found.reason == "its loss is not a number from epoch 2 on"
     assert running.ended(run(), JobStatus("succeeded"), [zero]).reason.endswith("epoch 0 on")
     assert [epoch.loss for epoch in found.epochs] == [0.5, None]
 

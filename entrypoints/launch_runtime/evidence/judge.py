@@ -181,8 +181,8 @@ def _crowded(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Fi
         if len(where) > 1:
             return Finding(
                 "",
-                f"{lines.ranks(where)} trained on one GPU, {device}, where each rank has one "
-                "of its own",
+                f"{lines.ranks(where)} trained on one GPU, {device}, although each rank "
+                "has its own",
                 f"{words.pick}, or use --pin-gpu guard; {OPT_OUT}",
             )
     return None

@@ -52,8 +52,8 @@ def perform(task: Task, read: Read | None = None) -> TaskRecord:
             except BadPictureError as error:
                 if not task.skip_bad:
                     raise TrainingError(
-                        f"{_where(task, picture)}: {error}; mend it and the same command goes on, "
-                        "as it does with --bad-images skip, which leaves it out"
+                        f"{_where(task, picture)}: {error}; mend it and run the same command to "
+                        "resume, or add --bad-images skip, which leaves it out"
                     ) from error
                 bad.append(BadPicture(printable(picture.path), str(error)))
                 continue
@@ -143,7 +143,8 @@ def _contents(task: Task, read: Read | None) -> Iterator[tuple[Picture, bytes | 
             return error
         except OSError as error:
             raise TrainingError(
-                f"{_where(task, picture)}: cannot be read: {said(error)}; the same command goes on"
+                f"{_where(task, picture)}: cannot be read: {said(error)}; run the same "
+                "command to resume"
             ) from error
 
     if read is not None or not folders.is_remote(task.source):

@@ -13,7 +13,7 @@ from ..errors import TrainingError
 from ..object_stores import opened, said
 from . import layout
 
-MAKE_ANEW = "Make it anew with `launch data parquet`, or copy it again."
+MAKE_ANEW = "Make it again with `launch data parquet`, or copy it again."
 MOST_CLASSES = 1_000_000  # a label above is no class number (an identifier, a hash)
 
 

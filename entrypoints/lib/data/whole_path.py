@@ -30,6 +30,6 @@ def check(path: str, flag: str, environment: Mapping[str, str]) -> None:
         why = f"is relative, and not in the folder in which this rank works ({os.getcwd()})"
     given = f"{flag}{path}"
     if os.path.isabs(meant) and os.path.exists(meant):
-        raise TrainingError(f"{given}: {why}. Give the whole path: {flag}{meant}")
+        raise TrainingError(f"{given}: {why}. Give the absolute path: {flag}{meant}")
     example = os.path.join("/home/me", os.path.basename(os.path.normpath(path)))
-    raise TrainingError(f"{given}: {why}. Give the whole path, such as {flag}{example}")
+    raise TrainingError(f"{given}: {why}. Give the absolute path, such as {flag}{example}")

@@ -21,7 +21,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-minutes",
         type=above_0("10 or 0.5"),
         metavar="M",
-        help="a checkpoint too where the last one is M minutes old, such as 10 or 0.5",
+        help="also write a checkpoint when the last one is M minutes old, such as 10 or 0.5",
     )
     group.add_argument(
         "--keep-checkpoints",

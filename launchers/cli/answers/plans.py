@@ -30,7 +30,7 @@ class PlanBundle(TypedDict):
     files: int
     bytes: int
     sha256: Annotated[str, "Of the uncompressed tar stream."]
-    left_out: Annotated[list[str], "What does not travel, in words."]
+    left_out: Annotated[list[str], "What is not sent, in words."]
 
 
 class PlanAnswer(TypedDict):

@@ -189,7 +189,7 @@ def goes_on(handle: JobHandle, why: str = "interrupted") -> int:
     name = word_for(handle)
     say_interrupted(
         handle.name,
-        f"{handle.name} goes on, and is paid for until it ends",
+        f"{handle.name} keeps running, and costs money until it ends",
         f"to follow it again: launch logs {name} --follow",
         f"to stop it: launch cancel {name}",
         why=why,
@@ -241,8 +241,8 @@ def _why_it_waits(error: LaunchError) -> str:
     found = error.problems[0].found
     if isinstance(error, CredentialsError):
         why = f"the credentials are no longer valid ({found})"
-        return f"{why}; the job goes on, and this command waits: {error.renewal}"
-    return f"no usable answer ({found}); the job goes on, and this command waits"
+        return f"{why}; the job keeps running, and this command waits: {error.renewal}"
+    return f"no usable answer ({found}); the job keeps running, and this command waits"
 
 
 def _interrupted(chosen: Provider, handle: JobHandle, as_json: bool) -> int:

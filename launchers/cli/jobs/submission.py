@@ -152,9 +152,9 @@ def _interrupted(chosen: Provider, definition: JobDefinition, cancel: bool) -> i
     if there and cancel:
         say_interrupted(name, f"{name} was sent already, and has been asked to stop")
         return EXIT_INTERRUPTED
-    found = f"{name} may have been sent; `launch status {name}` asks for it"
+    found = f"{name} may have been sent; `launch status {name}` shows whether it exists"
     if there:
-        found = f"{name} was sent and goes on, and is paid for until it ends"
+        found = f"{name} was sent, keeps running, and costs money until it ends"
     say_interrupted(
         name,
         found,
@@ -172,7 +172,10 @@ def _leave(
     what = f"started {handle.name}; " if started else ""
     say(f"{what}follow it with: launch logs {handle.name} --follow")
     if prepared.job.notify:
-        say(f"nobody here sees its end: launch notify {handle.name} waits for it, and tells of it")
+        say(
+            f"this command will not see its end: `launch notify {handle.name}` waits for it and "
+            "notifies you"
+        )
     if as_json:
         answer(job_as_json(handle, JobStatus(RUNNING, details=handle.details)))
     return EXIT_OK
@@ -183,7 +186,7 @@ def _show(chosen: Provider, entry: Entry, as_json: bool) -> int:
     from launchers.cli.jobs.follow import say_end
 
     status = chosen.service.describe(entry.handle)
-    say(f"{entry.name} has run already: nothing is sent; --again runs it once more")
+    say(f"{entry.name} has already run, so nothing is sent; --again starts another run")
     say_end(chosen, entry.handle, status)
     if as_json:
         answer(job_as_json(entry.handle, status))

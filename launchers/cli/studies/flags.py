@@ -97,7 +97,7 @@ def study_flags(chosen: Provider) -> list[click.Option]:
             ["--again"],
             group="what",
             is_flag=True,
-            help="Run once more what failed, when a study goes on.",
+            help="Repeat failed runs when resuming a study.",
         ),
         *(_paid_flags() if chosen.charges_money else []),
     ]
@@ -128,8 +128,8 @@ def _paid_flags() -> list[click.Option]:
             metavar="USD",
             multiple=True,
             type=FlagType(Price()),
-            help="Of an hour of one instance, or MACHINE=USD (repeatable). Without it no cost is "
-            "told.",
+            help="Price of one instance for an hour, or MACHINE=USD (repeatable). Without it the "
+            "cost is unknown.",
         ),
         Flag(
             ["--max-parallel"],

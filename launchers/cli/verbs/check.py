@@ -77,7 +77,7 @@ from launchers.core.spec.value_types import Count
     cls=Flag,
     group="output",
     metavar="FILE",
-    help="Write the report there, show the text (and with --json the report) besides.",
+    help="Write the report to FILE, and also show the text (with --json, the report).",
 )
 @click.option(
     "--ignore-file",

@@ -91,7 +91,7 @@ def remove_command(shell: str | None) -> int:
         place = place_of(one)
         for path in place.remove():
             found = True
-            say(f"took the block out of {path}" if path == place.rc else f"removed {path}")
+            say(f"removed the block from {path}" if path == place.rc else f"removed {path}")
     if not found:
         say("there is nothing to remove")
     return 0

@@ -153,7 +153,7 @@ def show_command(
     where = f" of {of.name}" if of.name else ""
     say(f"{styled(output, 'bold')}: {drawn.shown} of {of.rows:,} pictures{where}, seed {seed}")
     if drawn.not_decoded:
-        say(f"  {drawn.not_decoded} of them cannot be decoded, and stand there as red frames")
+        say(f"  {drawn.not_decoded} of them cannot be decoded, and are shown as red frames")
     if as_json:
         sheet: ContactSheetAnswer = {
             "file": os.path.abspath(output),

@@ -27,7 +27,7 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     ),
     short_help="Turn pictures in class folders into Parquet.",
     help="Turn pictures in class folders (IMAGES/class/picture.jpg) into Parquet files with a "
-    "manifest. Folders, s3:// or gs://. Started again it goes on where it was.",
+    "manifest. Folders, s3:// or gs://. The same command resumes an interrupted conversion.",
 )
 @click.argument("images", metavar="IMAGES", shell_complete=FOLDER)
 @click.argument("out", metavar="OUT", shell_complete=FOLDER)
@@ -105,7 +105,7 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     type=FlagType(Count(1, 100)),
     cls=Flag,
     group="data",
-    help="Of JPEG pictures that are written anew. Default: 90.",
+    help="JPEG quality of re-encoded pictures. Default: 90.",
 )
 @click.option(
     "--augment",
@@ -185,7 +185,7 @@ def parquet_command(
         say_interrupted(
             "data parquet",
             f"{out} is not finished, and holds what is done so far",
-            "the same command goes on from there",
+            "run the same command to resume from there",
         )
         return EXIT_INTERRUPTED
     say_converted(result, out)

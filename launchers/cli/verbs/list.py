@@ -43,7 +43,7 @@ _STATES = (INTENT, PENDING, RUNNING, STOPPING, *sorted(FINAL_STATES))
     type=FlagType(Count(0, 10**9)),
     default=str(_NEWEST),
     metavar="N",
-    help=f"So many of the newest. Default: {_NEWEST}",
+    help=f"Show this many of the newest. Default: {_NEWEST}",
 )
 @click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
 @click.option("--provider", type=click.Choice(PROVIDERS), help="Only jobs of this provider.")

@@ -36,9 +36,9 @@ from launchers.core.spec.targets import Targets, targets_of
         "launch notify train-5c1f9e02 --to desktop",
         "launch notify --test",
     ),
-    help="Wait for a job's end and tell of it: on the desktop, by a webhook, by a command. Without "
-    "--to it tells whom `notify:` of ./launch.yaml or of your defaults.yaml names. Exits with the "
-    "job's 0 or 1.",
+    help="Wait for a job's end, then notify you: on the desktop, by a webhook, by a command. "
+    "Without --to it notifies the targets in `notify:` of ./launch.yaml or of your defaults.yaml. "
+    "Exits with the job's 0 or 1.",
 )
 @click.argument("job", metavar="[JOB]", required=False, shell_complete=values.jobs)
 @click.option(

@@ -14,9 +14,9 @@ from launchers.cli.verb_group import VerbGroup
 from launchers.core.registry import PROVIDERS, provider
 
 _ABOUT = (
-    "Run the same training at several sizes{where}, and tell what a larger one is worth: time an "
+    "Run the same training at several sizes{where}, and say whether a larger one pays off: time an "
     "epoch, speed-up, efficiency, loss and accuracy with their spread, in a table, JSON, CSV, a "
-    "page and pictures. A study that was stopped goes on by the same command."
+    "page and pictures. The same command resumes a study that was stopped."
 )
 
 

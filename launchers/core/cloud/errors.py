@@ -130,8 +130,8 @@ class RetryingCaller:
         if cloud.is_expired(error):
             if told != "expired":
                 self._tell(
-                    f"the {cloud.title} credentials are no longer valid ({message}); the job goes "
-                    f"on, and this command waits: {cloud.how_to_renew()}"
+                    f"the {cloud.title} credentials are no longer valid ({message}); the job "
+                    f"keeps running, and this command waits: {cloud.how_to_renew()}"
                 )
             cloud.renew()
             return "expired"
@@ -139,7 +139,9 @@ class RetryingCaller:
         if told or wait < 4:
             return told
         why = "wants fewer requests" if cloud.is_throttled(error) else "does not answer"
-        self._tell(f"{cloud.title} {why} ({message}); the job goes on, and this command waits")
+        self._tell(
+            f"{cloud.title} {why} ({message}); the job keeps running, and this command waits"
+        )
         return "passing"
 
 

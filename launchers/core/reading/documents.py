@@ -103,7 +103,7 @@ def _nothing(finder: Finder, root: Any, file: str) -> Problem:
         )
     if _is_job_file(root):
         fix = f"`launch PROVIDER -f {file} --dry-run` runs every rule on it, and prints the request"
-        return RULES["file-shape"].at(file, "a job's file of ours, and no request", _known(), fix)
+        return RULES["file-shape"].at(file, "a launch.yaml, not a request", _known(), fix)
     keys = ", ".join(str(key) for key in list(root)[:4]) if isinstance(root, dict) else ""
     found = f"the keys {keys}" if keys else "a list of something else"
     where = nested(finder, root)

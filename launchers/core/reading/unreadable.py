@@ -16,7 +16,7 @@ _SAVE = (
 _FORMS = (
     (
         r"\{\{-?\s*(?:\.Values|\.Release|\.Chart|include\b|template\b|toYaml\b|if\b|range\b|with\b)",
-        "a Helm template, which is no YAML before it is rendered",
+        "a Helm template, which is not YAML until it is rendered",
         "`helm template CHART` renders it; check that",
     ),
     (
@@ -41,7 +41,7 @@ _FORMS = (
     ),
     (
         r"\{%-?\s*(?:if|for|set|include|block|extends)\b|\{\{[^{}]*\}\}",
-        "a template, which is no document before it is rendered",
+        "a template, which is not a document until it is rendered",
         "render it, and check what comes out",
     ),
 )

@@ -80,7 +80,7 @@ class GateFinding:
         """The finding for the list of problems: an error where it stops the job, else a warning."""
         found = self.found or "not installed"
         if self.ignored:
-            found += f" (goes on because of --ignore-sdk {self.package})"
+            found += f" (continuing because of --ignore-sdk {self.package})"
         elif not self.stops:
             found += " (submission would stop here)"
         expected = f"{self.needed or 'any version'}, since {'; '.join(self.why)}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from fnmatch import translate
 
-OUTPUT = "a tool's output (a line such as !PATH in .launchignore keeps it)"
+OUTPUT = "a tool's output (to send it, add !PATH to .launchignore)"
 REDIRECTED = "this command's own output"
 
 # docs.wandb.ai, mlflow.org/docs, lightning.ai/docs, docs.neptune.ai, aimstack.readthedocs.io: where

@@ -45,5 +45,5 @@ def problems_in_requirements(path: Path) -> list[Problem]:
 
 def _needs_another_file(path: Path, number: int, other: str) -> Problem:
     return RULES["requirements-local"].at(
-        f"{path}:{number}", f"needs the local file or folder {other}, which does not travel with it"
+        f"{path}:{number}", f"needs the local file or folder {other}, which is not sent with it"
     )

@@ -196,7 +196,7 @@ class _Walk:
                 link = os.path.relpath(target, os.path.dirname(place))
                 self.tree.files.append(TreeFile(path, 0, link=link))
             else:
-                self._leave(path, "a link to what does not travel")
+                self._leave(path, "a link to what is not sent")
 
     def _leave(self, path: str, why: str) -> None:
         noise = why in (exclusions.CACHE, exclusions.VERSION_CONTROL)
@@ -205,7 +205,7 @@ class _Walk:
     def _leads_out(self, path: str, target: str) -> None:
         self._leave(path, "a link out of the source")
         self.tree.problems.append(
-            RULES["source-link"].at(path, f"is a link to {target}, which does not travel")
+            RULES["source-link"].at(path, f"is a link to {target}, which is not sent")
         )
 
     def _unreadable(self, path: str) -> None:

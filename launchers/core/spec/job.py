@@ -76,7 +76,7 @@ class JobSpec(Generic[Options]):
     source: Annotated[str | None, Text()] = option(
         "--source",
         group="what",
-        help="The folder that travels. Default: the script's.",
+        help="The source folder to send. Default: the script's.",
         metavar="DIR",
     )
     requirements: Annotated[str | None, Text()] = option(

@@ -134,7 +134,7 @@ def _beside(document: object, start: Start) -> list[Problem]:
     for other in others:
         path = f"{_HYPER}.{other.flag}"
         if path not in told and way is not None:
-            found = f"on beside {way.flag}, which is what the toolkit obeys"
+            found = f"on together with {way.flag}, which the toolkit follows"
             # One process on each host, or one for each GPU: the script was written for one of them.
             severity: Severity = "warning" if other.processes == way.processes else "error"
             problems.append(RULES["distribution-several"].at(path, found, severity=severity))
@@ -153,7 +153,7 @@ def _misspelt(document: object) -> list[Problem]:
             continue
         hint = did_you_mean(name, known, _ALIKE)
         if hint or name.startswith(MPI_PREFIX):
-            found = "a key that the toolkit passes over"
+            found = "a key that the toolkit ignores"
             problems.append(RULES["distribution-key"].at(f"{_HYPER}.{name}", found, fix=hint))
     return problems
 

@@ -150,7 +150,7 @@ def _refused(word: str, path: str, own: bool) -> Problem:
         return RULES["mpi-option"].at(path, word[:60], ALLOWED, fix)
     if eaten or changes:
         fix = (
-            "the container's toolkit takes it for itself, and some such words end the job with "
+            "the container's toolkit treats it as its own option; some of these end the job with "
             "exit code 0 and no training; hosts and ranks come from --instances and --processes"
         )
         if not own:

@@ -46,7 +46,7 @@ class Described(Wrapping):
             )
         for other in ("ProcessingJobName", "TransformJobName", "AutoMLJobName"):
             if other in node:
-                return f"a job of another kind ({other}), which trains nothing of yours"
+                return f"a job of another kind ({other}), not a training job"
         return ""
 
 

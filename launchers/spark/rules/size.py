@@ -92,7 +92,7 @@ def problems_in_size(conf: Mapping[str, str], size: Size, expected: int | None) 
 def _slots(conf: Mapping[str, str], master: Master | None) -> tuple[int | None, str]:
     """How many tasks run at once, and why."""
     if master is None:
-        return None, "its master is none"
+        return None, "its master is not valid"
     task = _whole(conf, keys.TASK_CPUS) or 1
     if master.kind == "local":
         if master.threads is None:

@@ -79,7 +79,7 @@ def read_words(words: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:
             if word == "training" and "JOB" not in flags:
                 continue
             if "JOB" in flags:
-                expected = "one name of a job; the script's arguments stand behind `--`"
+                expected = "one name of a job; the script's arguments go after `--`"
                 problems.append(RULES["import-word"].at(word, "one word too many", expected))
             flags.setdefault("JOB", word)
         elif name not in known:

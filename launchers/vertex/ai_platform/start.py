@@ -110,7 +110,7 @@ def _shells_arguments(
     if "$@" in line.text:
         return rest
     if behind:
-        found = f"{' '.join(behind)[:60]}, behind a shell's script that does not read it"
+        found = f"{' '.join(behind)[:60]}, after a shell script that does not read it"
         expected = "arguments of the training script"
         problems.append(RULES["import-changed"].at(path, found, expected, "they are now"))
     return [*rest, *behind]
@@ -123,10 +123,10 @@ def _relative(in_image: str, path: str, problems: list[Problem]) -> str:
         script = posixpath.basename(script)
     fix = (
         f"`script: {script}` is looked for on this machine, below `source`; "
-        "--source DIR and --script FILE say where it lies"
+        "--source DIR and --script FILE say where it is"
     )
     found = f"{in_image[:60]}, a script in the image"
-    expected = "a script that travels with the job"
+    expected = "a script that is sent with the job"
     problems.append(RULES["import-changed"].at(path, found, expected, fix))
     return script
 
@@ -174,7 +174,7 @@ def _no_script(where: str, found: str, problems: list[Problem]) -> Training:
         RULES["import-script"].at(
             where,
             found,
-            "a script that travels with the job",
+            "a script that is sent with the job",
             "--source DIR --script FILE: the folder on this machine, and the script in it",
         )
     )

@@ -242,7 +242,7 @@ def _reduction_problems(job: VertexJob) -> list[Problem]:
         RULES["reduction-servers"].at(
             "--reduction-servers",
             f"{options.reduction_servers} for one host",
-            "several hosts, between which they add up gradients",
+            "several hosts, since they sum gradients between hosts",
             "they would cost and do nothing",
             severity="warning",
         )

@@ -140,7 +140,7 @@ def _unusable(name: str, count: int) -> list[Problem]:
         found = f"{name}, which the service has had none of since {known.ended}"
         possible = count in machines.counts_of(known.instead)
         fix = f"--accelerator {known.instead}:{count}" if possible else _possible(known.instead)
-        return [_problem(found, "an accelerator that it has", fix)]
+        return [_problem(found, "an accelerator that Vertex AI still offers", fix)]
     return []
 
 
@@ -217,7 +217,7 @@ def _impossible(found: machines.Machine, asked: _Asked) -> Problem:
     elif found.attached:
         expected = f"one that it takes: {found.attached_text}"
     else:
-        expected = "a machine that takes accelerators (n1), or one of which they are a part"
+        expected = "a machine that takes accelerators (n1), or one with built-in GPUs"
     return RULES["accelerator-machine"].at(
         "--accelerator",
         f"{asked.name}:{asked.count} on {found.name}",

@@ -75,8 +75,8 @@ def _accelerator(pool: Pool, ours: bool) -> list[Problem]:
     if not known.is_gpu:
         return [RULES["no-tpu"].at(type_path, kind, "a GPU", _NO_TPU)]
     if known.ended:
-        found = f"{kind}, which the service has no more since {known.ended}"
-        fix = f"take {known.instead}"
+        found = f"{kind}, which the service retired on {known.ended}"
+        fix = f"use {known.instead}"
         return [RULES["accelerator-ended"].at(type_path, found, fix=fix)]
     if given and count is None:
         return []

@@ -121,7 +121,7 @@ def _strategy(document: object, ours: bool) -> list[Problem]:
         if machine.reservation and pool.reservation != "SPECIFIC_RESERVATION":
             where = f"{path}.reservationAffinity"
             found = pool.reservation or "missing"
-            expected = f"a SPECIFIC_RESERVATION: {machine.name} is to be had in no other way"
+            expected = f"a SPECIFIC_RESERVATION: {machine.name} is available in no other way"
             problems.append(RULES["reservation"].at(where, found, expected, "--reservation"))
     return problems
 

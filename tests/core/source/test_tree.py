@@ -97,7 +97,7 @@ def test_links_inside_the_tree_stay_links(tmp_path: Path, entrypoints: Path) -> 
         "src/folder": "pkg/deep",
         "src/relative.py": "pkg/real.py",
     }
-    assert left_out(bundle) == {"pkg/up": "a link to what does not travel"}
+    assert left_out(bundle) == {"pkg/up": "a link to what is not sent"}
     assert bundle.contains("folder/b.py")
     assert bundle.contains("relative.py")
     assert bundle.problems == ()

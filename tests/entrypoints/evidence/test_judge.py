@@ -572,7 +572,7 @@ BAD = {
     ),
     "two ranks on one GPU": (
         [[record(one_set(), devices=[device])] for device in ("b", "a", "b")],
-        "ranks 0 and 2 trained on one GPU, b, where each rank has one of its own",
+        "ranks 0 and 2 trained on one GPU, b, although each rank has its own",
     ),
     "an optimizer forgotten": (
         [[record(one_set(), BESIDE)]] * 2,

@@ -313,7 +313,7 @@ APART = {
     ),
     "every rank on one GPU": (
         "train(DDP(net)); cuda_says({0: 10**9})",
-        "ranks 0, 1, 2 and 3 trained on one GPU, GPU-0000-0, where each rank has one of its own",
+        "ranks 0, 1, 2 and 3 trained on one GPU, GPU-0000-0, although each rank has its own",
     ),
     "two ranks on one GPU": (
         "train(DDP(net)); cuda_says({rank // 2 if rank < 2 else rank: 10**9})",

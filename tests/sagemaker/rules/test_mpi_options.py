@@ -148,11 +148,11 @@ def test_what_the_toolkit_eats_is_told_with_what_it_does(text: str):
         ("-x A=b c", "c", "a value with a blank is split"),
         ("-x", "-x without its value", ""),
         ("--mca a", "--mca without its key and value", ""),
-        ("--mca a -h", "-h", "the container's toolkit takes it for itself"),
+        ("--mca a -h", "-h", "the container's toolkit treats it as its own option"),
         ("-map-by ppr:2:node", "-map-by ppr:2:node", "it limits the ranks of a host"),
         ("-x A\n-x B", "a line break", ""),
         ("--" + "x" * 100, "--" + "x" * 58, "leave it out"),
-        ("--host=" + "x" * 100, "--host=" + "x" * 53, "the container's toolkit takes it"),
+        ("--host=" + "x" * 100, "--host=" + "x" * 53, "the container's toolkit treats it"),
         ("x" * 100, "x" * 60, "a value with a blank is split"),
     ],
 )

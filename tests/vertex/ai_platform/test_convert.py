@@ -500,7 +500,7 @@ def test_a_shells_script_gets_what_stands_behind_it(
     values, problems = convert(old)
     assert errors(problems) == []
     assert values["args"] == arguments
-    assert any("behind a shell" in problem.found for problem in problems) is warned
+    assert any("after a shell" in problem.found for problem in problems) is warned
 
 
 def test_copies_of_a_job_are_told_to_have_been_copies():

@@ -191,5 +191,5 @@ class FirstHost:
         if not told:
             self._say(
                 f"warning: whoever answers at {self._address}:{self._ports[-1]} does not have this "
-                "job's key, and is not believed; this is said once"
+                "job's key, and is ignored; this warning appears once"
             )

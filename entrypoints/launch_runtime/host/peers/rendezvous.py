@@ -26,7 +26,7 @@ ANOTHER_START = 401
 # How long a key that is absent is waited for before 404 is the answer: a rank asks again anyway.
 HOLD_SECONDS = 0.2
 _IDLE_SECONDS = 120.0  # a connection on which nobody asks any more
-_TOLD = "nothing is answered; this is said once"
+_TOLD = "it gets no answer; this warning appears once"
 
 
 class SharedKeys:

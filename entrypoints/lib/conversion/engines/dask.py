@@ -154,7 +154,7 @@ class _Lookout:
         if now - self._worked > WORKERS_SECONDS:
             raise TrainingError(
                 f"--scheduler {self._connection.address}: its workers are gone, and none came back "
-                f"in {WORKERS_SECONDS:g} s; start some, and the same command goes on"
+                f"in {WORKERS_SECONDS:g} s; start some, then run the same command to resume"
             )
 
 

@@ -106,7 +106,7 @@ def _by_ssh(start: Start, copies: int, unit: str) -> World:
     """One launcher that reaches the others by ssh."""
     if copies > 1:
         return World(None, f"{start.text} with a list of hosts on each of {copies} {unit}s")
-    return World(start.ranks, f"{start.text} over the hosts that it is told of, by ssh", spans=True)
+    return World(start.ranks, f"{start.text} over the hosts it is given, by ssh", spans=True)
 
 
 def _meeting(working: Sequence[Hosts], copies: int, unit: str) -> World:
@@ -115,7 +115,7 @@ def _meeting(working: Sequence[Hosts], copies: int, unit: str) -> World:
     assert first.hosts is not None
     least, most = first.hosts
     if any(one.start.hosts != first.hosts for one in working):
-        return World(None, f"its {unit}s are told of different numbers of hosts")
+        return World(None, f"its {unit}s are given different host counts")
     if not least <= copies <= most:
         meant = counted(most, "host") if least == most else f"{least} to {most} hosts"
         never = f"{first.text}: {meant} are waited for, and {copies} of this job start it"

@@ -121,8 +121,8 @@ FOUR, TWO = "horovodrun -np 4 python t.py", "horovodrun -np 2 python t.py"
         ),
         ([MEET], (2,), 8, "torchrun over 2 hosts x 4 processes"),
         ([FIRST, SECOND.replace("node=4", "node=2")], (1, 1), 6, "torchrun over 2 hosts"),
-        ([MEET, of_three(MEET)], (1, 1), None, "its hosts are told of different numbers of hosts"),
-        ([of_three(MEET), MEET], (1, 1), None, "its hosts are told of different numbers of hosts"),
+        ([MEET, of_three(MEET)], (1, 1), None, "its hosts are given different host counts"),
+        ([of_three(MEET), MEET], (1, 1), None, "its hosts are given different host counts"),
         (
             [MEET.replace("=2", "=1:2")],
             (2,),

@@ -112,7 +112,7 @@ def test_an_interruption_is_one_line_and_the_same_command_goes_on(
     assert (code, err) == (130, "")
     assert events[-1] == {
         "event": "error",
-        "message": "interrupted; what is done stays: the same command goes on",
+        "message": "interrupted; what is done is kept: run the same command to resume",
         "interrupted": True,
     }
     done = places.program(images, tmp_path / "out", *WORK)

@@ -39,7 +39,7 @@ def test_a_place_that_is_not_whole_is_told_with_the_whole_path(
     of_user: Path, argv: list[str], why: str, give: str
 ) -> None:
     whole = give.format(user=of_user)
-    with pytest.raises(TrainingError, match=rf"{why}.*\. Give the whole path(: |, ){whole}$"):
+    with pytest.raises(TrainingError, match=rf"{why}.*\. Give the absolute path(: |, ){whole}$"):
         sources.load(arguments.parse(argv), arrays="augment" not in argv[1])
 
 
