@@ -21,6 +21,8 @@ OTHER_WORK = 1.1
 # What figures may be off by that are told in whole images a second and hundredths of a second, of
 # which an epoch's are a difference.
 _RATE_OFF, _SECONDS_OFF = 0.5, 0.01
+# An epoch so short that its rounding may be more than this part of it is no measure of speed.
+_COARSE = 0.02
 
 
 def succeeded(row: Row) -> tuple[Run, ...]:
@@ -69,12 +71,14 @@ def speeds(of: Sequence[tuple[Run, Run]]) -> list[tuple[float, float] | None]:
     """How fast the runs of each pair trained, all in one unit; None for a pair without it.
 
     Epochs a second. Images a second where more pairs have those, since some have no times or
-    trained for different numbers of epochs, and where an epoch is not the same work in both.
+    trained for different numbers of epochs, where an epoch is not the same work in both, and where
+    one is so short that hundredths of a second are coarse.
     """
     by_time = [_epochs_per_second(*pair) for pair in of]
     by_images = [_both(images_per_second, *pair) for pair in of]
     timed, rated = (sum(one is not None for one in each) for each in (by_time, by_images))
-    return by_images if rated > timed or other_work(of) else by_time
+    coarse = rated == timed and any(map(_is_coarse, of))
+    return by_images if rated > timed or coarse or other_work(of) else by_time
 
 
 def speed_ups(of: Sequence[tuple[Run, Run]]) -> list[float | None]:
@@ -94,6 +98,11 @@ def other_work(of: Sequence[tuple[Run, Run]]) -> float | None:
     if ratios is None or max(ratios.median, 1 / ratios.median) <= OTHER_WORK * median(off):
         return None
     return ratios.median
+
+
+def _is_coarse(pair: tuple[Run, Run]) -> bool:
+    known = [seconds for seconds in map(epoch_seconds, pair) if seconds is not None]
+    return any(seconds * _COARSE < _SECONDS_OFF for seconds in known)
 
 
 def _off(run: Run) -> float:

@@ -81,9 +81,11 @@ def test_an_epochs_time_is_compared_where_it_is_the_same_work_else_images(run, f
     ("run", "base", "faster"),
     [
         (rated(3, 357, 714, 1071), rated(1, 714, 1428, 2142), 2.0),  # 1.4 and 2.8 images/s
-        (rated(40000, 0.03, 0.05, 0.07), rated(24000, 0.05, 0.09, 0.13), 2.0),
+        (rated(40000, 0.03, 0.05, 0.07), rated(24000, 0.05, 0.09, 0.13), 5 / 3),
+        (rated(66000, 0.02, 0.04, 0.06), rated(30000, 0.05, 0.1, 0.15), 2.2),
+        (rated(None, 0.02, 0.04, 0.06), rated(None, 0.05, 0.1, 0.15), 2.5),
     ],
-    ids=["slow", "short"],
+    ids=["slow", "short", "hundredths are coarse", "and nothing else is known"],
 )
 def test_rounded_figures_make_no_other_work(run, base, faster):
     assert measures.speed_ups([(run, base)]) == [pytest.approx(faster)]

@@ -173,7 +173,7 @@ def _by_size(
         for row in rows:
             of, label = figure(row)
             if of is not None:
-                unit = units[row.world_size] = words.world(row)
+                unit = units[row.world_size] = words.world(row, study)
                 points.append(_point(row.world_size, of, f"{unit}: {label}"))
                 cells[row.world_size, name] = label
         found.append(Series(name, tuple(points)))

@@ -9,7 +9,7 @@ from launchers.core.printable import printable
 from launchers.scaling.results import Row, Size, Study
 
 # A reason or a name longer than this is cut; logs have the rest.
-LONGEST = 200
+LONGEST = 300
 
 
 def line(text: str, longest: int = LONGEST) -> str:
@@ -23,17 +23,22 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def world(row: Row) -> str:
-    """The whole of a row: ``4 ranks``, ``4 devices`` where a process has several."""
-    ranks = row.world_size == row.size.instances * row.size.processes
-    return plural(row.world_size, "rank" if ranks else "device")
+def world(row: Row, study: Study) -> str:
+    """The whole of a row: ``4 ranks``; ``4 devices`` where a process has several, and ``1 device``
+    beside those."""
+    has_one_each = row.size.gpus == row.size.processes and any(map(_has_devices, study.rows))
+    return plural(row.world_size, "device" if _has_devices(row) or has_one_each else "rank")
+
+
+def _has_devices(row: Row) -> bool:
+    return row.world_size != row.size.instances * row.size.processes
 
 
 def size(row: Row, study: Study) -> str:
     """``2 ranks``, ``4 devices``; ``2 hosts x 4 ranks`` in a study of several hosts; ``1 rank with
     2 GPUs`` where another row is as large and has other GPUs."""
     hosts = row.size.instances
-    text = world(row)
+    text = world(row, study)
     if any(one.size.instances != 1 for one in study.rows):
         unit = text.split(" ", 1)[1].removesuffix("s")
         text = f"{plural(hosts, 'host')} x {plural(row.world_size // hosts, unit)}"
@@ -43,7 +48,9 @@ def size(row: Row, study: Study) -> str:
         if (one.world_size, one.size.instances) == (row.world_size, hosts)
     )
     gpus = row.size.gpus
-    return f"{text} with {plural(gpus, 'GPU')}" if gpus is not None and any(alike) else text
+    if gpus is None or "device" in text or not any(alike):
+        return text
+    return f"{text} with {plural(gpus, 'GPU')}"
 
 
 def variant(of: Size, beside: Size | None = None) -> str:

@@ -73,7 +73,7 @@ def test_one_world_size_with_and_without_gpus_stands_in_two_lines():
     lines = {s.name: [p.x for p in s.points] for s in chart("epoch-time", of).series}
     assert lines == {"1 host, 0 GPUs": [1], "1 host, 1 GPU": [1], "1 host, 2 GPUs": [2]}
     names = [s.name for s in chart("accuracy-epochs", of).series]
-    assert names == ["1 rank with 0 GPUs", "1 rank with 1 GPU", "2 devices"]
+    assert names == ["1 rank with 0 GPUs", "1 device", "2 devices"]
 
 
 def test_devices_of_one_process_are_called_so():
