@@ -70,9 +70,9 @@ types: tools  ## mypy
 benchmark: tools  ## the table of measurements that the README quotes
 	@$(VENV)/python -m tests.benchmarks $(ARGS)
 
-compat: tools  ## all of the next, one after the other
+compat: tools  ## all of the next, one after the other; writes the tables of docs/compatibility.md
 	@status=0; for part in compat-horovod compat-strategies compat-stacks; do \
-	    $(MAKE) --no-print-directory $$part ARGS= || status=$$?; done; exit $$status
+	    $(MAKE) --no-print-directory $$part ARGS=--docs || status=$$?; done; exit $$status
 
 compat-horovod: tools  ## public Horovod scripts as they are and without their care; SCRIPTS=DIR of copies, TORCH=PYTHON
 	@$(VENV)/python -m tests.compat $(if $(SCRIPTS),--scripts $(SCRIPTS)) $(if $(TORCH),--torch $(TORCH)) $(ARGS)

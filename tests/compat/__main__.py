@@ -1,6 +1,6 @@
 """`make compat`: public Horovod scripts under `launch local`, as they are and without their care.
 
-    python -m tests.compat [NAME ...] [--scripts DIR] [--torch PYTHON] [--variants ...] [--jobs 1]
+    python -m tests.compat [NAME ...] [--scripts DIR] [--torch PYTHON] [--variants ...] [--docs]
 
 Each script runs on two hosts of one rank: as it is, with the wrapping taken out, with the broadcast
 taken out. A good one must succeed, one whose ranks train apart must fail.
@@ -9,10 +9,12 @@ taken out. A good one must succeed, one whose ranks train apart must fail.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
+from tests.compat import page, table
 from tests.compat.jobs import Outcome, edited, run
 from tests.compat.manifest import VARIANTS, Script, load
 from tests.compat.repositories import NotThereError, text_of
@@ -54,6 +56,10 @@ def main() -> int:
                 results.keep(asked.record)
             _say(script, variant, outcome, asked.logs)
     print_results(results)
+    if asked.docs and (asked.names or results.left_out or len(asked.variants) < len(VARIANTS)):
+        print("--docs: not all scripts ran; the page keeps its table", file=sys.stderr)
+    elif asked.docs:
+        page.put(table.text(results, _versions(asked.torch)), table.BEGIN, table.END)
     return 1 if results.surprises() else 0
 
 
@@ -64,12 +70,27 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--torch", help="a Python with torch and Horovod's torch binding")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=VARIANTS)
     parser.add_argument("--images", type=int, default=512, help="made-up images of a data set")
+    parser.add_argument("--docs", action="store_true", help="write the table into the docs' page")
     parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time")
     parser.add_argument("--logs", type=Path, help="keep what each job printed in this folder")
     parser.add_argument(
         "--record", type=Path, help="keep what came of each in this file; what it has is not rerun"
     )
     return parser.parse_args()
+
+
+def _versions(torch: str | None) -> list[str]:
+    """``package version`` of both Pythons, as far as they have the package."""
+    packages = ("tensorflow", "tf-keras", "horovod", "torch")
+    code = (
+        "from importlib.metadata import version, PackageNotFoundError as E\n"
+        f"for name in {packages!r}:\n    try: print(name, version(name))\n    except E: pass"
+    )
+    said: dict[str, None] = {}
+    for python in filter(None, (sys.executable, torch)):
+        done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True)
+        said.update(dict.fromkeys(done.stdout.splitlines()))
+    return list(said)
 
 
 def _sources(script: Script, copies: Path | None) -> dict[str, str]:

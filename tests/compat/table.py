@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.measure import machine, print_table
+from tests.compat import page
 from tests.compat.jobs import Outcome
 from tests.compat.manifest import VARIANTS, Script
 
 # What the evidence says of ranks that trained apart. A job that failed for any other reason, a
 # script's own error say, was not caught by it.
 _CAUGHT = ("trained apart", "weights differ", "never joined", "never initialised")
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+_COLUMNS = ("repository", "script", "commit", *VARIANTS, "note")
+_EXCHANGED = "gradients exchanged, weights equal"
+_KEY = """\
+`succeeded` alone: `gradients exchanged, weights equal`. `trained apart`: `2 ranks trained apart:
+no gradient and no weight went through Horovod`. `weights differ`: `gradients were exchanged, but
+the weights differ at the end`, with the variable and by how much. `-`: there is nothing to take
+out."""
 
 
 @dataclass
@@ -98,6 +109,46 @@ def print_results(results: Results) -> None:
         print(f"not run: {name}: {reason}")
     for line in results.surprises():
         print(f"not as expected: {line}")
+
+
+def text(results: Results, versions: Sequence[str]) -> str:
+    """The table of docs/compatibility.md with its date, key and the two numbers.
+
+    Args:
+        versions: ``package version``, of what the scripts ran on.
+    """
+    passed, good = results.count("succeeded")
+    caught, apart = results.count("failed")
+    today = datetime.date.today().isoformat()
+    lines = [
+        f"Measured on {today} on {machine()}: {', '.join(versions)}.",
+        "",
+        _KEY,
+        "",
+        *page.heading(*_COLUMNS),
+        *(_row(results.scripts[name], found) for name, found in results.outcomes.items()),
+        "",
+        f"Good ones passed: {passed} of {good}. Apart ones caught: {caught} of {apart}.",
+    ]
+    return "\n".join(lines)
+
+
+def _row(script: Script, found: dict[str, Outcome]) -> str:
+    cells = (_short(found.get(variant)) for variant in VARIANTS)
+    return page.line(
+        script.repository, f"`{script.path.strip()}`", script.commit[:7], *cells, script.note
+    )
+
+
+def _short(outcome: Outcome | None) -> str:
+    """As :func:`_cell`, the common reasons as the key has them."""
+    words = _cell(outcome)
+    known = next((each for each in _CAUGHT[:2] if outcome and each in outcome.words), "")
+    return (
+        f"failed: {known}"
+        if known and words.startswith("failed")
+        else words.removesuffix(f": {_EXCHANGED}")
+    )
 
 
 def _cell(outcome: Outcome | None) -> str:
