@@ -57,6 +57,9 @@ VERBS = {
 }
 
 
+# Verbs, by their modules, that hand on what follows `--` to a script.
+_TAKE_SCRIPTS = ("run", "scaling", "import_job")
+
 # What other tools call our verbs, and what people try first.
 ELSEWHERE = {
     **dict.fromkeys(("run", "train", "start", "exec", "torchrun"), "launch local train.py"),
@@ -252,7 +255,7 @@ def _verb(words: list[str]) -> str:
 def run(words: list[str]) -> int:
     """Run one command line, without the program's name, and give its exit code.
 
-    What follows the first ``--`` is the script's and is split off before anything is parsed.
+    What follows the first ``--`` of a job is the script's, split off before anything is parsed.
     ``--dry-run`` takes a value only with ``=``, so it is given one here.
 
     Raises:
@@ -266,6 +269,9 @@ def run(words: list[str]) -> int:
             raise LaunchError(RULES["usage"].at("launch", found, "text"))
     ours, script_arguments = split(words)
     given = {"arguments": script_arguments, "as_json": asks_for_json(words), "words": words}
+    if script_arguments and VERBS.get(_verb(ours), _TAKE_SCRIPTS)[0] not in _TAKE_SCRIPTS:
+        # As in every program: these are words, whatever they begin with.
+        ours = [*ours, "--", *script_arguments]
     try:
         with cli.make_context("launch", [*ours], obj=given) as context:
             code = cli.invoke(context)

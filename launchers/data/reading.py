@@ -46,7 +46,9 @@ def ask(python: str, task: str, **request: Any) -> dict[str, Any]:
         raise LaunchError(RULES["data-python"].at("--python", found)) from None
     if "error" in answer:
         told = answer["error"]
-        where = place if told["place"] == request["place"] else told["place"]
+        # The program names files as they are named in the place.
+        name = "" if told["place"] == request["place"] else told["place"]
+        where = f"{place.rstrip('/')}/{name}" if name else place
         found = stores.said(told["found"])[:300]
         raise LaunchError(RULES[told["rule"]].at(where, found, told["expected"]))
     return answer

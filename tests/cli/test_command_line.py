@@ -121,6 +121,13 @@ def test_arguments_reach_the_document_verbatim_and_in_order(launch: Launch, argu
     assert answer.json["arguments"] == arguments
 
 
+def test_what_follows_two_hyphens_are_words_of_a_verb_that_runs_no_script(launch: Launch):
+    (launch.folder / "-dash").mkdir()
+    assert launch("init", "--", "-dash").code == 0
+    assert (launch.folder / "-dash" / "launch.yaml").is_file()
+    assert "Got unexpected extra argument (foo)" in launch("list", "--", "foo").err
+
+
 RIGHT_LINES = [
     (["train.py", "--epochs", "3"], "launch local train.py -- --epochs 3"),
     (

@@ -23,6 +23,7 @@ from launchers.data.place import (
 from launchers.data.reading_program import MOST_CLASSES, RefusedError
 from tests.data.made import parquet, picture, place
 from tests.refusals import refused
+from tests.rights import without_rights
 
 
 def nothing_is_started() -> NoReturn:
@@ -147,6 +148,16 @@ def test_a_hash_tells_a_changed_byte_that_a_size_does_not(food: Path):
     assert told == [(17, 33), (33, 33)]
 
 
+def test_a_file_without_rights_is_told_so_and_not_as_another_one(food: Path):
+    found = read(food)
+    name = found.splits[0].files[0].name
+    for folder in (food, *food.parents[:3]):
+        folder.chmod(0o755)
+    with without_rights(food / "train"):
+        problems = problems_in_hashes(found, own_python, lambda done, total: None)
+    assert (problems[0].path, problems[0].found) == (f"{food}/{name}", "may not be read")
+
+
 @pytest.mark.processes
 def test_a_folder_of_parquet_without_a_manifest_is_read_from_the_files(tmp_path: Path):
     content = [picture(n) for n in range(6)]
@@ -257,7 +268,9 @@ def test_pictures_that_are_many_are_only_read_for_nulls_where_it_is_asked_for(
 @pytest.mark.processes
 def test_what_is_wrong_with_a_file_is_told_with_what_was_expected(tmp_path: Path):
     (tmp_path / "b.parquet").touch()
-    with refused("data-files", match="0 bytes; expected a whole Parquet file"):
+    with refused("data-files", match=re.escape(f"{tmp_path}/b.parquet: ")):
+        read_place(str(tmp_path), own_python)
+    with refused("data-files", match="0 bytes; expected a complete Parquet file"):
         read_place(str(tmp_path), own_python)
 
 

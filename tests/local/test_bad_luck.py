@@ -18,7 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from launchers.core.pipeline import prepare
 from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.spec.job import JobSpec
+from launchers.local.launcher import LOCAL
+from launchers.local.options import LocalOptions
 from launchers.local.service import LocalService
 from launchers.machine import processes
 from tests.cli.command import Launch
@@ -391,6 +395,25 @@ def test_a_job_of_another_user_is_not_called_stopping(
     with refused("job-of-another-user", "its process 1 is another user's"):
         LocalService().cancel(entry.handle)
     assert Ledger().find("train-1").state == "running"
+
+
+def test_a_job_for_which_no_process_can_be_started_leaves_nothing(
+    launch: Launch, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LAUNCH_HOME", str(launch.home))
+    launch.write("train.py", "print()\n")
+    script = str(launch.folder / "train.py")
+    job = JobSpec(provider="local", script=script, options=LocalOptions())
+    prepared = prepare(LOCAL, job, online=True)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "Popen", refuse)
+        with refused("process-start", "Resource temporarily unavailable"):
+            LocalService().submit(prepared.definition, prepared.bundle)
+    assert list(launch.home.glob("jobs/*")) == []
 
 
 def test_requirements_are_installed_for_the_job_alone(launch: Launch):

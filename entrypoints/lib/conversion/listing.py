@@ -75,7 +75,9 @@ def listed(source: str) -> Listing:
             f"{place}: {said(error)}; expected a folder of class folders"
         ) from error
     except OSError as error:
-        raise TrainingError(f"{place}: cannot be listed: {said(error)}") from error
+        inside = error.filename if not folders.is_remote(source) else None
+        named = folders.shown(str(inside)) if inside else place
+        raise TrainingError(f"{named}: cannot be listed: {said(error)}") from error
     if not listing.pictures:
         raise TrainingError(
             f"{place}: no picture in a class folder ({len(listing.classes)} folders, "

@@ -112,7 +112,7 @@ PYTHON = "The Python that has pyarrow and Pillow. Default: the launcher's own."
     metavar="WAYS",
     cls=Flag,
     group="data",
-    help="Make changed copies: crop,flip,rotate,color.",
+    help="Make changed copies: crop,flip,rotate,color,zoom.",
 )
 @click.option(
     "--copies",

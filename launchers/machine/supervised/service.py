@@ -125,29 +125,17 @@ class SupervisedService(Service):
         # A rank that gets it reads it itself: nothing is copied, and nothing here waits for it.
         hand_on = self.hands_on_input(definition)
         read_end, write_end = os.pipe()
+        try:
+            process = self._supervisor(name, folder, read_end, hand_on)
+        except LaunchError:
+            os.close(write_end)
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise
+        finally:
+            os.close(read_end)
         if not self._lifelines:
             atexit.register(self._let_go)
         self._lifelines[name] = write_end
-        package_root = str(Path(__file__).resolve().parents[3])
-        path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
-        with writing(folder.supervisor_log, ELSEWHERE), folder.supervisor_log.open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", self.supervisor, str(folder.path)],
-                stdin=None if hand_on else subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                pass_fds=(read_end,),
-                cwd="/",
-                env={
-                    **os.environ,
-                    "LAUNCH_LIFELINE_FD": str(read_end),
-                    "LAUNCH_STDIN": "inherit" if hand_on else "",
-                    "PYTHONPATH": path,
-                    "LAUNCH_HOME": str(data_folder()),
-                },
-            )
-        os.close(read_end)
         details = {
             "folder": str(folder.path),
             "supervisor": processes.identity(process.pid),
@@ -159,6 +147,36 @@ class SupervisedService(Service):
             for key, value in details.items():
                 Ledger().note(entry, key, value)
         return handle
+
+    def _supervisor(
+        self, name: str, folder: JobFolder, lifeline: int, hand_on: bool
+    ) -> subprocess.Popen[bytes]:
+        package_root = str(Path(__file__).resolve().parents[3])
+        path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
+        with writing(folder.supervisor_log, ELSEWHERE):
+            log = folder.supervisor_log.open("wb")
+        try:
+            with log:
+                return subprocess.Popen(
+                    [sys.executable, "-m", self.supervisor, str(folder.path)],
+                    stdin=None if hand_on else subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                    pass_fds=(lifeline,),
+                    cwd="/",
+                    env={
+                        **os.environ,
+                        "LAUNCH_LIFELINE_FD": str(lifeline),
+                        "LAUNCH_STDIN": "inherit" if hand_on else "",
+                        "PYTHONPATH": path,
+                        "LAUNCH_HOME": str(data_folder()),
+                    },
+                )
+        except OSError as error:  # the user may have no more of them, or the machine no memory
+            raise LaunchError(
+                RULES["process-start"].at(name, error.strerror or str(error))
+            ) from None
 
     def detach(self, handle: JobHandle) -> None:
         """Let the job go on after this process. Safe to repeat."""
