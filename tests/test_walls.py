@@ -64,11 +64,17 @@ def modules_of(tree: ast.AST) -> Iterator[str]:
             yield "." * node.level + (node.module or "")
 
 
+@cache
+def modules_in(path: Path) -> list[str]:
+    """The same of a file."""
+    return list(modules_of(parsed(path)))
+
+
 def importing(files: list[Path], forbidden: set[str]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in files
-        for name in modules_of(parsed(path))
+        for name in modules_in(path)
         if name.partition(".")[0] in forbidden
     ]
 
@@ -84,7 +90,7 @@ def test_what_runs_in_a_replica_imports_the_standard_library_alone() -> None:
     assert [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in RUNTIME
-        for name in modules_of(parsed(path))
+        for name in modules_in(path)
         if name.partition(".")[0] not in {*allowed, *(CLUSTER if is_on_spark(path) else ())}
     ] == []
 
@@ -101,7 +107,7 @@ def test_nothing_beside_the_script_needs_what_runs_on_spark() -> None:
         f"{path.relative_to(ROOT)} imports {name}"
         for path in RUNTIME
         if not is_on_spark(path)
-        for name in modules_of(parsed(path))
+        for name in modules_in(path)
         if name.startswith("launch_runtime.spark")
     ] == []
 

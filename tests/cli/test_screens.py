@@ -241,7 +241,7 @@ def test_what_rehearsals_have_is_shown_by_its_whole_name(monkeypatch: pytest.Mon
         leftovers.Rehearsal(here, names, {"n": "launch-n"}, [Path("/tmp/launch-rehearsal-1")]),
         leftovers.Rehearsal(gone, {}, {"n": "launch-n"}, []),
     ]
-    monkeypatch.setattr(engine, "engine", io.StringIO)  # something that can be closed
+    monkeypatch.setattr(engine, "engine", lambda *_: io.StringIO())  # something to be closed
     monkeypatch.setattr(leftovers, "rehearsals", lambda client: found)
     for columns in (NARROW, WIDE):
         text = shown(monkeypatch, columns, ["rehearsals"])

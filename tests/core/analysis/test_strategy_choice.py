@@ -32,8 +32,11 @@ def test_the_source_decides_and_the_place_is_shown(tmp_path: Path):
     assert row.origin == "train.py:2 calls torch.distributed.init_process_group"
 
 
-def test_of_a_script_that_is_not_read_only_what_was_asked_for_is_known(tmp_path: Path):
+def test_of_a_script_that_is_not_read_only_what_was_asked_for_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
     for job in (
         {"script": "nosuch.py"},
         {"script": str(script(tmp_path, DDP)), "source": str(tmp_path / "empty")},
