@@ -121,7 +121,8 @@ def test_a_picture_of_the_charts_lies_beside_the_page(tmp_path: Path):
     assert struct.unpack(">II", head[16:]) >= (1600, 1000)
 
 
-@pytest.mark.filterwarnings("error")
+# Not of what earlier tests have left, which is collected now.
+@pytest.mark.filterwarnings("error", "ignore::ResourceWarning")
 def test_hostile_names_are_drawn_as_they_are(tmp_path: Path):
     pytest.importorskip("matplotlib", reason="needs matplotlib, of the extra scaling")
     assert len(files.write(STUDIES["hostile"](), tmp_path)) == 2
