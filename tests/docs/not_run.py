@@ -68,5 +68,6 @@ OTHERS_YAML = {
 # Pages whose fenced Python runs in another test.
 PYTHON = {
     "data.md": "tests/docs/test_data_page.py, with TensorFlow",
+    "scaling.md": "tests/docs/test_scaling_page.py, with twelve pictures",
     "notebooks.md": "tests/sagemaker/sdk/test_estimator.py, with the SDK",
 }
