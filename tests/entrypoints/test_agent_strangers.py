@@ -51,8 +51,8 @@ def test_a_host_with_another_nonce_neither_joins_nor_ends_the_job(make_job: Make
     job.start(0)
     job.start(1, LAUNCH_NONCE=NONCE[::-1], LAUNCH_JOB=job.name)
     job.until_said(r"host-2/agent\] launch: waiting for host-1 \(whoever answers does not have")
-    assert len(job.said("does not have this job's key, and is not believed")) == 1
-    assert len(job.said("without the job's key: nothing is answered")) == 1
+    assert len(job.said("does not have this job's key, and is ignored")) == 1
+    assert len(job.said("without the job's key: it gets no answer")) == 1
     job.agents[1].kill()
     job.agents[1].wait()
     job.start(1)
@@ -92,11 +92,11 @@ def test_an_impostor_before_the_first_host_is_not_believed(make_job: MakeJob) ->
     job.script(HVD + "hvd.init()\nprint('it ran')\n")
     with impostor(job.port) as heard:
         job.start(1)
-        job.until_said("is not believed")
+        job.until_said("is ignored")
         until(lambda: len(heard) > 2, "further questions")
     job.start(0)
     assert job.wait() == [0, 0], job.text()
-    assert len(job.said("is not believed")) == 1
+    assert len(job.said("is ignored")) == 1
     assert len(job.said("it ran")) == 2
 
 

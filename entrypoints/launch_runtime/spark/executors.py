@@ -27,7 +27,7 @@ _TRIES = 3  # Spark places tasks where it likes: usually on every free slot
 
 
 def look_at_executors(
-    session: Any, job: SparkJob, say: Callable[[str], None], slots: Slots, driver: str
+    session: Any, job: SparkJob, say: Callable[[str], None], slots: Slots, driver_address: str
 ) -> Executors:
     """Asks all executors at once; blocks for the seconds in which their Pythons start.
 
@@ -36,7 +36,7 @@ def look_at_executors(
         job: What its ranks need.
         say: Is told what was found.
         slots: From :func:`slots.await_slots`.
-        driver: The address by which executors reach it.
+        driver_address: By which executors reach the driver.
 
     Returns:
         What they have, with a problem where the ranks cannot start.
@@ -53,11 +53,11 @@ def look_at_executors(
                 # An object store has no folders to share, and none is looked at.
                 if folder and "://" not in folder
             }
-            question = _question(list(job.folders), markers, executable, several, driver)
+            question = _question(list(job.folders), markers, executable, several, driver_address)
             answers = _asked(session.sparkContext, question, slots.executors)
     except _AskError as error:
         return Executors(problem=str(error), fix=error.fix)
-    interface = network.interface_of(driver) or ""
+    interface = network.interface_of(driver_address) or ""
     found = judged(answers, job, slots.executors, interface)
     if not found.problem:
         say(found.words)
@@ -77,7 +77,7 @@ def _question(
     markers: Mapping[str, str],
     executable: str,
     several: bool,
-    driver: str,
+    driver_address: str,
 ) -> Callable[[Any], Iterator[str]]:
     """What runs on executors. A function in a function, which Spark sends whole: they have our
     modules in a folder, and not on their path."""
@@ -102,7 +102,7 @@ def _question(
         sys.path.insert(0, os.path.abspath(folder))
         try:
             probe = importlib.import_module("launch_runtime.spark.probe")
-            found = probe.look(markers, executable, several, driver)
+            found = probe.look(markers, executable, several, driver_address)
             yield json.dumps({**found, "folder": folder})
         finally:
             sys.path.remove(os.path.abspath(folder))

@@ -39,7 +39,7 @@ SECONDS = 60
 
 
 def look(
-    markers: Mapping[str, str], executable: str, others_elsewhere: bool, driver: str
+    markers: Mapping[str, str], executable: str, others_elsewhere: bool, driver_address: str
 ) -> dict[str, Any]:
     """In a Spark task: what this executor has.
 
@@ -47,7 +47,7 @@ def look(
         markers: Folder that rank 0 writes to -> a file that the driver has put there.
         executable: The ranks' Python, where that is another than the task's own, or "".
         others_elsewhere: Executors run on other machines too.
-        driver: The address by which executors reach it.
+        driver_address: By which executors reach the driver.
     """
     # Of an executor alone: a Python that is asked for itself finds none of them.
     from pyspark import TaskContext
@@ -64,7 +64,7 @@ def look(
         "devices": len(glob.glob("/dev/nvidia[0-9]*")),
         "folders": {folder: _trouble_beside(marker) for folder, marker in markers.items()},
         "name_trouble": network.trouble_with_own_name(others_elsewhere),
-        "interface": network.interface_of(driver) or "",
+        "interface": network.interface_of(driver_address) or "",
         "trouble": "",
     }
     return {**found, **(_asked(executable) if _is_another(executable) else python())}

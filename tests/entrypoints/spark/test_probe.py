@@ -16,7 +16,7 @@ def test_a_folder_has_to_be_seen_and_written_to(
     marker, elsewhere = tmp_path / "marker", tmp_path / "none" / "marker"
     marker.touch()
     told = {"/data": str(marker), "/model": str(elsewhere)}
-    found = probe.look(told, "", others_elsewhere=False, driver="127.0.0.1")
+    found = probe.look(told, "", others_elsewhere=False, driver_address="127.0.0.1")
     assert found["folders"] == {"/data": "", "/model": "is not seen"}
     assert list(tmp_path.iterdir()) == [marker]
 
@@ -25,7 +25,7 @@ def test_a_folder_has_to_be_seen_and_written_to(
         raise PermissionError(13, os.strerror(13), path)
 
     monkeypatch.setattr(probe, "open", refused, raising=False)
-    found = probe.look(told, "", others_elsewhere=False, driver="127.0.0.1")
+    found = probe.look(told, "", others_elsewhere=False, driver_address="127.0.0.1")
     assert found["folders"]["/data"] == "cannot be written (Permission denied)"
 
 
@@ -33,9 +33,9 @@ def test_an_own_name_that_means_loopback_is_trouble_where_others_run_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(network, "resolve", lambda name: "127.0.1.1")
-    found = probe.look({}, "", others_elsewhere=True, driver="127.0.0.1")
+    found = probe.look({}, "", others_elsewhere=True, driver_address="127.0.0.1")
     assert "127.0.1.1" in found["name_trouble"]
-    found = probe.look({}, "", others_elsewhere=False, driver="127.0.0.1")
+    found = probe.look({}, "", others_elsewhere=False, driver_address="127.0.0.1")
     assert found["name_trouble"] == ""
 
 
@@ -43,5 +43,5 @@ def test_an_own_name_that_means_loopback_is_trouble_where_others_run_elsewhere(
 def test_an_executor_tells_by_which_interface_it_reaches_the_driver(
     driver: str, interface: str
 ) -> None:
-    found = probe.look({}, "", others_elsewhere=False, driver=driver)
+    found = probe.look({}, "", others_elsewhere=False, driver_address=driver)
     assert found["interface"] == interface

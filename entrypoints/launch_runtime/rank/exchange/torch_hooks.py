@@ -2,9 +2,9 @@
 
 A step of an optimizer is a call of Python here, so there is little to do at each: a whole look at
 the parameters is taken at the first steps, and then ever more rarely. What an exchange took and
-gave is known by its place in memory (``data_ptr``) until the next step. A gradient that went into
-one, and is not where the result was left, has got that by a copy, or not at all: what the ranks
-apply then is compared.
+gave is known by its place in memory (``data_ptr``) until the next step, as long as that memory is
+its own. A gradient that went into one, and is not where the result was left, has got that by a
+copy, or not at all: what the ranks apply then is compared.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
 from launch_runtime.rank.exchange import APPLYING, fingerprints, is_looked_at
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
+from launch_runtime.rank.exchange.torch_memory import Carried
 from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.exchange.variables import MOST, Variable
 
@@ -40,8 +41,9 @@ class Hooks:
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._made: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._running: set[int] = set()  # numbers of optimizers that are in their step
-        self._recent: dict[int, Any] = {}  # place of a result -> group, since the last step
-        self._given: dict[int, Any] = {}  # place of what went out -> group, since the last step
+        # By place, since the last step: results, and what went out.
+        self._recent: dict[int, Carried] = {}
+        self._given: dict[int, Carried] = {}
         self._places: dict[int, Variable] = {}  # of parameters' values
         self._shapes: set[tuple[int, ...]] = set()  # of parameters
         # Results of a parameter's shape since the last step, held so that no other tensor gets
@@ -139,11 +141,11 @@ class Hooks:
         unfollowed = []
         for gradient, variable in pairs:
             place = _place(gradient)
-            exchange = self._recent.get(place)
-            if exchange is not None:
-                self._collector.reduced([variable], exchange)
-            elif place and place in self._given:
-                unfollowed.append((gradient, variable, self._given[place]))
+            came, went = self._recent.get(place), self._given.get(place)
+            if came is not None and came.is_there:
+                self._collector.reduced([variable], came.group)
+            elif place and went is not None and went.is_there:
+                unfollowed.append((gradient, variable, went.group))
         if unfollowed and not is_capturing():
             self._collector.unfollowed(optimizer, count, unfollowed, _values)
         self._collector.took(optimizer, [variable for _, variable in pairs])
@@ -202,11 +204,11 @@ class Hooks:
         for tensor in given:
             self._collector.exchanged(tensor, list(tensor.shape), group, self._value(tensor))
             if len(self._given) < MOST:
-                self._given[_place(tensor)] = group
+                self._given[_place(tensor)] = Carried(_own(tensor), group)
         for tensor in outputs:
             if hasattr(tensor, "data_ptr") and len(self._recent) < MOST:
                 place = _place(tensor)
-                self._recent[place] = group
+                self._recent[place] = Carried(_own(tensor), group)
                 if place and tuple(_own(tensor).shape) in self._shapes:
                     self._results[place] = (_own(tensor).detach(), group)
 
