@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import Any, Sequence, TypeVar
+from typing import Any, Iterator, Sequence, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -63,15 +64,29 @@ class DistributedRanks(TorchRanks):
     def same_tensors(self, tensors: Sequence[Any]) -> None:
         """Puts rank 0's values into ``tensors`` on all ranks."""
         for tensor in tensors:
-            own = tensor.detach()
-            # NCCL takes what is on a GPU alone, and Adam counts its steps on the CPU.
-            there = own.cuda() if dist.get_backend() == "nccl" else own
-            dist.broadcast(there, src=0)
-            if there is not own:
-                own.copy_(there)
+            with _carried(tensor) as there:
+                dist.broadcast(there, src=0)
 
     def mean(self, tensor: Any) -> Any:
         """The mean of all ranks' ``tensor``."""
         total = tensor.clone()
         dist.all_reduce(total)
         return total / self.size
+
+    def average_in_place(self, tensors: Sequence[Any]) -> None:
+        """Puts the mean of all ranks' values into each of ``tensors``."""
+        for tensor in tensors:
+            with _carried(tensor) as there:
+                dist.all_reduce(there)
+                there /= self.size
+
+
+@contextlib.contextmanager
+def _carried(tensor: Any) -> Iterator[Any]:
+    """Its values where the group takes them; what becomes of them there becomes of its own."""
+    own = tensor.detach()
+    # NCCL takes what is on a GPU alone, and Adam counts its steps on the CPU.
+    there = own.cuda() if dist.get_backend() == "nccl" else own
+    yield there
+    if there is not own:
+        own.copy_(there)

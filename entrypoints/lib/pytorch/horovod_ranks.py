@@ -56,12 +56,23 @@ class HorovodTorchRanks(TorchRanks):
 
     def same_tensors(self, tensors: Sequence[Any]) -> None:
         """Puts rank 0's values into ``tensors`` on all ranks."""
-        own = [tensor.detach() for tensor in tensors]
-        # Horovod takes a tensor without dimensions, such as Adam's count of steps, for one without
-        # values, and leaves it alone (TorchTensor::shape in horovod/torch/adapter_v2.cc).
-        named = [(str(n), one if one.dim() else one.reshape(1)) for n, one in enumerate(own)]
-        hvd.broadcast_parameters(named, root_rank=0)
+        hvd.broadcast_parameters(_named(tensors), root_rank=0)
 
     def mean(self, tensor: Any) -> Any:
         """The mean of all ranks' ``tensor``."""
         return hvd.allreduce(tensor, name="mean")
+
+    def average_in_place(self, tensors: Sequence[Any]) -> None:
+        """Puts the mean of all ranks' values into each of ``tensors``."""
+        for handle in [hvd.allreduce_async_(one, name=f"mean.{n}") for n, one in _named(tensors)]:
+            hvd.synchronize(handle)
+
+
+def _named(tensors: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Their values, which they share.
+
+    Horovod takes a tensor without dimensions, such as Adam's count of steps, for one without
+    values, and leaves it alone (TorchTensor::shape in horovod/torch/adapter_v2.cc).
+    """
+    own = [tensor.detach() for tensor in tensors]
+    return [(str(n), one if one.dim() else one.reshape(1)) for n, one in enumerate(own)]

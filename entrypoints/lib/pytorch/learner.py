@@ -22,11 +22,19 @@ class TorchLearner:
         optimizer: What trains it; its state exists (``models.optimizer``).
         ranks: Of the run.
         precision: Whose loss scale is part of the optimizer's state.
+        apart: Whether each rank's optimizer steps by its own gradients.
     """
 
-    def __init__(self, model: Network, optimizer: Any, ranks: TorchRanks, precision: Precision):
+    def __init__(
+        self,
+        model: Network,
+        optimizer: Any,
+        ranks: TorchRanks,
+        precision: Precision,
+        apart: bool = False,
+    ):
         self._model, self._optimizer, self._ranks = model, optimizer, ranks
-        self._precision = precision
+        self._precision, self._apart = precision, apart
 
     @property
     def versions(self) -> Mapping[str, str]:
@@ -65,8 +73,17 @@ class TorchLearner:
             self._precision.restore(*scale)
 
     def settle(self) -> None:
-        """Averages the statistics of normalisation."""
+        """Averages the statistics of normalisation; where ranks step apart all that training
+        changes.
+
+        The optimizer's state as well, so that rank 0's is every rank's and a checkpoint is whole.
+        """
         self._ranks.average_tensors(freezing.moving(self._model))
+        if self._apart:
+            trained = [one for one in self._model.parameters() if one.requires_grad]
+            state = models.optimizer_tensors(self._optimizer)
+            self._ranks.average_in_place([*trained, *state])
+            self._precision.settle(self._ranks)
 
     def predict(self, images: Array) -> Array:
         """The model's answer for one batch."""

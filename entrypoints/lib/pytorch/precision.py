@@ -68,6 +68,11 @@ class Precision:
             own = self.scaler.state_dict()
             self.scaler.load_state_dict({**own, "scale": scale, "_growth_tracker": int(steps)})
 
+    def settle(self, ranks: TorchRanks) -> None:
+        """Averages the loss scales of ranks that take steps of their own; all ranks call it."""
+        for scale in self.state():
+            self.restore(*(sum(of_ranks) / ranks.size for of_ranks in zip(*ranks.gather(scale))))
+
 
 def chosen(settings: Settings, ranks: TorchRanks, device: Any) -> Precision:
     """The precision that the command line asks for, the same on all ranks, which all call it.

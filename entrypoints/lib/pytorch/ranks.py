@@ -49,6 +49,13 @@ class TorchRanks(Ranks):
             for tensor, part in zip(floats, means.split([one.numel() for one in floats])):
                 tensor.copy_(part.reshape(tensor.shape))
 
+    def average_in_place(self, tensors: Sequence[Any]) -> None:
+        """Puts the mean of all ranks' values into each of ``tensors``, of real numbers.
+
+        They themselves go, not copies: so the job's evidence knows whose mean it is.
+        """
+        raise NotImplementedError
+
 
 class OneRank(TorchRanks):
     """A process that trains alone."""
@@ -70,6 +77,9 @@ class OneRank(TorchRanks):
     def mean(self, tensor: Any) -> Any:
         """The tensor."""
         return tensor
+
+    def average_in_place(self, tensors: Sequence[Any]) -> None:
+        """They are."""
 
 
 def way(environment: Mapping[str, str]) -> str:
