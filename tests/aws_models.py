@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
-from botocore.loaders import JSONFileLoader
-
-_read = cache(JSONFileLoader().load_file)
+import pytest
 
 
-def _load_file(loader: JSONFileLoader, file_path: str) -> Any:
-    return _read(file_path)
-
-
-def keep() -> None:
+@pytest.fixture(scope="session", autouse=True)
+def models_are_read_once() -> Iterator[None]:
     """The SDK keeps what it has read by session; each test has a session of its own."""
-    JSONFileLoader.load_file = _load_file
+    loaders = pytest.importorskip("botocore.loaders")
+    read = loaders.JSONFileLoader().load_file
+    known: dict[str, Any] = {}
+
+    def load_file(_: Any, path: str) -> Any:
+        if path not in known:
+            found = read(path)
+            if found is None:
+                return None
+            known[path] = found
+        return known[path]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(loaders.JSONFileLoader, "load_file", load_file)
+        yield

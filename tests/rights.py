@@ -12,11 +12,11 @@ from pathlib import Path
 def without_rights(folder: Path) -> Iterator[None]:
     """This process may not look into ``folder`` meanwhile: to root every folder is open, so it is
     nobody until then."""
-    folder.chmod(0o000)
     user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
     try:
+        folder.chmod(0o000)
+        if user == 0:
+            os.seteuid(65534)
         yield
     finally:
         os.seteuid(user)

@@ -46,18 +46,13 @@ def report(error: Exception) -> int:
         found = f"{str(error.filename)[:60]!r}... is too long for a path"
         say_problems([RULES["usage"].at("launch", found, "the path of a file or folder")])
         return EXIT_BAD_REQUEST
-    if isinstance(error, PermissionError) and error.filename:
-        # A place that the user named, below a folder that another user has closed.
-        say_problems([_closed(error)])
+    if isinstance(error, PermissionError) and error.errno == errno.EACCES and error.filename:
+        # A place that the user named, often below a folder that another user has closed.
+        found = error.strerror or str(error)
+        say_problems([RULES["place-denied"].at(str(error.filename), found)])
         return EXIT_BAD_REQUEST
     say_problems([defect(error)])
     return EXIT_DEFECT
-
-
-def _closed(error: PermissionError) -> Problem:
-    found, fix = error.strerror or str(error), "get the right, or name another place"
-    expected = "a file or folder that you may look at"
-    return RULES["file-unreadable"].at(str(error.filename), found, expected, fix)
 
 
 def defect(error: Exception) -> Problem:

@@ -84,9 +84,7 @@ def _useless(provider: Provider, name: str, known: list[str], own_flags: Iterabl
         hint = did_you_mean(name, known) or f"`launch {provider.name} --help` has the flags"
         return RULES["variable-unknown"].at(name, "no flag reads this variable", fix=hint)
     if flag != _DRY_RUN:
-        return RULES["variable-not-taken"].at(
-            name, f"set but ignored: type {flag} on the command line"
-        )
+        return RULES["variable-not-taken"].at(name, "set but ignored")
     found = "set but ignored: the job would be sent"
     fix = f"type {_DRY_RUN}, and unset the variable"
     return RULES["variable-not-taken"].at(name, found, fix=fix, severity="error")

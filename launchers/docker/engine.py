@@ -103,15 +103,18 @@ def connected(timeout: float = 60.0) -> Iterator[docker.DockerClient]:
 
 
 def _refused(error: APIError) -> Problem:
-    said = " ".join(str(error.explanation or error).split())[:300]
+    said = " ".join(str(error.explanation or error).split())
     fix = next((way for sign, way in _ROOM.items() if sign in said), "its log may say more")
-    return RULES["docker-engine"].at("Docker engine", said, "an engine that does it", fix)
+    return RULES["docker-engine"].at("Docker engine", said[:300], "an engine that does it", fix)
 
 
 def _gone(error: Exception, timeout: float) -> Problem:
     from requests.exceptions import Timeout
+    from urllib3.exceptions import TimeoutError as StreamTimeout
 
-    if isinstance(error, Timeout):
+    # Of a stream it is urllib3's own, or in a ConnectionError.
+    cause = next(iter(error.args), None)
+    if any(isinstance(one, (Timeout, StreamTimeout)) for one in (error, cause)):
         found, fix = f"no answer in {timeout:.0f} s", "it may be busy: try again, or see its log"
         return RULES["docker-engine"].at("Docker engine", found, "an engine that answers", fix)
     return RULES["docker-engine"].at(

@@ -42,7 +42,7 @@ def have_base(
             raise _not_built(base, built_by) from None
         progress.step(f"Pull {base}")
     except docker.errors.APIError as error:
-        raise _no_base(base, is_asked_for, str(error.explanation)) from None
+        raise _no_base(base, is_asked_for, str(error.explanation or error)) from None
     try:
         from docker.utils import parse_repository_tag
 

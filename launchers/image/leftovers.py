@@ -27,24 +27,29 @@ def remove_leftovers(
         identifiers: Of images, short or whole.
         base_size: Bytes of the layers that all of them begin with, which stay.
     """
-    patience, client.api.timeout = client.api.timeout, REMOVAL_SECONDS
-    try:
-        return sum(_removed(client, identifier, base_size) for identifier in identifiers)
-    finally:
-        client.api.timeout = patience
-
-
-def _removed(client: docker.DockerClient, identifier: str, base_size: int) -> int:
     from docker.errors import APIError
     from requests.exceptions import Timeout
 
-    try:
-        image = client.images.get(identifier)
-        attributes = image.attrs
-        ours = names.STAGE_LABEL in image.labels or names.RECIPE_LABEL in image.labels
-        if not ours or attributes.get("RepoTags") or attributes.get("RepoDigests"):
-            return 0
-        client.images.remove(image.id)
-        return max(0, int(attributes["Size"]) - base_size)
-    except (APIError, Timeout):  # gone meanwhile, or in use; or the engine goes on without us
+    freed = 0
+    for identifier in identifiers:
+        try:
+            freed += _removed(client, identifier, base_size)
+        except APIError:  # gone meanwhile, or in use
+            continue
+        except Timeout:  # it goes on without us, and answers nothing else meanwhile
+            break
+    return freed
+
+
+def _removed(client: docker.DockerClient, identifier: str, base_size: int) -> int:
+    image = client.images.get(identifier)
+    attributes = image.attrs
+    ours = names.STAGE_LABEL in image.labels or names.RECIPE_LABEL in image.labels
+    if not ours or attributes.get("RepoTags") or attributes.get("RepoDigests"):
         return 0
+    patience, client.api.timeout = client.api.timeout, REMOVAL_SECONDS
+    try:
+        client.images.remove(image.id)
+    finally:
+        client.api.timeout = patience
+    return max(0, int(attributes["Size"]) - base_size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,8 @@ def check_place(path: Path) -> None:
     if not path.parent.is_dir():
         found = f"{path}: {path.parent} is not there"
         raise LaunchError(RULES["image-sbom-file"].at("--sbom", found))
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise LaunchError(RULES["image-sbom-file"].at("--sbom", f"{path}: may not be written"))
 
 
 def save_sbom(client: docker.DockerClient, image: str, path: Path) -> int:

@@ -14,6 +14,7 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
     EXIT_JOB_DID_NOT_SUCCEED,
+    EXIT_PREFLIGHT,
     LaunchError,
 )
 from launchers.core.paths import unwritable
@@ -91,6 +92,10 @@ def rehearse(
                     options.interrupt_after,
                 )
                 result = play.run()
+    except LaunchError as error:
+        if play is not None and play.began and error.exit_code == EXIT_PREFLIGHT:
+            raise LaunchError(error.problems, EXIT_JOB_DID_NOT_SUCCEED) from None
+        raise
     except OSError as error:
         began_ranks = play is not None and play.began
         code = EXIT_JOB_DID_NOT_SUCCEED if began_ranks else EXIT_BAD_REQUEST

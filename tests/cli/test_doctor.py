@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from launchers.core import threads
 from launchers.core.doctor import checks, launcher
 from launchers.core.model.findings import Finding, well
 from launchers.core.prerequisites import Check
@@ -266,7 +267,7 @@ def test_a_user_who_may_have_no_more_threads_is_told_all_the_same(monkeypatch: p
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(checks.Thread, "start", refuse)
+    monkeypatch.setattr(threads.Thread, "start", refuse)
     looks = [Check("first", lambda: [well("first", "a")]), Check("second", lambda: [error("b")])]
     assert [one.state for one in checks.findings_of(looks)] == ["ok", "error"]
 
@@ -284,7 +285,7 @@ def test_an_interrupt_waits_for_no_answer(doctor: Doctor, monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     only(monkeypatch, docker=Waits())
-    monkeypatch.setattr(checks.Thread, "join", interrupted)
+    monkeypatch.setattr(threads.Thread, "join", interrupted)
     assert doctor("docker").code == 130
     never.set()
 

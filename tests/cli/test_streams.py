@@ -73,7 +73,8 @@ def test_a_place_below_a_closed_folder_is_no_defect_of_ours(
 ):
     assert report(PermissionError(13, "Permission denied", "/closed/train.py")) == 2
     assert capsys.readouterr().err.startswith(
-        "error: /closed/train.py: Permission denied; expected a file or folder that you may look at"
+        "error: /closed/train.py: Permission denied; expected a place that you have the rights for "
+        "[place-denied]"
     )
     assert report(PermissionError(1, "Operation not permitted")) == 1
 

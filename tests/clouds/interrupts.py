@@ -53,7 +53,7 @@ class Interrupts:
     def test_while_the_job_is_sent_it_says_that_the_job_goes_on(self, tried: AnyBench):
         err = interrupted(tried, tried.CREATE)
         (job,) = tried.jobs
-        assert f"{job.name} was sent and goes on, and is paid for" in err
+        assert f"{job.name} was sent, keeps running, and costs money" in err
         assert f"launch cancel {job.name}" in err
         assert tried.ask("cancel", job.name).code == 0
         assert tried.is_stopped(job)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from docker.errors import APIError
+from requests.exceptions import ConnectionError as Broken
 from requests.exceptions import ReadTimeout
+from urllib3.exceptions import ReadTimeoutError
 
 from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError
 from launchers.docker.engine import connected, engine
@@ -76,13 +78,18 @@ def test_an_engine_that_goes_away_in_the_middle_is_one_line(
     assert caught.value.exit_code == EXIT_PREFLIGHT
 
 
+# Of an answer, of a stream, and of a stream that requests reads.
+SLOW = ReadTimeoutError(None, "/x", "read timed out")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [ReadTimeout("read timed out"), SLOW, Broken(SLOW)])
 def test_an_engine_that_is_too_busy_to_answer_did_not_go_away(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     with Engine() as one:
         monkeypatch.setenv("DOCKER_HOST", one.address)
         with refused_by("docker-engine", "Docker engine: no answer in 7 s"), connected(7):
-            raise ReadTimeout("read timed out")
+            raise error
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_sigterm_on_one_rank_ends_all_after_a_step_and_worlds_of_other_sizes_go_
         assert state["step"] == state["steps"]
         assert (
             f"stopped: SIGTERM on rank {rank}; the checkpoint after epoch 1, "
-            f"step {state['steps']} is in {checkpoints}, and a start with that folder goes on"
+            f"step {state['steps']} is in {checkpoints}, and a run with that folder resumes"
         ) in line
         logged = [steps_of(folder, each) for each in range(size)]
         assert [len(steps) for steps in logged] == [taken] * size

@@ -6,14 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import aws_models
+from tests.aws_models import models_are_read_once as models_are_read_once
 from tests.fakes.vertex_service import VertexService
-
-
-@pytest.fixture(scope="session", autouse=True)
-def models_are_read_once() -> None:
-    """Those of the AWS SDK."""
-    aws_models.keep()
 
 
 @pytest.fixture

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import aws_models
-
-
-@pytest.fixture(scope="session", autouse=True)
-def models_are_read_once() -> None:
-    """Those of the SDK."""
-    aws_models.keep()
+from tests.aws_models import models_are_read_once as models_are_read_once
 
 
 @pytest.fixture(autouse=True)

@@ -127,7 +127,7 @@ def failed_write(place: str, error: OSError) -> TrainingError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         fix = "make room"
     return TrainingError(
-        f"{folders.shown(place)}: {said(error)}; what is done stays: {fix} and give the same "
+        f"{folders.shown(place)}: {said(error)}; what is done is kept: {fix} and give the same "
         "command, which goes on"
     )
 

@@ -22,8 +22,10 @@ EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
 DEFAULT_EXPERIMENT = "Default"  # MLflow's own
 FOLDER = "mlruns"
 INSTALL = "pip install mlflow-skinny"
-_HOST_AND_PORT = re.compile(r"[\w.-]+:\d+(/.*)?")  # which MLflow would take for a folder
-_SERVERS = ("http", "https", "databricks")
+# Without http://, which MLflow would take for a folder, or for a scheme that it does not know.
+_HOST_AND_PORT = re.compile(r"(?:[\w.-]+|\[[\da-fA-F:.]+\]):\d+(?:/.*)?")
+_HTTP = ("http", "https")
+_SERVERS = (*_HTTP, "databricks")
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 # Behind a question mark, by which drivers of databases are told who one is.
 _WHO = ("user", "username", "uid", "password", "passwd", "pwd", "sslpassword", "odbc_connect")
@@ -113,7 +115,8 @@ def require_client(store: Store, environment: MutableMapping[str, str]) -> None:
 def _checked(uri: str) -> str:
     try:
         parts = urlsplit(uri)
-        _ = parts.port
+        if parts.scheme in _HTTP:
+            _ = parts.port
     except ValueError:  # a bracket that nothing closes; the error may show what stands there
         raise TrainingError(f"{URI}: no address; expected http://HOST:PORT") from None
     scheme = parts.scheme.partition("+")[0]
@@ -130,7 +133,7 @@ def _checked(uri: str) -> str:
             f"shown; found {_shown(uri)}. Give a token as MLFLOW_TRACKING_TOKEN, by "
             "`launch --secret`."
         )
-    if not scheme and _HOST_AND_PORT.fullmatch(uri):
+    if _HOST_AND_PORT.fullmatch(uri):
         raise TrainingError(
             f"{URI}: found {uri}; expected http://{uri}, or of a folder of that name ./{uri}"
         )

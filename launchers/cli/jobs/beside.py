@@ -15,7 +15,7 @@ from launchers.cli.jobs.notify import tell_of_end
 from launchers.cli.show.output import say, say_problems
 from launchers.cli.show.table import fitted
 from launchers.core import pipeline
-from launchers.core.model.jobs import FINAL_STATES, JobHandle, JobStatus
+from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle, JobStatus
 from launchers.core.model.problems import InDoubtError, LaunchError, Problem
 from launchers.core.planning.plan import counted
 from launchers.core.provider import Provider
@@ -127,7 +127,8 @@ class Beside:
             if self.detach:
                 return
             status = wait_for_end(self.chosen, row.handle, known=True, tell=tell)
-            row.state, row.text = status.state, status.proof or status.reason
+            row.state = status.state
+            row.text = status.proof if status.state == SUCCEEDED else status.reason
             self.ended(row, status)
             if row.prepared.job.notify:
                 tell_of_end(self.chosen, row.handle, status, row.prepared.job.notify)

@@ -96,7 +96,7 @@ def _show_lines(chosen: Provider, handle: JobHandle, watch: JobWatch, screen: Sc
     except LogsUnreadableError as error:
         screen.end(watch)
         say_problems(error.problems)
-        say("the job goes on; its logs cannot be read, so this command waits for its end")
+        say("the job keeps running; its logs cannot be read, so this command waits for its end")
         return False
     else:
         return True

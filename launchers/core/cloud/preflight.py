@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import Thread
+from functools import partial
 
 from launchers.core.catalogue import RULES
 from launchers.core.cloud.errors import Cloud
 from launchers.core.model.problems import Problem, Severity
+from launchers.core.threads import begun
 
 Check = Callable[[], list[Problem]]
 
@@ -30,12 +31,9 @@ def answers_of(cloud: Cloud, checks: Sequence[Check]) -> list[Problem]:
         except Exception as error:
             found[index] = error
 
-    # Daemons: who interrupts does not wait for a service that does not answer.
-    threads = [Thread(target=make, args=(index,), daemon=True) for index in range(len(checks))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for thread in [begun(partial(make, index)) for index in range(len(checks))]:
+        if thread is not None:
+            thread.join()
     answers = []
     for one in found:
         if isinstance(one, Exception):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from threading import Thread
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.findings import Finding, finding
 from launchers.core.model.problems import LaunchError
 from launchers.core.prerequisites import Check
+from launchers.core.threads import begun
 
 # Of one request to a service, and how often it is sent.
 REQUEST_SECONDS, ATTEMPTS = 5.0, 1
@@ -33,28 +33,15 @@ def each_of(checks: Sequence[Check]) -> list[list[Finding]]:
     def make(index: int) -> None:
         found[index] = _made(checks[index])
 
-    begun = time.monotonic()
-    # Daemons: who interrupts waits for nothing that does not answer.
-    threads = [_begun(partial(make, index)) for index in range(len(checks))]
+    beginning = time.monotonic()
+    threads = [begun(partial(make, index)) for index in range(len(checks))]
     for thread, check in zip(threads, checks, strict=True):
         if thread is not None:
-            thread.join(max(0.0, begun + check.seconds - time.monotonic()))
+            thread.join(max(0.0, beginning + check.seconds - time.monotonic()))
     return [
         [_no_answer(check, f"no answer in {check.seconds:.0f} s")] if told is None else told
         for check, told in zip(checks, found, strict=True)
     ]
-
-
-def _begun(make: Callable[[], None]) -> Thread | None:
-    """The thread that runs ``make``; None where the user may have no more of them (ulimit -u), and
-    it has been run here."""
-    thread = Thread(target=make, daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:
-        make()
-        return None
-    return thread
 
 
 def clock_finding(skew: float | None, whose: str) -> Finding:

@@ -125,17 +125,17 @@ class SupervisedService(Service):
         # A rank that gets it reads it itself: nothing is copied, and nothing here waits for it.
         hand_on = self.hands_on_input(definition)
         read_end, write_end = os.pipe()
+        if not self._lifelines:
+            atexit.register(self._let_go)
+        self._lifelines[name] = write_end
         try:
             process = self._supervisor(name, folder, read_end, hand_on)
         except LaunchError:
-            os.close(write_end)
+            os.close(self._lifelines.pop(name))
             shutil.rmtree(folder.path, ignore_errors=True)
             raise
         finally:
             os.close(read_end)
-        if not self._lifelines:
-            atexit.register(self._let_go)
-        self._lifelines[name] = write_end
         details = {
             "folder": str(folder.path),
             "supervisor": processes.identity(process.pid),

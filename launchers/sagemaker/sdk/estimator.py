@@ -111,7 +111,8 @@ class _JobEstimator:
             try:
                 self.prepared.bundle.write_tar_gz(file)
             except LaunchError as error:
-                raise LaunchError(map(_since_it_was_made, error.problems)) from None
+                told = map(_since_it_was_made, error.problems)
+                raise LaunchError(told, error.exit_code) from None
             session: Session = self.sagemaker_session  # type: ignore[attr-defined]
             session.upload_data(str(file), bucket=bucket, key_prefix=folder)
 

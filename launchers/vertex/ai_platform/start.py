@@ -132,7 +132,7 @@ def _relative(in_image: str, path: str, problems: list[Problem]) -> str:
 
 
 def _module_in_image(module: str, path: str) -> Problem:
-    found, expected = f"{module[:60]}, a module in the image", "a module that travels with the job"
+    found, expected = f"{module[:60]}, a module in the image", "a module that is sent with the job"
     fix = f"`module: {module}` is looked for on this machine, in `source`; --source DIR names it"
     return RULES["import-changed"].at(path, found, expected, fix)
 

@@ -126,8 +126,7 @@ def test_consent_secrets_and_what_runs_are_not_taken_from_the_environment(desk: 
     found = desk.given()
     (warning,) = found.warnings
     assert warning.rule == "variable-not-taken"
-    flag = f"--{name.lower().replace('_', '-')}"
-    assert f"LAUNCH_SAGEMAKER_{name}: set but ignored: type {flag}" in str(warning)
+    assert f"LAUNCH_SAGEMAKER_{name}: set but ignored; expected" in str(warning)
     assert found.job == desk.given().job
     assert not found.job.secrets
     assert not found.job.allow_values

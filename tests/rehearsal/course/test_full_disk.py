@@ -7,18 +7,20 @@ import errno
 import io
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from launchers.core.catalogue import RULES
 from launchers.core.model.containers import Conduct
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import (
     EXIT_BAD_REQUEST,
     EXIT_JOB_DID_NOT_SUCCEED,
+    EXIT_PREFLIGHT,
     LaunchError,
 )
 from launchers.rehearsal import run
@@ -73,45 +75,72 @@ def test_a_stream_that_breaks_is_the_containers(tmp_path: Path) -> None:
 
 
 class FullCourse:
-    """A course that meets a full disk, with or without containers that ran."""
+    """A course that meets a full disk or an engine's refusal, with or without containers that
+    ran."""
 
     began = False
+    error: Exception = OSError(errno.ENOSPC, "No space left on device")
 
     def __init__(self, *given: Any) -> None:
         self.began = FullCourse.began
 
     def run(self) -> Any:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise self.error
+
+
+@pytest.fixture
+def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], LaunchError]:
+    """Runs a rehearsal of :class:`FullCourse` without an engine; gives what it raises."""
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
+    monkeypatch.setattr(run, "connected", contextlib.nullcontext)
+    monkeypatch.setattr(run.leftovers, "clean_left_over", lambda client: [])
+    monkeypatch.setattr(run.leftovers, "remove_all", lambda client, labels: [])
+    monkeypatch.setattr(run, "stage", lambda *given: SimpleNamespace(conduct=Conduct()))
+    monkeypatch.setattr(run, "Course", FullCourse)
+    monkeypatch.setattr(run, "Lifeline", lambda labels: SimpleNamespace(cut=lambda: None))
+    audience: Any = SimpleNamespace(note=lambda text: None, plan=lambda *given: None)
+    options: Any = SimpleNamespace(interrupt_after=None)
+    contract: Any = None
+    definition = JobDefinition("vertex", "job-1", 2, "{}", {})
+
+    def refusal() -> LaunchError:
+        with pytest.raises(LaunchError) as raised:
+            run.rehearse(contract, definition, None, options, audience)
+        return raised.value
+
+    return refusal
 
 
 @pytest.mark.parametrize(
     ("staged", "began", "code"), [(False, False, 2), (True, False, 2), (True, True, 1)]
 )
 def test_a_full_disk_is_one_line_with_the_code_of_its_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, staged: bool, began: bool, code: int
+    rehearsed: Callable[[], LaunchError],
+    monkeypatch: pytest.MonkeyPatch,
+    staged: bool,
+    began: bool,
+    code: int,
 ) -> None:
-    def stage(*given: Any) -> Any:
-        if not staged:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return SimpleNamespace(conduct=Conduct())
+    def refuse(*given: Any) -> Any:
+        raise FullCourse.error
 
-    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path))
-    monkeypatch.setattr(run, "connected", contextlib.nullcontext)
-    monkeypatch.setattr(run.leftovers, "clean_left_over", lambda client: [])
-    monkeypatch.setattr(run.leftovers, "remove_all", lambda client, labels: [])
-    monkeypatch.setattr(run, "stage", stage)
-    monkeypatch.setattr(run, "Course", FullCourse)
+    if not staged:
+        monkeypatch.setattr(run, "stage", refuse)
     monkeypatch.setattr(FullCourse, "began", began)
-    audience: Any = SimpleNamespace(note=lambda text: None, plan=lambda *given: None)
-    options: Any = SimpleNamespace(interrupt_after=None)
-    contract: Any = None
-    definition = JobDefinition("vertex", "job-1", 2, "{}", {})
-    monkeypatch.setattr(run, "Lifeline", lambda labels: SimpleNamespace(cut=lambda: None))
-    with pytest.raises(LaunchError) as raised:
-        run.rehearse(contract, definition, None, options, audience)
-    (problem,) = raised.value.problems
+    refusal = rehearsed()
+    (problem,) = refusal.problems
     assert (problem.rule, problem.found) == ("folder-unwritable", "No space left on device")
-    assert raised.value.exit_code == code
+    assert refusal.exit_code == code
+
+
+@pytest.mark.parametrize(("began", "code"), [(False, EXIT_PREFLIGHT), (True, 1)])
+def test_an_engines_refusal_has_the_code_of_its_moment(
+    rehearsed: Callable[[], LaunchError], monkeypatch: pytest.MonkeyPatch, began: bool, code: int
+) -> None:
+    refused = LaunchError(RULES["docker-engine"].at("Docker engine", "no network"), EXIT_PREFLIGHT)
+    monkeypatch.setattr(FullCourse, "began", began)
+    monkeypatch.setattr(FullCourse, "error", refused)
+    assert rehearsed().exit_code == code
 
 
 FILL = "head -c 4194304 /dev/zero > /opt/ml/model/weights"

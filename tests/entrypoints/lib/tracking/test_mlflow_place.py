@@ -25,7 +25,8 @@ REFUSED = {
     "http://": "expected http://HOST:PORT",
     f"http://{SECRET}:port": "expected http://HOST:PORT",
     "127.0.0.1:5000": "found 127.0.0.1:5000; expected http://127.0.0.1:5000",
-    "localhost:5000/mlflow": "expected http://HOST:PORT",
+    "localhost:5000/mlflow": "expected http://localhost:5000/mlflow",
+    "[::1]:5000": "expected http://[::1]:5000",
     "ftp://tracking/runs": "found ftp://tracking/runs; expected http://HOST:PORT",
 }
 
@@ -43,6 +44,7 @@ TAKEN = {
     "https://tracking/mlflow": "https://tracking/mlflow",
     "databricks": "databricks",
     "databricks://profile": "databricks://profile",
+    "databricks://scope:prefix": "databricks://scope:prefix",
     "sqlite:////runs/mlflow.db": "sqlite:////runs/mlflow.db",
     "mssql+pyodbc://database/runs?driver=ODBC": "mssql+pyodbc://database/runs?driver=ODBC",
     "/runs/127.0.0.1:5000": "file:///runs/127.0.0.1%3A5000",
