@@ -113,7 +113,7 @@ class Following:
         (job,) = running.jobs
         assert bool(running.service.received(running.CANCEL)) == cancels
         if not cancels:
-            assert "goes on" in err
+            assert "keeps running" in err
             assert f"launch cancel {job.name}" in err
             assert not job.ended
 

@@ -82,7 +82,7 @@ class Waiting:
         assert processes[0].returncode == 130
         answers.check(words, 130, out)
         assert f"launch cancel {job.name}" in out
-        assert f"{job.name} goes on" in err
+        assert f"{job.name} keeps running" in err
         assert f"launch cancel {job.name}" in err
         assert not running.service.received(running.CANCEL)
 
@@ -106,7 +106,7 @@ class Waiting:
         err = process.stderr.read()
         process.stderr.close()
         assert process.wait(60) == 130
-        assert "goes on" in err
+        assert "keeps running" in err
         assert "Traceback" not in err
 
     def test_a_time_limit_of_a_wait_says_where_the_job_stands(self, running: AnyBench):
