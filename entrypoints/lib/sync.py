@@ -108,6 +108,26 @@ def check_passes(settings: Settings, horovod: str) -> None:
         )
 
 
+def against_adasum(has_mpi: bool, ranks: int) -> str:
+    """Why Horovod's ranks cannot use Adasum, with what to do, or "".
+
+    They have to speak by MPI and be a power of two (horovod/tensorflow/__init__.py and
+    horovod/torch/mpi_ops.py of 0.28.1).
+    """
+    if not has_mpi:
+        return (
+            "these ranks speak by Gloo, and Horovod has Adasum for MPI alone. Start them by "
+            "mpirun, as SageMaker does, with a Horovod that was built with MPI; or use --sync "
+            "allreduce."
+        )
+    if ranks & (ranks - 1):
+        return (
+            f"there are {ranks} ranks; expected 2, 4, 8 or another power of two. Use as many, or "
+            "--sync allreduce."
+        )
+    return ""
+
+
 def of_ranks(settings: Settings, ranks: int) -> Settings:
     """The settings of each of so many ranks: with ``--divide epochs`` it trains its share of them.
 

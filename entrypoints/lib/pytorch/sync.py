@@ -9,7 +9,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ..arguments import Settings
 from ..errors import PeerEndedError, TrainingError
-from ..sync import ADASUM, ALLREDUCE, FP16
+from ..sync import ADASUM, ALLREDUCE, FP16, against_adasum
 from .freezing import Network
 from .precision import Precision
 from .ranks import HOROVOD, TORCH, TorchRanks
@@ -19,8 +19,7 @@ def check(settings: Settings, ranks: TorchRanks) -> None:
     """Passes where these ranks can do what is asked for; no collective, the same on all ranks.
 
     Raises:
-        TrainingError: Adasum, which is Horovod's; its ranks must speak by MPI and be a power of
-            two (horovod/torch/mpi_ops.py of 0.28.1); on rank 0.
+        TrainingError: Adasum, which is Horovod's, or where that has none; on rank 0.
         PeerEndedError: The same, on the others.
     """
     if settings.sync.kind != ADASUM or ranks.size == 1:
@@ -38,18 +37,7 @@ def _against_adasum(ranks: TorchRanks) -> str:
         )
     import horovod.torch as hvd
 
-    if not hvd.mpi_enabled():
-        return (
-            "these ranks speak by Gloo, and Horovod has Adasum for MPI alone. Start them by "
-            "mpirun, as SageMaker does, with a Horovod that was built with MPI; or use --sync "
-            "allreduce."
-        )
-    if ranks.size & (ranks.size - 1):
-        return (
-            f"there are {ranks.size} ranks; expected 2, 4, 8 or another power of two. Use as many, "
-            "or --sync allreduce."
-        )
-    return ""
+    return against_adasum(hvd.mpi_enabled(), ranks.size)
 
 
 def step_apart(settings: Settings) -> bool:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from ..arguments import Settings
 from ..errors import PeerEndedError, TrainingError
-from ..sync import ADASUM, FP16, check_passes
+from ..sync import ADASUM, FP16, against_adasum, check_passes
 from .ranks import HorovodRanks
 
 
@@ -19,24 +19,12 @@ def check(settings: Settings, ranks: HorovodRanks) -> None:
     """Passes where Horovod can do here what is asked for; no collective, the same on all ranks.
 
     Raises:
-        TrainingError: Adasum, whose ranks must speak by MPI and be a power of two
-            (horovod/tensorflow/__init__.py of 0.28.1); on rank 0.
+        TrainingError: Adasum, where Horovod has none; on rank 0.
         PeerEndedError: The same, on the others.
     """
     if settings.sync.kind != ADASUM or ranks.size == 1:
         return
-    found = ""
-    if not hvd.mpi_enabled():
-        found = (
-            "these ranks speak by Gloo, and Horovod has Adasum for MPI alone. Start them by "
-            "mpirun, as SageMaker does, with a Horovod that was built with MPI; or use --sync "
-            "allreduce."
-        )
-    elif ranks.size & (ranks.size - 1):
-        found = (
-            f"there are {ranks.size} ranks; expected 2, 4, 8 or another power of two. Use as many, "
-            "or --sync allreduce."
-        )
+    found = against_adasum(hvd.mpi_enabled(), ranks.size)
     if found:
         raise (TrainingError if ranks.first else PeerEndedError)(f"--sync adasum: {found}")
 
