@@ -21,7 +21,6 @@ from .in_memory import Images
 WITH_TENSORFLOW = {
     "tfds": "its records are read by TensorFlow. Convert its pictures with `launch data parquet` "
     "and add --data parquet:PLACE",
-    "augment": "Dask's workers make batches for TensorFlow. Add --data parquet:PLACE",
 }
 
 
@@ -132,11 +131,19 @@ def _parquet(settings: Settings, arrays: bool) -> DataSet:
 
 
 def _augment(settings: Settings, arrays: bool) -> DataSet:
-    from .augmented import AugmentedPictures
-
     place = _place(settings)
     beside = places.test_place(place, os.environ)
-    return AugmentedPictures(place.path, beside.path if beside else None, settings)
+    kind: Any
+    if arrays:
+        from . import augmented_arrays
+
+        kind = augmented_arrays.AugmentedArrays
+    else:
+        from . import augmented
+
+        kind = augmented.AugmentedPictures
+    made: DataSet = kind(place.path, beside.path if beside else None, settings)
+    return made
 
 
 _LOADERS: Mapping[str, Callable[[Settings, bool], DataSet]] = {

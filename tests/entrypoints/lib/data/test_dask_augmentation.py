@@ -14,15 +14,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lib.arguments import parse
 from lib.data.dask_augmentation import Augmentation, AugmentedReader
 from lib.data.dask_connection import Connection, version_problem
 from lib.data.dask_tasks import parts_of, picture
+from lib.data.dataset import Part
 from lib.data.division import Division
 from lib.data.parquet_place import open_place
 from lib.data.reader import PictureReader
+from lib.data.sources import load
 from lib.errors import TrainingError
 from PIL import Image
 
+from tests.entrypoints import numbered_pictures
 from tests.entrypoints.lib.data.dask_processes import Dask
 from tests.entrypoints.lib.data.places_of_parquet import write_place
 from tests.entrypoints.namespaces import network
@@ -113,6 +117,28 @@ def test_batches_are_what_the_reader_would_give_augmented_in_both_epochs(
         for of, order in zip(epochs, by_row, strict=True)
     )
     assert not np.array_equal(first, second), "another epoch, other crops"
+
+
+def test_without_tensorflow_a_data_set_gives_the_same_as_arrays(dask: Dask, tmp_path: Path) -> None:
+    place = str(numbered_pictures.write_parquet(tmp_path / "place", 30, 6))
+    words = ["--data", f"augment:{place}", "--scheduler", dask.address, "--image-size", "8x6"]
+    settings = parse([*words, "--augment", "crop,flip"])
+    data = load(settings, arrays=True)
+    part = Part(0, 1, 8, 3, "uneven")
+    course = data.course(part, None)
+
+    found = [one for epoch in range(2) for one in course.arrays(1, epoch)]
+
+    how = Augmentation((8, 6), augment=("crop", "flip"), fit="stretch", seed=settings.seed)
+    division = part.division(block_groups=settings.shuffle_groups)
+    rows = PictureReader(open_place(place), division, seed=3)
+    wanted = list(AugmentedReader(rows, dask.address, how).batches(epochs=2))
+    assert len(found) == len(wanted) == 8
+    for (images, labels, _), one in zip(found, wanted, strict=True):
+        assert np.array_equal(images, one.images)
+        assert np.array_equal(labels, one.labels)
+    assert np.concatenate([weights for _, _, weights in found]).sum() == pytest.approx(60, rel=0.1)
+    assert sum(len(labels) for _, labels in data.test_arrays(0, 1, 8)) == data.test_count == 6
 
 
 def test_no_more_than_the_bound_is_ever_ahead_also_while_nothing_is_taken(
