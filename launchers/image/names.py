@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from launchers import DISTRIBUTION
+from launchers.core.model.problems import LaunchError
 from launchers.core.sdk.installed import installed_version
 from launchers.docker.engine import engine
 from launchers.docker.images import images_of
+from launchers.image.catalogue import RULES
 from launchers.image.recipes import HOROVOD, recipe_digest
 
 if TYPE_CHECKING:
@@ -26,6 +29,22 @@ LAYER_LABEL = "launch.image.layer"
 STAGE_LABEL = "launch.image.stage"
 # A digest of everything that decides what a build makes: an image with the same is not built again.
 INPUTS_LABEL = "launch.image.inputs"
+
+
+# Docker's grammar of a name with its tag. Source: github.com/distribution/reference, reference.go.
+_PATH = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_NAME = re.compile(rf"(?:[\w.-]+(?::\d+)?/)?{_PATH}(?:/{_PATH})*(?::\w[\w.-]{{0,127}})?", re.ASCII)
+
+
+def check_tag(tag: str) -> None:
+    """Passes where an image can have that name.
+
+    Raises:
+        LaunchError: None can.
+    """
+    if not _NAME.fullmatch(tag):
+        expected = "NAME or NAME:TAG in small letters, such as team/horovod:1"
+        raise LaunchError(RULES["image-name"].at("--tag", tag[:100], expected))
 
 
 def repository(recipe: str = HOROVOD) -> str:

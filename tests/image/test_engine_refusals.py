@@ -91,6 +91,8 @@ def test_a_base_that_is_no_images_name_is_told_in_the_engines_words_alone() -> N
         (("--sbom", "."), "image-sbom-file"),
         (("--base", ""), "flag-value"),
         (("--tag", ""), "flag-value"),
+        (("--tag", "Bad Tag"), "image-name"),
+        (("--tag", "team/Horovod"), "image-name"),
         (("--requirements", "", "--with", "torch"), "flag-value"),
     ],
 )

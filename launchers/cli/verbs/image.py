@@ -110,6 +110,7 @@ def build_command(
     from launchers.image import build as image_build
     from launchers.image import push as image_push
     from launchers.image.host_settings import host_settings
+    from launchers.image.names import check_tag
     from launchers.image.own_requirements import own_requirements
     from launchers.image.sbom import check_place, save_sbom
 
@@ -117,6 +118,7 @@ def build_command(
     request = image_build.BuildRequest(gpu, base, tag, recipe, own, is_anew, keeps_stage)
     reference = None
     # What is wrong with these shows before minutes of a build.
+    check_tag(request.name)
     if repository:
         image_push.target(repository, request.name)
     if sbom:
