@@ -68,9 +68,13 @@ def engine(timeout: float = 60.0) -> docker.DockerClient:
         LaunchError: No engine answers; one line, exit code 4.
     """
     import docker
-    from docker.errors import DockerException
+    from docker.context import ContextAPI
+    from docker.errors import ContextNotFound, DockerException
 
     try:
+        context = os.environ.get("DOCKER_CONTEXT")
+        if context and not os.environ.get("DOCKER_HOST") and not ContextAPI.get_context(context):
+            raise ContextNotFound(context)  # the SDK would take another engine
         client = docker.from_env(timeout=_CONNECT_SECONDS, use_ssh_client=True)
     # requests' errors are OSErrors; a broken DOCKER_HOST is a ValueError.
     except (DockerException, OSError, ValueError) as error:
@@ -126,7 +130,8 @@ def _gone(error: Exception, timeout: float) -> Problem:
 
 
 def _no_engine(error: Exception) -> Problem:
-    where = os.environ.get("DOCKER_HOST") or _SOCKET
+    context = os.environ.get("DOCKER_CONTEXT")
+    where = os.environ.get("DOCKER_HOST") or (f"DOCKER_CONTEXT {context}" if context else _SOCKET)
     text = f"{type(error).__name__}: {error}"
     reason, fix = next(
         (told for sign, told in _CAUSES.items() if sign in text), (str(error)[:200], _START)

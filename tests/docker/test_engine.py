@@ -53,6 +53,20 @@ def test_a_broken_docker_host_is_a_message(monkeypatch: pytest.MonkeyPatch, host
     assert "set DOCKER_HOST" in refused(monkeypatch, host)
 
 
+def test_a_context_that_is_not_there_does_not_mean_another_engine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with Engine() as one:
+        monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+        monkeypatch.setenv("DOCKER_CONTEXT", "no-such")
+        told = "Docker engine: DOCKER_CONTEXT no-such: Docker's current context is not there"
+        monkeypatch.delenv("DOCKER_HOST", raising=False)
+        with refused_by("docker-engine", told):
+            engine()
+        monkeypatch.setenv("DOCKER_HOST", one.address)
+        engine().close()
+
+
 def test_an_address_by_ssh_says_which_package_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "paramiko", None)
     for name in [name for name in sys.modules if name.split(".")[0] == "docker"]:
