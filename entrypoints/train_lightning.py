@@ -21,7 +21,8 @@ def train(settings: Settings) -> None:
     """Trains, evaluates and writes the model, in step with all ranks."""
     from lib.pytorch import stack
 
-    limits.check(settings, limits.ONE_EXCHANGE, limits.PLAIN_MODELS)
+    limits.check(settings, limits.ONE_EXCHANGE, instead="train_torch.py")
+    limits.check(settings, limits.PLAIN_MODELS)
     stack.import_torch()
     stack.import_lightning()
     # Only now: these import PyTorch and Lightning, which may be missing.

@@ -59,7 +59,6 @@ def begin(given: Settings, ranks: Ranks, arrays: bool, end: contextlib.ExitStack
         TrainingError: Something stops the run before it begins.
         PeerEndedError: The same, on the ranks that have nothing to add.
     """
-    sources.refuse_without_tensorflow(given.data, arrays)
     settings = _of_this_rank(given, ranks, end)
     checkpoints = places.checkpoint_folder(settings.checkpoint_dir, os.environ)
     models = places.model_folder(settings.model_dir, os.environ)

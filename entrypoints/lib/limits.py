@@ -18,12 +18,16 @@ ONE_EXCHANGE: Mapping[str, object] = {
 PLAIN_MODELS: Mapping[str, object] = {"augment_in_model": ()}
 
 
-def check(settings: Settings, *fixed: Mapping[str, object]) -> None:
+ALL_OF_IT = "train_image_classifier.py"
+
+
+def check(settings: Settings, *fixed: Mapping[str, object], instead: str = ALL_OF_IT) -> None:
     """Passes where the command line asks for nothing else than what is fixed in a script.
 
     Args:
         settings: The command line.
         fixed: Fields of it, and the one value that the script has for each.
+        instead: A script that has more.
 
     Raises:
         TrainingError: It does; said before anything is read or computed.
@@ -36,5 +40,5 @@ def check(settings: Settings, *fixed: Mapping[str, object]) -> None:
                 shown = ",".join(found) if isinstance(found, tuple) else found
                 raise TrainingError(
                     f"{flag.replace('_', '-')} {shown}: not in this script; leave it out, or use "
-                    "train_image_classifier.py"
+                    f"{instead}"
                 )

@@ -23,6 +23,10 @@ DEFECT: Final = "internal-error"
 _LONGEST = 400  # characters of an exception
 
 
+# A folder's rights, and what protects places beside them (macOS, chattr).
+_NO_RIGHT = (errno.EACCES, errno.EPERM)
+
+
 def report(error: Exception) -> int:
     """Print an error for a person, one line a problem, and give the exit code it earns."""
     from launchers.cli.show.output import say_problems
@@ -46,7 +50,7 @@ def report(error: Exception) -> int:
         found = f"{str(error.filename)[:60]!r}... is too long for a path"
         say_problems([RULES["usage"].at("launch", found, "the path of a file or folder")])
         return EXIT_BAD_REQUEST
-    if isinstance(error, PermissionError) and error.errno == errno.EACCES and error.filename:
+    if isinstance(error, PermissionError) and error.errno in _NO_RIGHT and error.filename:
         # A place that the user named, often below a folder that another user has closed.
         found = error.strerror or str(error)
         say_problems([RULES["place-denied"].at(str(error.filename), found)])

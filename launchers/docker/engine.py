@@ -68,19 +68,30 @@ def engine(timeout: float = 60.0) -> docker.DockerClient:
         LaunchError: No engine answers; one line, exit code 4.
     """
     import docker
-    from docker.context import ContextAPI
-    from docker.errors import ContextNotFound, DockerException
+    from docker.errors import DockerException
 
+    if not os.environ.get("DOCKER_HOST"):
+        _check_context()
     try:
-        context = os.environ.get("DOCKER_CONTEXT")
-        if context and not os.environ.get("DOCKER_HOST") and not ContextAPI.get_context(context):
-            raise ContextNotFound(context)  # the SDK would take another engine
         client = docker.from_env(timeout=_CONNECT_SECONDS, use_ssh_client=True)
     # requests' errors are OSErrors; a broken DOCKER_HOST is a ValueError.
     except (DockerException, OSError, ValueError) as error:
         raise LaunchError(_no_engine(error), EXIT_PREFLIGHT) from None
     client.api.timeout = timeout
     return client
+
+
+def _check_context() -> None:
+    """Refuses a context that is not there: the SDK would take another engine instead."""
+    from docker.context import ContextAPI
+    from docker.errors import ContextNotFound
+
+    name = os.environ.get("DOCKER_CONTEXT")  # else that of Docker's configuration
+    try:
+        if not ContextAPI.get_context(name):
+            raise ContextNotFound(name)
+    except Exception as error:  # a plain one of a file that is cut
+        raise LaunchError(_no_engine(error), EXIT_PREFLIGHT) from None
 
 
 @contextmanager

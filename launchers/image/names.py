@@ -33,7 +33,10 @@ INPUTS_LABEL = "launch.image.inputs"
 
 # Docker's grammar of a name with its tag. Source: github.com/distribution/reference, reference.go.
 _PATH = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
-_NAME = re.compile(rf"(?:[\w.-]+(?::\d+)?/)?{_PATH}(?:/{_PATH})*(?::\w[\w.-]{{0,127}})?", re.ASCII)
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:]+\])(?::\d+)?"
+_NAME = re.compile(rf"(?:{_HOST}/)?{_PATH}(?:/{_PATH})*(?::\w[\w.-]{{0,127}})?", re.ASCII)
+_LONGEST = 255
 
 
 def check_tag(tag: str) -> None:
@@ -42,7 +45,7 @@ def check_tag(tag: str) -> None:
     Raises:
         LaunchError: None can.
     """
-    if not _NAME.fullmatch(tag):
+    if not _NAME.fullmatch(tag) or len(tag) > _LONGEST:
         expected = "NAME or NAME:TAG in small letters, such as team/horovod:1"
         raise LaunchError(RULES["image-name"].at("--tag", tag[:100], expected))
 

@@ -58,7 +58,8 @@ def rehearse(
 
     Raises:
         LaunchError: It cannot start: no engine, no image, no source, a flag that is wrong. Its
-            files cannot be written; once a container was started, that is exit code 1.
+            files cannot be written, or the engine refuses; once a container was started, that is
+            exit code 1.
         KeyboardInterrupt: Asked to stop; everything was removed.
     """
     began = time.monotonic()

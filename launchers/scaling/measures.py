@@ -77,8 +77,7 @@ def speeds(of: Sequence[tuple[Run, Run]]) -> list[tuple[float, float] | None]:
     by_time = [_epochs_per_second(*pair) for pair in of]
     by_images = [_both(images_per_second, *pair) for pair in of]
     timed, rated = (sum(one is not None for one in each) for each in (by_time, by_images))
-    coarse = rated == timed and any(map(_is_coarse, of))
-    return by_images if rated > timed or coarse or other_work(of) else by_time
+    return by_images if rated > timed or is_coarse(of) or other_work(of) else by_time
 
 
 def speed_ups(of: Sequence[tuple[Run, Run]]) -> list[float | None]:
@@ -100,9 +99,12 @@ def other_work(of: Sequence[tuple[Run, Run]]) -> float | None:
     return ratios.median
 
 
-def _is_coarse(pair: tuple[Run, Run]) -> bool:
-    known = [seconds for seconds in map(epoch_seconds, pair) if seconds is not None]
-    return any(seconds * _COARSE < _SECONDS_OFF for seconds in known)
+def is_coarse(of: Sequence[tuple[Run, Run]]) -> bool:
+    """Whether an epoch is so short that its time says little, while all images a second are
+    known."""
+    known = [seconds for pair in of for seconds in map(epoch_seconds, pair) if seconds is not None]
+    rated = all(images_per_second(run) for pair in of for run in pair)
+    return rated and any(seconds * _COARSE < _SECONDS_OFF for seconds in known)
 
 
 def _off(run: Run) -> float:

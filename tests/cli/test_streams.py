@@ -71,6 +71,8 @@ def test_an_error_is_told_where_there_is_no_stdout(monkeypatch: pytest.MonkeyPat
 def test_a_place_below_a_closed_folder_is_no_defect_of_ours(
     capsys: pytest.CaptureFixture[str],
 ):
+    assert report(PermissionError(1, "Operation not permitted", "/closed/train.py")) == 2
+    assert "[place-denied]" in capsys.readouterr().err
     assert report(PermissionError(13, "Permission denied", "/closed/train.py")) == 2
     assert capsys.readouterr().err.startswith(
         "error: /closed/train.py: Permission denied; expected a place that you have the rights for "

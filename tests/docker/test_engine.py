@@ -63,6 +63,10 @@ def test_a_context_that_is_not_there_does_not_mean_another_engine(
         monkeypatch.delenv("DOCKER_HOST", raising=False)
         with refused_by("docker-engine", told):
             engine()
+        monkeypatch.delenv("DOCKER_CONTEXT")
+        (tmp_path / "config.json").write_text('{"currentContext": "gone"}')
+        with refused_by("docker-engine", "Docker's current context is not there"):
+            engine()
         monkeypatch.setenv("DOCKER_HOST", one.address)
         engine().close()
 

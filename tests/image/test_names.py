@@ -7,20 +7,9 @@ import pytest
 from launchers.image.names import check_tag
 from tests.refusals import refused
 
-GOOD = ["a", "launch-horovod:0.1.0", "team/h_x/y--z", "Host.example:5000/a/b:V1", "localhost/a.b"]
-BAD = [
-    "Bad",
-    "a b",
-    "a:",
-    "a:-x",
-    "/a",
-    "a/",
-    "a..b",
-    "a@sha256:0",
-    "http://a/b",
-    "é",
-    "a:" + "x" * 129,
-]
+GOOD = ["a", "launch-horovod:0.1.0", "team/h_x/y--z", "Host.example:5000/a/b:V1", "[::1]:5000/x:1"]
+BAD = ["Bad", "a b", "a:", "a:-x", "/a", "a/", "a..b", "a@sha256:0", "http://a/b", "é"]
+BAD += [f"a:{'x' * 129}", "x" * 300, "_x/y", "-x/y", "../y", "a_/b", "my_:80/x"]
 
 
 @pytest.mark.parametrize("tag", GOOD)

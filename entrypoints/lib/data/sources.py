@@ -24,17 +24,6 @@ WITH_TENSORFLOW = {
 }
 
 
-def refuse_without_tensorflow(kind: str, arrays: bool) -> None:
-    """Raises TrainingError for a kind of ``--data`` that this script's framework cannot read.
-
-    Args:
-        kind: Of the data, ``parquet``.
-        arrays: Whether the script takes NumPy arrays, as those of PyTorch do.
-    """
-    if arrays and kind in WITH_TENSORFLOW:
-        raise TrainingError(f"--data {kind}: {WITH_TENSORFLOW[kind]}.")
-
-
 def load(settings: Settings, arrays: bool = False) -> DataSet:
     """The data set; small ones are read into memory. May download, one process of a machine at a
     time.
@@ -48,7 +37,8 @@ def load(settings: Settings, arrays: bool = False) -> DataSet:
     Raises:
         TrainingError: It is nowhere, or damaged, or nothing can be trained or tested on it.
     """
-    refuse_without_tensorflow(settings.data, arrays)
+    if arrays and settings.data in WITH_TENSORFLOW:
+        raise TrainingError(f"--data {settings.data}: {WITH_TENSORFLOW[settings.data]}.")
     return _LOADERS[settings.data](settings, arrays)
 
 

@@ -85,7 +85,7 @@ def chosen(settings: Settings, ranks: TorchRanks, device: Any) -> Precision:
 
     def choice() -> str:
         name = choose(settings.precision, of_ranks)
-        if name != FLOAT16 or ranks.speak_by != HOROVOD:
+        if name != FLOAT16 or ranks.speak_by != HOROVOD or settings.sync.averages:
             return name
         if settings.precision == AUTO:
             return FLOAT32

@@ -25,6 +25,7 @@ class Beside:
         target: An accuracy that all runs of both reached, rounded down to three decimals.
         wait: Seconds of training to ``target``, ratios; below 1 where ``row`` is sooner there.
         cost: US dollars a run, ratios.
+        is_coarse: An epoch is too short for its time to be compared; speeds are of images then.
     """
 
     row: Row
@@ -35,6 +36,7 @@ class Beside:
     wait: Comparison | None
     cost: Comparison | None
     work: float | None = None
+    is_coarse: bool = False
 
 
 def beside(row: Row, base: Row) -> Beside:
@@ -58,6 +60,7 @@ def beside(row: Row, base: Row) -> Beside:
         ratio([(mine, other) for mine, other in _known(waits) if mine > 0 and other > 0]),
         ratio([(mine, other) for mine, other in _known(costs) if mine > 0 and other > 0]),
         measures.other_work(runs) if speeds else None,
+        measures.is_coarse(runs),
     )
 
 

@@ -134,6 +134,9 @@ def _other_work(found: Sequence[Beside], study: Study, topic: str) -> Iterator[F
     if told:
         why = "an epoch is not the same work (its seconds times images a second)"
         yield Finding(f"Compared by images a second, since {why}: {'; '.join(told)}.", topic)
+    elif any(one.is_coarse for one in found):
+        why = "an epoch is too short for its time, which is told in hundredths"
+        yield Finding(f"Compared by images a second, since {why}.", topic)
 
 
 def _tone(one: Beside) -> str:

@@ -142,9 +142,9 @@ class Hooks:
         for gradient, variable in pairs:
             place = _place(gradient)
             came, went = self._recent.get(place), self._given.get(place)
-            if came is not None and came.is_there:
+            if came is not None and came.is_at(_own(gradient)):
                 self._collector.reduced([variable], came.group)
-            elif place and went is not None and went.is_there:
+            elif place and went is not None and went.is_at(_own(gradient)):
                 unfollowed.append((gradient, variable, went.group))
         if unfollowed and not is_capturing():
             self._collector.unfollowed(optimizer, count, unfollowed, _values)

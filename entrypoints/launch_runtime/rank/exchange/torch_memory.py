@@ -3,10 +3,15 @@
 A result that nobody holds gives its memory to the next tensor of that size, which may be a gradient
 that was never exchanged. So what is remembered by its place knows its storage, too, by the weak
 reference with which PyTorch shares storages between processes; the memory itself is not held.
+
+A storage that is gone may have been a second one over memory that is not its own, as that of
+``torch.from_numpy(gradient.numpy())``. So a gradient that begins there counts, if it has that
+tensor's type and size, which another tensor that got the memory has but rarely.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -20,12 +25,18 @@ class Carried:
 
     def __init__(self, tensor: Any, group: Any):
         self.group = group
-        self._storage = _weak(tensor)
+        self._storage, self._form = _weak(tensor), _form(tensor)
 
-    @property
-    def is_there(self) -> bool:
-        """Whether what lies at its place is it, or a part of it; true where nothing says."""
-        return self._storage is None or not self._storage.expired()
+    def is_at(self, gradient: Any) -> bool:
+        """Whether a gradient that begins at its place is it, or a part of it; true where nothing
+        says."""
+        if self._storage is None or not self._storage.expired():
+            return True
+        return self._form == _form(gradient)
+
+
+def _form(tensor: Any) -> tuple[Any, int]:
+    return getattr(tensor, "dtype", None), math.prod(tensor.shape)
 
 
 def _weak(tensor: Any) -> Any:
