@@ -56,6 +56,13 @@ CASES = [
         [],
     ),
     (
+        "epochs of hundredths of a second are compared by images, and that is said",
+        times({1: [0.10, 0.10, 0.10], 2: [0.05, 0.05, 0.05]}),
+        "Compared by images a second, since an epoch is too short for its time",
+        ["which is told in hundredths."],
+        ["not the same work"],
+    ),
+    (
         "files that changed while the study ran",
         times({1: [10.0], 2: [5.0]}, changed=("config.json", "vocab.txt")),
         "Changed while the study ran: config.json and vocab.txt;",
