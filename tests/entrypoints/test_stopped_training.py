@@ -161,7 +161,7 @@ def test_an_agent_that_is_stopped_gives_its_ranks_time_for_a_checkpoint(
     job.agents[1].terminate()
     assert job.wait(SECONDS) == [143, 143], job.text()
     (line,) = job.said("stopped: SIGTERM on rank")
-    assert f"is in {checkpoints}, and a start" in line
+    assert f"is in {checkpoints}, and a run" in line
     (path,) = [path for path in checkpoints.iterdir() if "step" in path.name]
     assert about(path)["step"] > 0
     assert not job.processes_of_ranks()

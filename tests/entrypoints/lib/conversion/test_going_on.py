@@ -220,7 +220,7 @@ def test_a_full_disk_is_one_line_and_what_is_done_stays(tmp_path: Path, small_di
     for number in range(30):
         (images / f"{number}.jpg").write_bytes(samples.jpeg(seed=number) + bytes(60_000))
     out = small_disk / "out"
-    with pytest.raises(TrainingError, match=r"No space left on device; what is done stays: make"):
+    with pytest.raises(TrainingError, match=r"No space left on device; what is done is kept: make"):
         places.convert(tmp_path / "images", out, *places.SPLIT)
     left = places.files(out)
     assert not any("unfinished" in name for name in left)
