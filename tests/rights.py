@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody reaches, unlike pytest's own."""
+    with tempfile.TemporaryDirectory(prefix="launch-rights-") as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
 
 
 @contextmanager

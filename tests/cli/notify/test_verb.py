@@ -82,7 +82,7 @@ def test_a_detached_job_says_who_tells_of_it_and_wait_does(launch: Launch):
         variables = {"HOOK": there.address, "LAUNCH_LOCAL_NOTIFY": "webhook:HOOK"}
         left = run(launch, "--detach", **variables)
         name = name_of(launch)
-        assert f"launch notify {name} waits for it" in left.err
+        assert f"`launch notify {name}` waits for it" in left.err
         waited = launch("wait", name, **variables)
         assert waited.code == 0
         again = launch("wait", name, **variables)
