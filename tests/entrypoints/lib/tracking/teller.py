@@ -25,5 +25,7 @@ for line in sys.stdin:
         else:
             getattr(trackers[name], call)(*given)
     except TrainingError as error:
-        print("REFUSED", error, flush=True)
-    print("DONE", flush=True)
+        sys.stdout.write(f"REFUSED {error}\n")
+    # In one piece: print() writes the end of a line by itself, and trackers have a thread.
+    sys.stdout.write("DONE\n")
+    sys.stdout.flush()
