@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Iterator
 
-from .augmented_place import AugmentedPlace, end_of
+from .augmented_place import AugmentedPlace
 from .dask_tensorflow import augmented_batches, naming_lost_workers
+from .place_pictures import end_of
 from .reader import PictureReader
 from .streamed import StreamedPictures
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Iterator
 
-from .augmented_place import AugmentedPlace, end_of
+from .augmented_place import AugmentedPlace
 from .decoded_place import DecodedPlace
+from .place_pictures import end_of
 from .reader import PictureReader
 
 

@@ -62,8 +62,3 @@ class AugmentedPlace(PlacePictures):
     def augmented(self, reader: PictureReader) -> AugmentedReader | None:
         """What workers make of that reader's rows; None where it reads what is tested on."""
         return self._augmented.get(id(reader))
-
-
-def end_of(reader: PictureReader, steps: int | None) -> int | None:
-    """The epoch before which a reader's batches end: its own next one, where ``steps`` is None."""
-    return None if steps is not None else reader.start.epoch + 1

@@ -9,7 +9,7 @@ from ..errors import TrainingError
 from ..pictures import decoding
 from ..pictures.headers import BadPictureError
 from .decoding_ahead import PictureForm, decoded_batches
-from .place_pictures import PlacePictures
+from .place_pictures import PlacePictures, end_of
 from .reader import PictureReader
 from .stored import CHANNELS
 from .world import decoding_threads
@@ -28,8 +28,7 @@ class DecodedPlace(PlacePictures):
             dtype="uint8",
             scaled_decoding=self._scaled,
         )
-        end = None if steps is not None else reader.start.epoch + 1
-        raw = reader.batches(epochs=end, steps=steps)
+        raw = reader.batches(epochs=end_of(reader, steps), steps=steps)
         decoded = decoded_batches(raw, form, reader.pictures, seed=0, threads=decoding_threads())
         with contextlib.closing(raw), contextlib.closing(decoded):
             for batch, pixels in decoded:

@@ -265,6 +265,11 @@ class InStepReader(PictureReader):
             step, last = step + steps, batch
 
 
+def end_of(reader: PictureReader, steps: int | None) -> int | None:
+    """The epoch before which a reader's batches end: its own next one, where ``steps`` is None."""
+    return None if steps is not None else reader.start.epoch + 1
+
+
 def _silent(batch: Batch) -> Batch:
     """A batch of one picture that counts nothing."""
     content = None if batch.content is None else batch.content[:1]  # type: ignore[redundant-expr]

@@ -8,7 +8,7 @@ from typing import Any, Iterator
 import tensorflow as tf
 
 from ..errors import TrainingError
-from .place_pictures import PlacePictures
+from .place_pictures import PlacePictures, end_of
 from .reader import PictureReader
 from .stored import CHANNELS
 from .tensorflow import in_words, naming_bad_pictures, picture_batches, remedy
@@ -23,7 +23,7 @@ class StreamedPictures(PlacePictures):
             reader,
             size=(self._size[1], self._size[0]),
             channels=CHANNELS,
-            epochs=None if steps is not None else reader.start.epoch + 1,
+            epochs=end_of(reader, steps),
             steps=steps,
             weights=weighted,
             scaled_decoding=self._scaled,
