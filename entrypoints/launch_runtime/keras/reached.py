@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from typing import Iterator
+from typing import Callable, Iterator
 
 FILES, BYTES = 2000, 8 << 20  # of one source; what lies beyond is not read
 KEPT_BYTES = 64 << 10  # of a file whose imports are remembered
@@ -29,6 +29,7 @@ def reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
     waiting, left = [start, *filter(os.path.isfile, packages)], BYTES
     seen = set(waiting)
     looked: set[tuple[str, str]] = set()
+    names = functools.lru_cache(maxsize=None)(_names)
     while waiting and left > 0 and len(seen) <= FILES:
         path = waiting.pop(0)
         try:
@@ -42,7 +43,7 @@ def reached(folder: str, script: str) -> Iterator[tuple[str, bytes]]:
             if (root, module) in looked:
                 continue
             looked.add((root, module))
-            for other in _files(root, module):
+            for other in _files(names, root, module):
                 if other not in seen:
                     seen.add(other)
                     waiting.append(other)
@@ -86,10 +87,22 @@ def _statements(text: bytes) -> tuple[tuple[int, str], ...]:
 _kept = functools.lru_cache(maxsize=256)(_statements)
 
 
-def _files(root: str, module: str) -> Iterator[str]:
+def _files(names: Callable[[str], frozenset[str]], root: str, module: str) -> Iterator[str]:
     place = root
     for word in filter(None, module.split(".")):
+        beside = names(place)
         place = os.path.join(place, word)
-        for candidate in (f"{place}.py", os.path.join(place, "__init__.py")):
-            if os.path.isfile(candidate):
-                yield candidate
+        if f"{word}.py" in beside and os.path.isfile(f"{place}.py"):
+            yield f"{place}.py"
+        if word not in beside:
+            return  # an installed package, most often: no more of it lies here
+        if "__init__.py" in names(place):
+            yield os.path.join(place, "__init__.py")
+
+
+def _names(folder: str) -> frozenset[str]:
+    """What lies in a folder; nothing where it is none."""
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
