@@ -25,7 +25,7 @@ endif
 # A worker a core and one more, since many tests wait; WORKERS=0 runs one test at a time, in this process.
 WORKERS ?= auto
 PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
-FAST := not (docker or horovod or pip_network or processes or storm)
+FAST := not (docker or horovod or pip_network or processes or services or storm)
 
 .DEFAULT_GOAL := help
 .PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat compat-horovod compat-strategies compat-stacks compat-gpus mutants clean python
@@ -39,7 +39,7 @@ demo: environment  ## make .venv, then train on two hosts of one rank each on th
 test: tools  ## unit tests, and one of each file that starts processes; FULL=1 all, DOCKER=1 with containers, ARGS="-k name" a part
 	@$(WITHOUT_DOCKER)$(ONLY_BRIEF)$(PYTEST) $(SELECTION) $(BRIEF) $(ARGS)
 
-test-fast: tools  ## the unit tests alone: nothing that starts ranks, containers or interpreters
+test-fast: tools  ## the unit tests alone: nothing that starts ranks, containers or interpreters, or asks a service
 	@$(PYTEST) -m "$(FAST)" $(ARGS)
 
 check: python  ## name what this machine lacks, download nothing

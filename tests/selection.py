@@ -9,7 +9,9 @@ import pytest
 from xdist.scheduler import LoadGroupScheduling
 
 # Tests that use one of these start interpreters; a test file may carry the marker, too.
-_STARTING_FIXTURES = {"launch", "make_job"}
+_STARTING_FIXTURES = {"launch", "make_job", "warm_command"}
+# What lies in one of these drives a cloud's own client against a service of ours.
+_SERVICE_FOLDERS = {"fakes", "service"}
 # What takes long comes first, so that no worker is left alone with it at the end.
 _ORDER = ("docker", "horovod", "pip_network", "storm", "processes")
 # More workers would run out of memory before they ran out of cores: a rank takes half a gigabyte.
@@ -27,10 +29,12 @@ def workers() -> int:
 
 
 def arrange(items: list[pytest.Item]) -> None:
-    """Mark what starts interpreters, and what cannot run beside another of its kind; sort."""
+    """Mark what starts interpreters, what asks services, and what runs alone of its kind; sort."""
     for item in items:
         if _STARTING_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.processes)
+        if _SERVICE_FOLDERS & set(item.path.parts):
+            item.add_marker(pytest.mark.services)
         if item.get_closest_marker("docker") or _is_horovod_on_spark(item):
             # Some count what is in the engine; two hosts with ranks fill two cores. Horovod on
             # Spark tries each network of the machine, and waits for those that containers had.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.places import ROOT
 
 _IMPORT_ALL = """
@@ -19,6 +21,7 @@ print([one for one in found if not callable(one.run)])
 """
 
 
+@pytest.mark.processes
 def test_every_table_of_the_command_is_imported_by_a_plain_python() -> None:
     words = [sys.executable, "-E", "-c", _IMPORT_ALL]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)

@@ -30,6 +30,7 @@ def test_a_stream_that_was_closed_takes_what_is_said_and_keeps_it_from_the_other
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full, a disk without room")
 @pytest.mark.parametrize("words", [("machines",), ("machines", "--json"), ("explain",), ("-V",)])
+@pytest.mark.processes
 def test_a_stdout_that_is_full_is_told_once(tmp_path: Path, words: tuple[str, ...]):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -48,6 +49,7 @@ def test_a_stdout_that_is_full_is_told_once(tmp_path: Path, words: tuple[str, ..
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full, a disk without room")
 @pytest.mark.parametrize(("words", "code"), [(("list",), 0), (("status", "nosuch"), 2)])
+@pytest.mark.processes
 def test_a_stderr_that_is_full_changes_no_exit_code(
     tmp_path: Path, words: tuple[str, ...], code: int
 ):

@@ -56,6 +56,7 @@ def test_jobs_on_a_cloud_outlive_their_process_by_themselves(name: str):
     assert not service.without_gpus(handle)
 
 
+@pytest.mark.processes
 def test_no_service_is_loaded_with_its_provider():
     """Nor is an SDK with the service: what the ledger knows is answered without one."""
     program = """

@@ -74,6 +74,7 @@ def test_a_machine_readable_copyright_file_gives_its_licences(sbom: Any, tmp_pat
     assert sbom.debian_licences("two", str(tmp_path)) == []
 
 
+@pytest.mark.processes
 def test_the_same_packages_give_the_same_bytes(tmp_path: Path) -> None:
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     for file in files:

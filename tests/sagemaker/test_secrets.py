@@ -93,6 +93,7 @@ def shown(done: subprocess.CompletedProcess[str]) -> None:
     assert VALUE not in done.stdout + done.stderr
 
 
+@pytest.mark.processes
 def test_a_rank_gets_the_value_of_an_environment_variable(tmp_path: Path):
     shown(guard(tmp_path, "env:MY_TOKEN", MY_TOKEN=VALUE))
 
@@ -102,6 +103,7 @@ def test_a_rank_gets_the_content_of_a_file(tmp_path: Path):
     shown(guard(tmp_path, f"file:{tmp_path / 'token'}"))
 
 
+@pytest.mark.processes
 def test_a_rank_gets_the_value_from_secrets_manager(tmp_path: Path, store: str):
     credentials = {"AWS_ACCESS_KEY_ID": "made-up", "AWS_SECRET_ACCESS_KEY": "made-up"}
     shown(guard(tmp_path, f"{ARN}:key", AWS_ENDPOINT_URL=store, **credentials))
@@ -116,6 +118,7 @@ def test_a_rank_gets_the_value_from_secrets_manager(tmp_path: Path, store: str):
         (f"{ARN}:nokey", "no JSON key"),
     ],
 )
+@pytest.mark.processes
 def test_a_reference_without_a_value_ends_the_rank(
     tmp_path: Path, store: str, reference: str, words: str
 ):

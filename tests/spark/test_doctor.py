@@ -19,6 +19,7 @@ def doctor(
     return examined(tmp_path, monkeypatch, capsys)
 
 
+@pytest.mark.processes
 def test_a_machine_that_can_start_drivers_and_reach_its_master_is_well(doctor: Doctor) -> None:
     with socket.socket() as master:
         master.bind(("127.0.0.1", 0))
@@ -33,6 +34,7 @@ def test_a_machine_that_can_start_drivers_and_reach_its_master_is_well(doctor: D
     assert told.code == 0
 
 
+@pytest.mark.processes
 def test_a_master_that_is_silent_is_an_error_and_offline_it_is_not_asked(doctor: Doctor) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -44,6 +46,7 @@ def test_a_master_that_is_silent_is_an_error_and_offline_it_is_not_asked(doctor:
     assert offline.of("spark")["master"]["state"] == "skipped"
 
 
+@pytest.mark.processes
 def test_without_a_master_it_is_said_how_to_name_one(doctor: Doctor) -> None:
     found = doctor.json("spark").of("spark")["master"]
     assert (found["state"], found["rule"]) == ("warning", "spark-master")

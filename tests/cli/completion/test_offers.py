@@ -162,6 +162,7 @@ def test_what_no_script_of_ours_asks_is_not_answered(
 
 
 @pytest.mark.parametrize("verb", ["status", "sagemaker", "vertex"])
+@pytest.mark.processes
 def test_no_cloud_is_asked_and_no_sdk_imported(verb: str, jobs: None):
     import subprocess
     import sys

@@ -209,6 +209,7 @@ def a_job(home: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["launch", "launch-training"])
+@pytest.mark.processes
 def test_bash_completes_a_job_by_the_installed_file(command: str, home: Path, a_job: None):
     assert run(["completion", "install", "--shell", "bash"]) == 0
     program = (
@@ -237,6 +238,7 @@ INTERACTIVE = {
 
 
 @pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.processes
 def test_a_person_at_a_shell_gets_the_job_by_the_tab_key(shell: str, home: Path, a_job: None):
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} on this machine")

@@ -205,6 +205,7 @@ def test_a_folder_that_cannot_be_made_is_told_so(tmp_path: Path, monkeypatch: py
         data_folder()
 
 
+@pytest.mark.processes
 def test_several_processes_write_at_once_and_nothing_is_lost(tmp_path: Path):
     program = (
         "import sys; from pathlib import Path\n"

@@ -238,6 +238,7 @@ def test_the_packages_of_this_project_pass(gate: Gate) -> None:
     assert gate(features=every_field) == []
 
 
+@pytest.mark.processes
 def test_absent_packages_are_findings_of_a_submission_alone(gate: Gate) -> None:
     features = [*_request("RetryStrategy"), "vertex.request"]
     findings = gate(features=features, alone=True)

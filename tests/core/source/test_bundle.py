@@ -99,6 +99,7 @@ def test_the_hash_of_a_known_tree_never_changes(tmp_path: Path) -> None:
 KNOWN_HASH = "84bb112a8f2bddf5925ee0b62b98bf90aa0492095d3c4ccfaf42353c843717a0"
 
 
+@pytest.mark.processes
 def test_time_owner_umask_order_and_locale_leave_no_trace(
     tmp_path: Path, entrypoints: Path
 ) -> None:
@@ -306,13 +307,13 @@ def test_above_500_megabytes_it_is_refused_unread_with_the_largest_files(
     scanned: Scanned, tmp_path: Path
 ) -> None:
     source = plant(tmp_path / "source", {"train.py": "x", "data/a.bin": "", "b.bin": ""})
-    os.truncate(source / "data" / "a.bin", 300_000_000)  # sparse: takes no disk
-    os.truncate(source / "b.bin", 200_000_001)
+    os.truncate(source / "data" / "a.bin", 490_000_000)  # sparse: takes no disk
+    os.truncate(source / "b.bin", 10_000_001)
     bundle = scanned({})
     (problem,) = bundle.problems
     assert problem.rule == "source-size"
     assert "500 MB" in problem.found
-    assert "data/a.bin 300.0 MB, b.bin 200.0 MB" in problem.found
+    assert "data/a.bin 490.0 MB, b.bin 10.0 MB" in problem.found
     assert ".launchignore" in problem.fix
     assert bundle.sha256 == ""
     assert scanned({".launchignore": "data/\n"}).sha256

@@ -114,6 +114,7 @@ def test_a_failure_of_one_rank_is_heard_by_the_other(
     assert (verdict.rank, verdict.reason) == (1, "broke")
 
 
+@pytest.mark.processes
 def test_a_rank_knows_that_its_driver_is_gone(link: Callable[..., Link]) -> None:
     program = (
         "import json, time; from tests.entrypoints.spark.test_link import Driver; "

@@ -126,6 +126,7 @@ def ranks(tmp_path: Path) -> Iterator[Ranks]:
     made.driver.reception.close()
 
 
+@pytest.mark.processes
 def test_ranks_that_never_join_are_warned_and_what_follows_a_failure_is_kept_apart(
     ranks: Ranks,
 ) -> None:

@@ -672,6 +672,7 @@ def test_a_file_that_cannot_be_read_is_told(here: Path, name: str, text: str | N
     assert caught.value.problems[0].rule == rule
 
 
+@pytest.mark.processes
 def test_the_command_takes_gclouds_line_and_what_follows_the_dashes(here: Path):
     launch = Launch(home=here / "home", folder=here)
     flags = ("--scale-tier", "custom", "--master-machine-type=n1-standard-16", "--script=train.py")
@@ -681,6 +682,7 @@ def test_the_command_takes_gclouds_line_and_what_follows_the_dashes(here: Path):
     assert read(here / "launch.yaml")["arguments"] == ("--epochs", "3")
 
 
+@pytest.mark.processes
 def test_the_flag_of_old_is_an_error_that_prints_the_new_line(here: Path):
     launch = Launch(home=here / "home", folder=here)
     done = launch("vertex", "job", "--from-ai-platform=container.yaml", "-o", "a b", "--", "--lr")
@@ -720,6 +722,7 @@ POOLS = [
     POOLS,
     ids=[row[0][0] for row in POOLS],
 )
+@pytest.mark.processes
 def test_a_dry_run_of_the_file_has_the_pools_of_the_old_job(
     here: Path,
     words: list[str],
@@ -810,6 +813,7 @@ SEED = "trainingInput:\n  scaleTier: BASIC\n  master_type: complex_model_m_gpu\n
     ],
     ids=["gcloud's line", "behind dashes", "no file", "flags alone", "standard input"],
 )
+@pytest.mark.processes
 def test_a_line_of_old_is_imported_as_it_was_typed_and_then_runs_dry(
     here: Path, words: list[str], text: str, ranks: int, monkeypatch: pytest.MonkeyPatch
 ):

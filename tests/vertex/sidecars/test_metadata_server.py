@@ -81,6 +81,7 @@ def test_nothing_else_is_told_and_nobody_who_asks_otherwise(
         ask(server, path, flavor)
 
 
+@pytest.mark.processes
 def test_googles_own_library_finds_the_account(server: str, tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if name != "NO_GCE_CHECK"}
     kept.pop("GOOGLE_APPLICATION_CREDENTIALS", None)
