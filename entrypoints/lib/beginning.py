@@ -17,6 +17,7 @@ from .arguments import Settings
 from .data import dask_cluster, sources
 from .data.dataset import DataSet
 from .errors import TrainingError
+from .in_use import InUse
 from .places import Place
 from .plan import Plan, plan_epochs
 from .progress import say
@@ -32,6 +33,7 @@ class Beginning:
         settings: The command line; with ``--data augment:`` its scheduler is filled in, with
             ``--divide epochs`` it has this rank's.
         checkpoints: The folder for them; None for none.
+        in_use: What keeps other runs out of it, on rank 0; else None.
         models: The folder for the trained model; None for none.
         tracking: Who is told of the run.
         data: What it trains on.
@@ -40,6 +42,7 @@ class Beginning:
 
     settings: Settings
     checkpoints: Place | None
+    in_use: InUse | None
     models: Place | None
     tracking: Tracking
     data: DataSet
@@ -62,7 +65,7 @@ def begin(given: Settings, ranks: Ranks, arrays: bool, end: contextlib.ExitStack
     settings = _of_this_rank(given, ranks, end)
     checkpoints = places.checkpoint_folder(settings.checkpoint_dir, os.environ)
     models = places.model_folder(settings.model_dir, os.environ)
-    ranks.on_first(lambda: _prepare_folders(checkpoints, models))
+    in_use = ranks.on_first(lambda: _prepare_folders(checkpoints, models, end))
     folders = (place.path if place else None for place in (models, checkpoints))
     tracked = end.enter_context(tracking(settings, ranks, *folders))
     data: DataSet = ranks.together(lambda: ranks.reading(sources.load(settings, arrays)))
@@ -73,7 +76,7 @@ def begin(given: Settings, ranks: Ranks, arrays: bool, end: contextlib.ExitStack
         _say_data(data, plan, settings.batch_size, ranks.size)
     random.seed(settings.seed)
     np.random.seed(settings.seed)
-    return Beginning(settings, checkpoints, models, tracked, data, plan)
+    return Beginning(settings, checkpoints, in_use, models, tracked, data, plan)
 
 
 def _of_this_rank(given: Settings, ranks: Ranks, end: contextlib.ExitStack) -> Settings:
@@ -87,19 +90,27 @@ def _of_this_rank(given: Settings, ranks: Ranks, end: contextlib.ExitStack) -> S
     return dataclasses.replace(settings, scheduler=address)
 
 
-def _prepare_folders(checkpoints: Place | None, models: Place | None) -> None:
-    """Fails now, not after an hour, where nothing can be written."""
+def _prepare_folders(
+    checkpoints: Place | None, models: Place | None, end: contextlib.ExitStack
+) -> InUse | None:
+    """Fails now, not after an hour, where nothing can be written, or another run writes."""
+    in_use = None
     for place, kind in ((checkpoints, "checkpoint"), (models, "model")):
         if place is None:
             continue
         try:
             storage.prepare_folder(place.path)
+            if place is checkpoints:
+                in_use = InUse(place, os.environ)
+                end.callback(in_use.leave)
+                in_use.take()
             storage.remove_unfinished(place.path)
         except OSError as error:
             raise TrainingError(
                 f"{place.path} ({place.named_by}): the {kind} folder cannot be written: "
                 f"{error}. Make room there, or give another folder with --{kind}-dir."
             ) from error
+    return in_use
 
 
 def _check_same_data(rank: int, origin: str, fingerprints: list[tuple[int, ...]]) -> None:

@@ -71,7 +71,8 @@ class Run:
             found = begin(self.settings, self.ranks, self._arrays, self._end)
             until_begun.pop_all()
         self.settings, self.data, self.plan = found.settings, found.data, found.plan
-        self._checkpoints, self._models = found.checkpoints, found.models
+        self._checkpoints, self._in_use = found.checkpoints, found.in_use
+        self._models = found.models
         self._tracking = found.tracking
         return self
 
@@ -89,7 +90,9 @@ class Run:
         """
         settings, ranks = self.settings, self.ranks
         self._learner = learner
-        self._state = SavedState(settings, ranks, self.data, learner, self._checkpoints)
+        self._state = SavedState(
+            settings, ranks, self.data, learner, self._checkpoints, self._in_use
+        )
         ranks.on_first(self._state.check_space)
         self._state.restore()
         self._left = ranks.together(

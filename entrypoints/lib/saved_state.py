@@ -10,6 +10,7 @@ from .arguments import Settings
 from .checkpoints import Checkpoint
 from .data.dataset import DataSet
 from .errors import TrainingError
+from .in_use import InUse
 from .learner import Learner
 from .places import Place
 from .progress import say
@@ -26,6 +27,7 @@ class SavedState:
         data: What it trains on.
         learner: The model in training.
         place: The folder for checkpoints; None for none.
+        in_use: What keeps other runs out of it, on rank 0.
 
     Attributes:
         epochs_done: Whole epochs.
@@ -44,9 +46,10 @@ class SavedState:
         data: DataSet,
         learner: Learner,
         place: Place | None,
+        in_use: InUse | None = None,
     ):
         self._settings, self._ranks, self._data = settings, ranks, data
-        self._learner, self._place = learner, place
+        self._learner, self._place, self._in_use = learner, place, in_use
         self._history: list[dict[str, Any]] = []
         self.epochs_done = self.steps_done = self.begun_at = self.step = 0
         self.data: Mapping[str, Any] | None = None
@@ -154,14 +157,20 @@ class SavedState:
 
     def _save_here(self) -> None:
         if self._place is not None:
+            self._check_in_use()
             keep = self._settings.keep_checkpoints
             checkpoints.save(self._place.path, self._checkpoint(), keep)
+
+    def _check_in_use(self) -> None:
+        if self._in_use is not None:
+            self._in_use.check()
 
     def _load(self) -> Checkpoint | None:
         if self._place is None:
             say("checkpoints: none; give --checkpoint-dir to be able to go on after a stop")
             return None
         folder, epochs = self._place.path, self._settings.epochs
+        self._check_in_use()
         found = checkpoints.load_newest(folder)
         if found is None:
             say(f"checkpoints: one after each epoch in {folder}; none is there yet")

@@ -53,6 +53,34 @@ def write_whole(path: str, content: bytes) -> None:
     _sync_folder(folder or ".")
 
 
+def write_new(path: str, content: bytes) -> bool:
+    """Makes ``path`` a file with that content, where none is there; False where one is.
+
+    Behind an address, and on a file system without hard links, of two processes that call this in
+    the same moment both may get True; the later one's content then stays.
+
+    Raises:
+        OSError: As of :func:`write_whole`.
+    """
+    folder, name = path.rsplit("/", 1) if is_remote(path) else os.path.split(path)
+    if name in names(folder):
+        return False
+    if not is_remote(path):
+        whole = join(folder, f".{name}.{os.getpid()}.new{UNFINISHED}")
+        write_whole(whole, content)
+        try:
+            os.link(whole, path)
+            return True
+        except FileExistsError:
+            return False
+        except OSError:
+            pass  # no hard links
+        finally:
+            _remove_quietly(whole)
+    write_whole(path, content)
+    return True
+
+
 def prepare_folder(folder: str) -> None:
     """Makes ``folder`` and proves that a file can be written in it; leaves no file there.
 
@@ -132,7 +160,8 @@ def remove_unfinished(folder: str) -> None:
     """
     for name in names(folder):
         if name.endswith(UNFINISHED):
-            remove(join(folder, name))
+            with contextlib.suppress(FileNotFoundError):  # another process's, which is through
+                remove(join(folder, name))
 
 
 def _remove_quietly(path: str) -> None:

@@ -25,6 +25,8 @@ from launchers.scaling.running import usable_cores
 MOST_RUNS = 500
 # The label or tag by which a cloud's bill knows a study.
 STUDY_TAG = "scaling-study"
+# The shared scripts' argument for the folder that a run goes on from.
+CHECKPOINTS = "checkpoint-dir"
 
 
 def plan_study(provider: Provider, job: JobSpec, wanted: Wanted, source: JobSource) -> StudyPlan:
@@ -36,7 +38,7 @@ def plan_study(provider: Provider, job: JobSpec, wanted: Wanted, source: JobSour
     seed = script_arguments.seed_argument(wanted.seed_argument, source)
     problems = _problems_in_grid(wanted.grid)
     problems += _problems_in_comparisons(provider, job, wanted, seed[0])
-    problems += _problems_in_arguments(job, seed[0])
+    problems += _problems_in_arguments(job, seed[0], source)
     if problems:
         raise LaunchError(problems)
     settings = settings_of(provider, job, wanted, source)
@@ -113,11 +115,15 @@ def _problems_in_comparisons(
     return problems
 
 
-def _problems_in_arguments(job: JobSpec, seed: str) -> list[Problem]:
+def _problems_in_arguments(job: JobSpec, seed: str, source: JobSource) -> list[Problem]:
+    problems = []
     if seed and script_arguments.has(job.arguments, seed):
         given = script_arguments.value_of(job.arguments, seed) or ""
-        return [RULES["scaling-seed"].at("--", f"--{seed} {given}".strip())]
-    return []
+        problems.append(RULES["scaling-seed"].at("--", f"--{seed} {given}".strip()))
+    folder = script_arguments.value_of(job.arguments, CHECKPOINTS)
+    if folder and source.shared:  # of another script nobody knows what it does with it
+        problems.append(RULES["scaling-checkpoint"].at("--", f"--{CHECKPOINTS} {folder}"))
+    return problems
 
 
 def _prepared(

@@ -14,6 +14,7 @@ import pytest
 
 from launchers.core.records.ledger import Ledger
 from tests.cli.command import Answer, Launch
+from tests.places import ENTRYPOINTS
 from tests.waiting import until
 
 # It trains on nothing: each epoch's figures follow from the arguments. `--hold` waits for a file,
@@ -39,6 +40,7 @@ for epoch in (1, 2):
 print("result: test accuracy 0.5, test loss 0.25, 2 epochs")
 """
 ALONE = ("--strategy", "none")
+SHARED = str(ENTRYPOINTS / "train_custom_loop.py")
 STUDY = ("scaling", "local", "train.py", *ALONE, "--compare", "lr=1,2")
 
 
@@ -223,6 +225,7 @@ REFUSED = {
     ("train.py", "--seed-argument", "lr", "--compare", "lr=1,2"): "scaling-compare",
     ("train.py", *LISTS, "--", "--seed", "3"): "scaling-seed",
     ("train.py", *LISTS, "--checkpoint", "here"): "scaling-checkpoint",
+    (SHARED, *LISTS, "--", "--checkpoint-dir", "here"): "scaling-checkpoint",
     ("train.py", "--compare", "lr=1,2", *ALONE, "--batch", "total"): "scaling-batch",
     ("train.py", *LISTS, "--repaet", "2"): "flag-unknown",
     ("train.py", *LISTS, "--epochs", "2"): "arguments-without-separator",

@@ -129,6 +129,26 @@ def test_killed_at_some_step_a_run_goes_on_there_and_ends_where_an_undisturbed_o
     assert ours["test_loss"] == pytest.approx(theirs["test_loss"], rel=1e-3)
 
 
+def test_a_second_run_in_the_same_folder_ends_before_it_touches_anything(
+    digits: Path, tmp_path: Path
+) -> None:
+    kept, seconds = tmp_path / "checkpoints", []
+    arguments = [*flags(digits, tmp_path), "--epochs", "5000"]
+
+    def start_another(processes: list[subprocess.Popen[bytes]], folder: Path) -> None:
+        until(lambda: any(kept.glob("*.npz")) or processes[0].poll() is not None)
+        seconds.extend(run(tmp_path / "second", arguments))
+        processes[1].terminate()
+
+    first = run(tmp_path / "first", arguments, during=start_another, LAUNCH_JOB="digits-1")
+    told = f"error: {kept} (--checkpoint-dir): another run writes its checkpoints there: digits-1"
+    assert [rank.exit_code for rank in seconds] == [1, 1]
+    assert told in seconds[0].stderr
+    assert seconds[1].stderr == ""
+    assert [rank.exit_code for rank in first] == [143, 143], first
+    assert {path.suffix for path in kept.iterdir()} == {".npz"}
+
+
 def test_the_launcher_starts_it_and_proves_that_gradients_were_exchanged(
     launch: Launch, digits: Path
 ) -> None:

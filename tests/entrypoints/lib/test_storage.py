@@ -120,3 +120,18 @@ def test_an_address_that_refuses_is_the_same_error_as_a_folder_that_does(
         storage.prepare_folder(address)
     with pytest.raises(OSError, match=r"."):
         storage.write_whole(f"{address}/file", b"content")
+
+
+def test_an_unfinished_file_that_is_gone_meanwhile_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "names", lambda folder: [f".gone{storage.UNFINISHED}"])
+    storage.remove_unfinished(str(tmp_path))
+
+
+def test_a_new_file_replaces_none(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert storage.write_new(str(path), b"first")
+    assert not storage.write_new(str(path), b"second")
+    assert path.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["file"]
