@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import json
 import os
 import platform
@@ -14,6 +15,7 @@ from .. import storage
 
 # Of the launcher: one JSON object of texts (launchers/core/planning/rank_environment.py).
 TAGS_VARIABLE = "LAUNCH_TAGS"
+CONTEXT_VARIABLE = "MLFLOW_RUN_CONTEXT"  # MLflow's: more tags, as a JSON object
 PREFIX = "launch."
 KEY_FILE = "tracking.json"
 
@@ -51,7 +53,18 @@ def launch_tags(environment: Mapping[str, str]) -> dict[str, str]:
     # A rehearsal with fewer ranks changes this one alone.
     tags["world_size"] = environment.get("LAUNCH_WORLD_SIZE") or tags.get("world_size", "")
     ours = {PREFIX + name: text for name, text in tags.items() if text}
-    return {"mlflow.source.name": os.path.basename(sys.argv[0]), **ours}
+    return {**_of_mlflow(environment), **ours}
+
+
+def _of_mlflow(environment: Mapping[str, str]) -> dict[str, str]:
+    """What MLflow's own ``start_run`` says of a run, from which its page has user and source."""
+    tags = {"mlflow.source.name": os.path.basename(sys.argv[0]), "mlflow.source.type": "LOCAL"}
+    with contextlib.suppress(KeyError, OSError, ImportError):  # a container's user may have no name
+        tags["mlflow.user"] = getpass.getuser()
+    with contextlib.suppress(ValueError, AttributeError):
+        told = json.loads(environment.get(CONTEXT_VARIABLE, "{}"))
+        tags.update({str(name): str(text) for name, text in told.items()})
+    return tags
 
 
 def run_name(environment: Mapping[str, str], key: str) -> str:

@@ -64,13 +64,30 @@ def _sink(about: dict[str, str], uri: str | None) -> Sink:
     if about[kept.KIND] == "tensorboard":
         tensorboard.require_writer()
         return tensorboard.EventFile(about["folder"])
-    environment = {
-        mlflow_place.URI: uri or about["uri"],
-        mlflow_place.EXPERIMENT: about["experiment"],
-    }
-    store = mlflow_place.find(environment, None)
+    store = mlflow_place.find(_named(about, uri), None)
     mlflow_place.require_client(store, os.environ)
-    return MLflowRun(store)
+    return MLflowRun(store, late=True)
+
+
+def _named(about: dict[str, str], uri: str | None) -> dict[str, str]:
+    """What the file says, in MLflow's variables; for another server than its own without numbers,
+    which belong to that one.
+
+    Raises:
+        TrainingError: Another server's experiment has no name.
+    """
+    name, number = about["experiment"], about.get("experiment_id", "")
+    named = {mlflow_place.URI: uri or about["uri"], mlflow_place.EXPERIMENT: name}
+    if not uri or mlflow_place.find({mlflow_place.URI: uri}, None).uri == about["uri"]:
+        run = about.get("run_id", "")
+        return {**named, mlflow_place.EXPERIMENT_ID: number, mlflow_place.RUN_ID: run}
+    name = name or os.environ.get(mlflow_place.EXPERIMENT, "")
+    if not name:
+        raise TrainingError(
+            f"the experiment's number {number} belongs to {about['uri']}; for another server say "
+            f"its name as {mlflow_place.EXPERIMENT}"
+        )
+    return {**named, mlflow_place.EXPERIMENT: name}
 
 
 def _batches(records: list[Record]) -> list[list[Record]]:

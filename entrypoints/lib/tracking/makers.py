@@ -16,7 +16,7 @@ from .tracker import Nobody, Several, Tracker
 def _mlflow(environment: MutableMapping[str, str], model_folder: str | None) -> Sink:
     store = mlflow_place.find(environment, model_folder)
     mlflow_place.require_client(store, environment)
-    say(f"tracking: MLflow at {store.shown}, experiment {store.experiment}")
+    say(f"tracking: MLflow at {store.shown}, experiment {store.shown_experiment}")
     return MLflowRun(store)
 
 

@@ -23,6 +23,7 @@ _WHO = re.compile(r"(?<!\w)(\w+://)[^/\s]*@")
 # How the errors of MLflow's client and of requests end up, in fewer words.
 _SHORT = (
     (re.compile(r"too many (\d{3}) error responses"), r"answers \1"),
+    (re.compile(r"CERTIFICATE_VERIFY_FAILED"), "its certificate is not trusted"),
     (re.compile(r"Connection refused"), "connection refused"),
     (re.compile(r"[Tt]imed out|[Tt]imeout"), "no answer in time"),
     (re.compile(r"Name or service not known|NameResolutionError|getaddrinfo"), "no such host"),
@@ -30,6 +31,7 @@ _SHORT = (
     (re.compile(r"error code (\d{3})"), r"answers \1"),
 )
 _BY_STATUS = {
+    "its certificate is not trusted": " (see MLFLOW_TRACKING_SERVER_CERT_PATH)",
     "answers 401": " (unauthorized: see MLFLOW_TRACKING_USERNAME, _PASSWORD and _TOKEN)",
     "answers 403": " (forbidden)",
     # What a client makes of a redirect: a GET where there was a POST.

@@ -10,8 +10,9 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Mapping, MutableMapping
+from typing import Any, Mapping, MutableMapping
 from urllib.parse import parse_qsl, urlsplit
 
 from .. import storage
@@ -19,6 +20,8 @@ from ..errors import TrainingError
 
 URI = "MLFLOW_TRACKING_URI"
 EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
+EXPERIMENT_ID = "MLFLOW_EXPERIMENT_ID"
+RUN_ID = "MLFLOW_RUN_ID"
 DEFAULT_EXPERIMENT = "Default"  # MLflow's own
 FOLDER = "mlruns"
 INSTALL = "pip install mlflow-skinny"
@@ -27,6 +30,9 @@ _HOST_AND_PORT = re.compile(r"(?:[\w.-]+|\[[\da-fA-F:.]+\]):\d+(?:/.*)?")
 _HTTP = ("http", "https")
 _SERVERS = (*_HTTP, "databricks")
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
+# By which packages add schemes to MLflow's client; SageMaker's own MLflow has addresses arn:aws:...
+_PLUGINS = "mlflow.tracking_store"
+_SAGEMAKER, _SAGEMAKER_PLUGIN = "arn", "sagemaker-mlflow"
 # Behind a question mark, by which drivers of databases are told who one is.
 _WHO = ("user", "username", "uid", "password", "passwd", "pwd", "sslpassword", "odbc_connect")
 # Seconds and attempts of one request: it is this package that tries again. Each can be set by the
@@ -50,12 +56,21 @@ class Store:
     Attributes:
         uri: As MLflow reads it.
         shown: The same for people.
-        experiment: Its name.
+        experiment: Its name; empty where its number alone is given.
+        experiment_id: Its number; empty where its name alone is given.
+        run_id: The run that somebody has made for this one; empty where none has.
     """
 
     uri: str
     shown: str
     experiment: str
+    experiment_id: str = ""
+    run_id: str = ""
+
+    @property
+    def shown_experiment(self) -> str:
+        """Its name, else its number."""
+        return self.experiment or self.experiment_id
 
     @property
     def is_server(self) -> bool:
@@ -69,10 +84,13 @@ def find(environment: Mapping[str, str], model_folder: str | None) -> Store:
     Raises:
         TrainingError: None is named, or it cannot be used; with the fix, without a credential.
     """
-    experiment = environment.get(EXPERIMENT) or DEFAULT_EXPERIMENT
+    name, number, run = (
+        environment.get(each, "").strip() for each in (EXPERIMENT, EXPERIMENT_ID, RUN_ID)
+    )
+    of_run = (name or ("" if number else DEFAULT_EXPERIMENT), number, run)
     given = environment.get(URI, "").strip()
     if given:
-        return Store(_checked(given), _shown(given), experiment)
+        return Store(_checked(given), _shown(given), *of_run)
     if model_folder is None:
         raise TrainingError(
             f"--track mlflow: no place for its runs; set {URI}, or give --model-dir, in which "
@@ -84,7 +102,7 @@ def find(environment: Mapping[str, str], model_folder: str | None) -> Store:
             "a folder of this machine"
         )
     folder = os.path.abspath(os.path.join(model_folder, FOLDER))
-    return Store(Path(folder).as_uri(), folder, experiment)
+    return Store(Path(folder).as_uri(), folder, *of_run)
 
 
 def require_client(store: Store, environment: MutableMapping[str, str]) -> None:
@@ -141,12 +159,25 @@ def _checked(uri: str) -> str:
         return Path(os.path.abspath(os.path.expanduser(uri))).as_uri()
     if scheme in _SERVERS and not parts.netloc and scheme != "databricks":
         raise TrainingError(f"{URI}: found {_shown(uri)}; expected http://HOST:PORT")
-    if scheme and scheme not in (*_SERVERS, *_DATABASES, "file"):
+    if scheme == _SAGEMAKER and scheme not in _added_schemes():
+        raise TrainingError(
+            f"{URI}: found {_shown(uri)}; for SageMaker's MLflow the client needs a plugin, which "
+            f"{sys.executable} hasn't: pip install {_SAGEMAKER_PLUGIN}, or name it in the file of "
+            "--requirements"
+        )
+    if scheme and scheme not in (*_SERVERS, *_DATABASES, "file", *_added_schemes()):
         raise TrainingError(
             f"{URI}: found {_shown(uri)}; expected http://HOST:PORT, https://HOST, databricks, a "
             "folder, or sqlite:///FILE"
         )
     return uri
+
+
+def _added_schemes() -> set[str]:
+    """Those that installed packages add to MLflow's client."""
+    found: Any = entry_points()
+    added = found.select(group=_PLUGINS) if hasattr(found, "select") else found.get(_PLUGINS, ())
+    return {one.name for one in added}
 
 
 def _shown(uri: str) -> str:

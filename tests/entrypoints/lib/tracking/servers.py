@@ -91,9 +91,10 @@ class MLflowServer:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
-    def runs(self) -> list[dict[str, Any]]:
-        """All of the default experiment, newest first: ``info``, ``params``, ``tags``."""
-        found = self.ask("runs/search", experiment_ids=["0"]).get("runs", [])
+    def runs(self, experiment: str = "0") -> list[dict[str, Any]]:
+        """All of an experiment (default: the default one), newest first: ``info``, ``params``,
+        ``tags``."""
+        found = self.ask("runs/search", experiment_ids=[experiment]).get("runs", [])
         return [
             {
                 "info": one["info"],
@@ -114,6 +115,11 @@ class MLflowServer:
         """The names of all files of runs."""
         folder = self._folder / "artifacts"
         return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+    def artifact(self, name: str) -> bytes:
+        """The content of the only artifact of that name."""
+        (path,) = (self._folder / "artifacts").rglob(name)
+        return path.read_bytes()
 
 
 class Answering:
@@ -147,12 +153,14 @@ class Silent:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._connection: socket.socket | None = None
+        self.request = ""
 
     def wait_for_request(self) -> str:
         """The first line of a request that now waits for its answer."""
         self._socket.settimeout(60)
         self._connection, _ = self._socket.accept()
-        return self._connection.recv(65536).decode().splitlines()[0]
+        self.request = self._connection.recv(65536).decode()
+        return self.request.splitlines()[0]
 
     def is_waited_for(self) -> bool:
         """Whether the client is still there, without an answer."""

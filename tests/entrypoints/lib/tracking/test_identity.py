@@ -59,3 +59,21 @@ def test_the_world_is_told_in_the_guards_words():
     }
     alone = identity.proof_tags(["a"], {})
     assert alone["launch.proof.world"] == "world size 1: 1 host x 1 rank"
+
+
+def test_tags_of_mlflows_own_are_those_of_its_start_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["/src/train_torch.py"])
+    monkeypatch.setenv("LOGNAME", "me")
+    told = identity.launch_tags({"MLFLOW_RUN_CONTEXT": '{"mlflow.source.type": "JOB", "a": 1}'})
+    assert told["mlflow.source.name"] == "train_torch.py"
+    assert (told["mlflow.source.type"], told["mlflow.user"], told["a"]) == ("JOB", "me", "1")
+    for text in ("{", "[1]", "3"):
+        assert identity.launch_tags({"MLFLOW_RUN_CONTEXT": text})["mlflow.source.type"] == "LOCAL"
+
+
+def test_a_user_without_a_name_stops_nothing(monkeypatch: pytest.MonkeyPatch):
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 1234")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert "mlflow.user" not in identity.launch_tags({})

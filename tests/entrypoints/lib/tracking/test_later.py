@@ -87,3 +87,21 @@ def test_what_is_no_such_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path:
     with pytest.raises(TrainingError, match="cannot be read"):
         later.send(str(path))
     assert path.read_text(encoding="utf-8") == text
+
+
+NUMBERS = {"kept": "mlflow", "uri": "http://h:5000", "experiment": "", "experiment_id": "7"}
+
+
+def test_numbers_are_sent_to_their_own_server_alone(monkeypatch: pytest.MonkeyPatch):
+    about = {**NUMBERS, "run_id": "abc"}
+    monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
+    for uri in (None, "http://h:5000"):
+        named = later._named(about, uri)
+        assert (named["MLFLOW_EXPERIMENT_ID"], named["MLFLOW_RUN_ID"]) == ("7", "abc")
+    with pytest.raises(TrainingError, match=r"belongs to http://h:5000; .*MLFLOW_EXPERIMENT_NAME"):
+        later._named(about, "http://other:5000")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "digits")
+    assert later._named(about, "http://other:5000") == {
+        "MLFLOW_TRACKING_URI": "http://other:5000",
+        "MLFLOW_EXPERIMENT_NAME": "digits",
+    }

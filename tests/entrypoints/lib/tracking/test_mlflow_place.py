@@ -27,6 +27,7 @@ REFUSED = {
     "127.0.0.1:5000": "found 127.0.0.1:5000; expected http://127.0.0.1:5000",
     "localhost:5000/mlflow": "expected http://localhost:5000/mlflow",
     "[::1]:5000": "expected http://[::1]:5000",
+    "arn:aws:sagemaker:us-east-1:1:mlflow-tracking-server/s": "pip install sagemaker-mlflow",
     "ftp://tracking/runs": "found ftp://tracking/runs; expected http://HOST:PORT",
 }
 
@@ -58,6 +59,33 @@ def test_addresses_are_those_of_mlflow(uri: str, expected: str):
     store = mlflow_place.find({"MLFLOW_TRACKING_URI": uri}, None)
     assert (store.uri, store.experiment) == (expected, "Default")
     assert store.is_server == uri.startswith("http")
+
+
+def test_a_scheme_that_an_installed_plugin_adds_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    about = tmp_path / "sagemaker_mlflow-0.5.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: sagemaker-mlflow\nVersion: 0.5.0\n"
+    )
+    (about / "entry_points.txt").write_text(
+        "[mlflow.tracking_store]\narn = sagemaker_mlflow:Store\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    uri = "arn:aws:sagemaker:us-east-1:111122223333:mlflow-tracking-server/server"
+    store = mlflow_place.find({"MLFLOW_TRACKING_URI": uri}, None)
+    assert (store.uri, store.is_server) == (uri, False)
+
+
+def test_experiment_and_run_are_those_of_mlflows_variables():
+    uri = {"MLFLOW_TRACKING_URI": "http://tracking:5000"}
+    both = {"MLFLOW_EXPERIMENT_ID": "7", "MLFLOW_RUN_ID": "abc"}
+    store = mlflow_place.find({**uri, **both}, None)
+    assert (store.experiment, store.experiment_id, store.run_id) == ("", "7", "abc")
+    assert store.shown_experiment == "7"
+    named = mlflow_place.find({**uri, **both, "MLFLOW_EXPERIMENT_NAME": "digits"}, None)
+    assert (named.experiment, named.experiment_id) == ("digits", "7")
 
 
 def test_without_an_address_runs_lie_beside_the_model(tmp_path: Path):
@@ -94,6 +122,14 @@ def test_a_message_has_no_value_of_a_credential(monkeypatch: pytest.MonkeyPatch)
 def test_what_a_redirect_made_of_a_request_is_said():
     text = "API request to endpoint /runs/search failed with error code 405 != 200"
     assert messages.reason(ValueError(text)).startswith("answers 405 (method not allowed: does the")
+
+
+def test_a_certificate_that_is_not_trusted_is_said():
+    text = "API request failed with exception HTTPSConnectionPool(host='tracking', port=443): " * 4
+    error = ValueError(f"{text}[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate")
+    assert messages.reason(error) == (
+        "its certificate is not trusted (see MLFLOW_TRACKING_SERVER_CERT_PATH)"
+    )
 
 
 def test_a_reason_of_ours_stands_without_the_errors_type():

@@ -39,7 +39,7 @@ def folders(place: Path) -> list[str]:
     """Those of model and checkpoints."""
     made = [place / "model", place / "checkpoints"]
     for folder in made:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     (made[0] / "model.keras").write_bytes(b"weights")
     (made[0] / "model.txt").write_bytes(b"what it is")
     return [str(folder) for folder in made]
@@ -138,6 +138,87 @@ def later(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_what_an_older_start_has_kept_changes_nothing_of_a_later_one(
+    server: MLflowServer, training: Training, tmp_path: Path
+):
+    checkpoints = folders(tmp_path)[1]
+    older, newer = (folders(tmp_path / name)[0] for name in ("older", "newer"))
+    Path(newer, "model.keras").write_bytes(b"weights of more epochs")
+    nobody = f"http://127.0.0.1:{free_port()}"
+    for number, model, uri in ((1, older, nobody), (2, newer, server.address)):
+        server.wait()
+        name = f"start {number}"
+        training(name, "make", ["mlflow"], model, checkpoints, 0.0, {"MLFLOW_TRACKING_URI": uri})
+        training(name, "begin", {"epochs": number, "seed": 1}, {"launch.job": name})
+        training(name, "tags", {"launch.proof.world": name, f"only {number}": "x"})
+        training(name, "metrics", 10 * number, {"loss": 0.5})
+        training(name, "file", f"{model}/model.keras")
+        training(name, "end", "FINISHED", AT_END * (number - 1))
+    (before,) = server.runs()
+    (kept,) = Path(older).glob("tracking-mlflow-*.jsonl")
+    sent = later(
+        str(ROOT / "entrypoints/send_tracking.py"), str(kept), MLFLOW_TRACKING_URI=server.address
+    )
+    assert (sent.returncode, kept.exists()) == (0, False), sent.stderr
+    assert "model.keras of a later start is there, and stays" in sent.stdout
+    (after,) = server.runs()
+    assert after["info"] == before["info"]
+    assert int(after["info"]["end_time"]) >= int(after["info"]["start_time"])
+    assert after["tags"] == {**before["tags"], "only 1": "x"}
+    assert after["params"] == before["params"]
+    run = after["info"]["run_id"]
+    assert server.history(run, "loss") == [(10, 0.5), (20, 0.5)]
+    assert server.artifact("model.keras") == b"weights of more epochs"
+
+
+def test_an_experiment_by_its_number_and_a_run_that_is_there_are_used(
+    server: MLflowServer, tmp_path: Path
+):
+    model = folders(tmp_path)[0]
+    server.wait()
+    number = server.ask("experiments/create", name="digits")["experiment_id"]
+    source = {"key": "mlflow.source.name", "value": "their own"}
+    made = server.ask("runs/create", experiment_id=number, tags=[source])["run"]["info"]["run_id"]
+    variables = {"MLFLOW_TRACKING_URI": server.address, "MLFLOW_EXPERIMENT_ID": number}
+    ours = {"mlflow.source.name": "teller.py", "launch.job": "digits-1"}
+    with Training() as training:
+        for name in ("new", "theirs"):
+            training(name, "make", ["mlflow"], model, None, AT_END, variables)
+            training(name, "begin", {"epochs": 3}, ours)
+            training(name, "metrics", 10, {"loss": 0.5})
+            training(name, "end")
+            training.until(f"{server.address}/#/experiments/{number}/runs/")
+            variables["MLFLOW_RUN_ID"] = made
+    assert server.runs() == []
+    runs = {one["info"]["run_id"]: one for one in server.runs(number)}
+    assert len(runs) == 2
+    theirs = runs.pop(made)
+    (new,) = runs.values()
+    assert (new["tags"]["mlflow.source.name"], theirs["tags"]["mlflow.source.name"]) == (
+        "teller.py",
+        "their own",
+    )
+    for run in (new, theirs):
+        assert (run["info"]["status"], run["params"]) == ("FINISHED", {"epochs": "3"})
+        assert run["tags"]["launch.job"] == "digits-1"
+        assert server.history(run["info"]["run_id"], "loss") == [(10, 0.5)]
+
+
+def test_an_experiment_that_is_not_there_is_said_and_its_records_are_kept(
+    server: MLflowServer, tmp_path: Path
+):
+    model, checkpoints = folders(tmp_path)
+    server.wait()
+    variables = {"MLFLOW_TRACKING_URI": server.address, "MLFLOW_EXPERIMENT_ID": "77"}
+    with Training() as training:
+        training("a", "make", ["mlflow"], model, checkpoints, 0.0, variables)
+        training("a", "begin", {}, {})
+        assert "77" in training.until("the training goes on")
+        training("a", "end")
+    (kept,) = Path(model).glob("tracking-mlflow-*.jsonl")
+    assert json.loads(kept.read_text().splitlines()[0])["experiment_id"] == "77"
+
+
 @pytest.mark.parametrize(("status", "told"), [(500, "answers 500"), (401, "unauthorized")])
 def test_a_server_that_refuses_all_stops_nothing(
     training: Training, tmp_path: Path, status: int, told: str
@@ -163,10 +244,11 @@ def test_a_training_ends_while_its_server_still_owes_the_first_answer(tmp_path: 
     silent = Silent()
     try:
         with Training() as training:
-            uri = {"MLFLOW_TRACKING_URI": silent.address}
+            uri = {"MLFLOW_TRACKING_URI": silent.address, "MLFLOW_TRACKING_TOKEN": "a-token"}
             training("e", "make", ["mlflow"], model, checkpoints, 0.0, uri)
             training("e", "begin", {}, {})
             assert "/mlflow/" in silent.wait_for_request()
+            assert "Authorization: Bearer a-token\r\n" in silent.request
             for step in range(100):
                 training("e", "metrics", step, {"loss": 0.5})
             assert silent.is_waited_for()
