@@ -3,6 +3,8 @@
 Epoch 0:  50%|█████     | 5/10 [00:01<00:01,  4.90it/s, v_num=0, train_loss=0.300]
  40%|████      | 200/500 [00:40<01:00,  5.00it/s]
 Epoch 0/4 ━━━━━━━━━━━━━━━━━━━━ 5/10 0:00:01 • 0:00:01 4.90it/s v_num: 0.000 train_loss: 0.300
+Epochs:  30%|███       | 3/10 [00:30<01:10, 10.0s/epoch]
+  1/100  2.1G  1.234  2.345  1.234  16  640:  50%|█████     | 31/62 [00:05<00:05,  6.0it/s]
 """
 
 from __future__ import annotations
@@ -37,9 +39,15 @@ _UNITS = {
 # What else has a bar while a job runs, and trains nothing.
 _OTHER = re.compile(
     r"valid|sanity|\btest|predict|\beval|infer|\bmap\b|filter|load|fetch|generating|token|"
-    r"\bsav|extract|shard|cach|import|prepar|\bval\b",
+    r"\bsav|extract|shard|cach|import|prepar|\bval\b|scanning|(?:de|en)coding|converting|resizing|"
+    r"unpack|unzip|preprocess|reading|indexing|computing|^class +images\b",
     re.IGNORECASE,
 )
+# A bar whose steps are epochs, around those of the batches.
+_EPOCHS = re.compile(r"(?:[a-z]+ )?epochs", re.IGNORECASE)
+_EPOCH_UNITS = ("epoch", "epochs", "ep")
+# Ultralytics': epoch, memory of the GPU, losses.
+_COLUMNS = re.compile(r"(\d+)/(\d+) +[\d.]+[KMGT]? ")
 _RICH = re.compile(
     r"Epoch (\d+)(?:/(\d+))?\s[━╸╺─\s]*(\d+)/(\d+|--)\s+[\d:-]+ • ([\d:-]+)\s+([\d.]+)it/s(.*)"
 )
@@ -78,12 +86,15 @@ def _bar(title: str, done: str, total: str, inner: str) -> Told | None:
     between, rated = _TIMES.fullmatch(times.strip()), _RATE.fullmatch(speed.strip())
     if between is None or rated is None or _OTHER.search(title):
         return None
-    unit = _UNITS.get((rated[2] or rated[4] or rated[5]).lower())
+    word = (rated[2] or rated[4] or rated[5]).lower()
+    if word in _EPOCH_UNITS or _EPOCHS.fullmatch(title):
+        return _of_epochs(done, total, postfix)
+    unit = _UNITS.get(word)
     if unit is None:
         return None
     pace = numbers.positive(rated[3])
     rate = numbers.positive(rated[1]) or (1 / pace if pace else None)
-    named = _EPOCH.search(title)
+    named = _EPOCH.search(title) or _COLUMNS.match(title)
     pairs = _pairs(postfix)
     step, steps = numbers.whole(done), numbers.whole(total)
     is_lightning = bool(named) and any(name == _NO_METRIC for name, _ in pairs)
@@ -102,6 +113,22 @@ def _bar(title: str, done: str, total: str, inner: str) -> Told | None:
         metrics=_metrics(pairs),
         left=numbers.seconds(between[2]),
         passing=steps is None or step != steps,
+    )
+
+
+def _of_epochs(done: str, total: str, postfix: str) -> Told | None:
+    """Of so many epochs that are done, the next one runs."""
+    ended, epochs = numbers.whole(done), numbers.whole(total)
+    if ended is None or not epochs:
+        return None
+    return Told(
+        BAR,
+        epoch=min(ended + 1, epochs),
+        epochs=epochs,
+        done=float(ended),
+        of=EPOCH,
+        metrics=_metrics(_pairs(postfix)),
+        passing=ended < epochs,
     )
 
 

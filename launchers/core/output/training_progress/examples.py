@@ -14,7 +14,7 @@ from launchers.core.output.training_progress.told import EPOCH, EXAMPLE, SAMPLES
 
 _MNIST = re.compile(r"Train Epoch: (\d+) \[(\d+)/(\d+) \(\d+%\)\]\s*(.*)")
 _METRIC = re.compile(r"([A-Za-z][\w@ ]{0,40}): (\S+)")
-_IMAGENET = re.compile(r"Epoch: \[(\d+)\]\s?\[\s*(\d+)/(\d+)\]\s+(.*)")
+_IMAGENET = re.compile(r"Epoch: \[(\d+)\]\s{0,4}\[\s*(\d+)/(\d+)\]\s+(.*)")
 _METER = re.compile(r"([A-Za-z][\w@]{0,40})\s+(\S+) \(\s*(\S+)\)")
 _TEST = re.compile(r"Test set: Average loss: ([^\s,]+), Accuracy: (\d+)/(\d+)")
 _CLOCKS = ("Time", "Data")

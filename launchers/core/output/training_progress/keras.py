@@ -27,7 +27,14 @@ def parse(text: str) -> Told | None:
     """What a line of Keras says; None for any other."""
     text = text.strip()
     if match := _EPOCH.fullmatch(text):
-        return Told(KERAS, epoch=numbers.whole(match[1]), epochs=numbers.whole(match[2]), of=EPOCH)
+        number = numbers.whole(match[1])
+        return Told(
+            KERAS,
+            epoch=number,
+            from_zero=number == 0,  # a loop's own line, as in PyTorch's tutorials
+            epochs=numbers.whole(match[2]),
+            of=EPOCH,
+        )
     match = _BAR.fullmatch(text)
     if match is None:
         return None

@@ -112,6 +112,7 @@ class TrainingProgress:
         self._is_trainer = False
         self._total: int | None = None  # of Keras' bar in this epoch, or of a bar without a title
         self._is_whole = False  # Keras has told this epoch's last step
+        self._has_outer = False  # a bar whose steps are epochs
         self._pace = Pace()
 
     def see(self, line: LogLine) -> bool:
@@ -139,6 +140,8 @@ class TrainingProgress:
             return False
         if told.by == KERAS and told.epoch is None:
             return self._is_fit(told)
+        if told.by == BAR and not told.is_of_epochs and self._has_outer:
+            return False  # one within it, which may count its epochs otherwise
         if told.by == BAR and not told.of:
             return self._is_main(told)
         return True
@@ -160,6 +163,8 @@ class TrainingProgress:
         now = self.progress
         if self._by not in ("", BAR, TRAINER):
             return False
+        if self._by == BAR and now is not None and now.of == EPOCH:
+            return False  # those that are say their epoch
         if self._total is not None and told.steps != self._total and now is not None:
             if now.step is not None and now.step < self._total:
                 return False
@@ -172,17 +177,19 @@ class TrainingProgress:
         before = self.progress or Progress()
         self._from_zero = self._from_zero or told.from_zero
         self._is_trainer = self._is_trainer or told.by == TRAINER
+        if told.is_of_epochs:
+            self._has_outer = told.passing  # at its end another training may begin
         if told.by != BAR or told.of or not self._by:
             self._by = told.by
         changes: dict[str, object] = {"metrics": _joined(before.metrics, told.metrics)}
         if told.epoch is not None:
-            number = told.epoch + (1 if self._from_zero else 0)
+            number = told.epoch + (1 if self._from_zero and not told.is_of_epochs else 0)
             changes["epoch"] = number
             if number != before.epoch and told.by != TRAINER:
                 changes.update(step=None, steps=None)
                 self._total, self._is_whole = None, False
         if told.epochs is not None:
-            changes["epochs"] = told.epochs + (1 if told.by == LIGHTNING else 0)
+            changes["epochs"] = self._epochs(told)
         if told.of:
             changes["of"] = told.of
         if told.step is not None:
@@ -196,8 +203,19 @@ class TrainingProgress:
             now = replace(now, of=TRAINING)
         self.progress = self._with_time(now, told, at)
 
+    def _epochs(self, told: Told) -> int | None:
+        """How many there are. Of those that are counted from 0, ``Epoch 0/4`` says the number of
+        the last one or how many there are, and its line at the end alone says which."""
+        if told.by == LIGHTNING or told.epochs is None:
+            return told.epochs + 1 if told.epochs is not None else None
+        if not self._from_zero or told.by not in (BAR, KERAS) or told.is_of_epochs:
+            return told.epochs
+        return told.epochs + 1 if told.epoch == told.epochs else None
+
     def _with_time(self, now: Progress, told: Told, at: float | None) -> Progress:
         done, total = _done(now)
+        if told.is_of_epochs:
+            done = told.done
         if at is not None and done is not None:
             self._pace.see(at, done, now.of)
         left = epoch_left = None

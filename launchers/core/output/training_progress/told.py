@@ -55,3 +55,8 @@ class Told:
     seconds: float | None = None
     left: float | None = None
     passing: bool = False
+
+    @property
+    def is_of_epochs(self) -> bool:
+        """Whether it is a bar whose steps are epochs."""
+        return self.by == BAR and self.done is not None

@@ -179,3 +179,65 @@ def test_memory_does_not_grow_with_the_lines():
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert grown < 50_000
+
+
+def test_an_untitled_bar_beside_bars_that_say_their_epoch_is_not_the_training():
+    """A validation's, or one around them."""
+    progress = after(
+        [
+            (1.0, "  0%|          | 0/3 [00:00<?, ?it/s]"),
+            (2.0, "Epoch 1/3: 100%|##########| 50/50 [00:10<00:00,  5.00it/s]"),
+            (3.0, " 15%|#         | 3/20 [00:01<00:09,  2.00it/s]"),
+            (4.0, " 33%|###       | 1/3 [00:11<00:22, 11.00s/it]"),
+        ]
+    )
+    assert progress.place == "epoch 1/3, step 50/50"
+
+
+@pytest.mark.parametrize("title", ["Epochs", "Training epochs", ""])
+def test_a_bar_of_epochs_says_the_epoch_and_the_time_of_all(title: str):
+    """Whatever the bars within it count."""
+    unit = "it" if title else "epoch"
+    before = f"{title}: " if title else ""
+    told: list[tuple[float, str]] = []
+    for ended in range(4):
+        at = 1000.0 + 100 * ended
+        told.append((at, f"{before} 25%|##   | {ended}/10 [0{ended}:00<01:30, 100.0s/{unit}]"))
+        told.append((at + 50, "Epoch 7:  50%|#####  | 5/10 [00:50<00:50,  1.00it/s]"))
+        told.append((at + 60, " 50%|#####  | 5/10 [00:50<00:50,  1.00it/s]"))
+    progress = after(told[:-2])
+    assert progress.place == "epoch 4/10"
+    assert progress.left == pytest.approx(700)
+    assert progress.fraction == pytest.approx(0.3)
+    assert after(told).place == "epoch 4/10"
+    end = after([*told, (2000.0, f"{before}100%|#####| 10/10 [10:00<00:00, 100.0s/{unit}]")])
+    assert (end.place, end.left, end.fraction) == ("epoch 10/10", 0, 1)
+
+
+def test_a_bar_named_epoch_may_be_one_of_batches():
+    progress = after([(1.0, "Epoch:  10%|#    | 40/400 [00:10<01:30,  4.00it/s]")])
+    assert (progress.place, progress.left) == ("step 40/400", None)
+
+
+@pytest.mark.parametrize(
+    "form", ["Epoch {}/{}", "Epoch {}/{}: 100%|#####| 9/9 [00:09<00:00,  1.00it/s]"]
+)
+def test_how_many_epochs_there_are_is_known_at_the_end_where_they_count_from_0(form: str):
+    """``Epoch 0/4`` is the first of four, or of five as in PyTorch's tutorial on fine-tuning."""
+    told = [(1000.0 + 10 * number, form.format(number, 4)) for number in range(5)]
+    for count in range(1, 5):
+        progress = after(told[:count])
+        assert (progress.epoch, progress.epochs, progress.left) == (count, None, None)
+    assert (after(told).epoch, after(told).epochs) == (5, 5)
+
+
+def test_bars_of_ultralytics_are_read_and_its_scans_and_validations_are_not():
+    columns = "      2.1G      1.234      2.345      1.234         16        640"
+    told = [
+        (1.0, "train: Scanning labels... 2 images: 50%|# | 2/4 [00:00<00:00, 9it/s]"),
+        (10.0, f"      1/100{columns}: 100%|#####| 62/62 [00:10<00:00,  6.20it/s]"),
+        (12.0, "   Class     Images  Instances      Box(P:  50%|##   | 2/4 [00:01<00:01, 2.0it/s]"),
+        (15.0, f"      2/100{columns}:  50%|##   | 31/62 [00:05<00:05,  6.20it/s]"),
+    ]
+    assert after(told[:3]).place == "epoch 1/100, step 62/62"
+    assert after(told).place == "epoch 2/100, step 31/62"
