@@ -14,7 +14,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tests.entrypoints.simulated import free_port
 from tests.sagemaker.released import installed
 from tests.waiting import until
 
@@ -28,7 +27,12 @@ class MLflowServer:
     """
 
     def __init__(self, folder: Path):
-        self._folder, self._port = folder, free_port()
+        self._folder = folder
+        # Bound and never listening: nobody else is given the port, before and between the starts.
+        self._held = socket.socket()
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self._port = self._held.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
