@@ -67,9 +67,10 @@ def test_the_actions_steps_check_and_leave_the_report(
     here.write("jobs/deep/bad job.json", broken())
     place = here.folder / "runner" / "launch-check"
     (place / "bin").mkdir(parents=True)
-    launch = place / "bin" / "launch"
-    launch.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m launchers.cli.main "$@"\n')
-    launch.chmod(0o755)
+    python = place / "bin" / "python"
+    # Isolated, it would not find this clone by PYTHONPATH.
+    python.write_text(f'#!/bin/sh\n[ "$1" = -I ] && shift && exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     ended = step(STEPS["Check"], inputs, here.folder)
     assert ended.returncode == code, ended.stderr
     if output:
@@ -78,14 +79,31 @@ def test_the_actions_steps_check_and_leave_the_report(
     assert not (here.folder / "stolen").exists()
 
 
+@pytest.mark.pip_network
+def test_no_file_of_the_checkout_is_taken_for_a_module_of_the_actions_own(here: Here) -> None:
+    """The checkout may be a stranger's: a venv.py in it would run with the workflow's rights."""
+    here.write("good.json", job())
+    for name in ("venv", "pip", "types", "yaml", "click"):
+        (here.folder / f"{name}.py").write_text("open('stolen', 'w').close()\n")
+    inputs = {"files": "good.json", "python": sys.executable}
+    for name in ("Install launch", "Check"):
+        ended = step(STEPS[name], inputs, here.folder, PYTHONPATH=".")
+        assert ended.returncode == 0, ended.stderr
+    assert not (here.folder / "stolen").exists()
+    assert (here.folder / "launch-check.sarif").stat().st_size > 0
+
+
 def step(
-    described: dict[str, Any], inputs: dict[str, str], folder: Path
+    described: dict[str, Any], inputs: dict[str, str], folder: Path, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """A step's shell as the runner starts it."""
     values = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()}
     given = {f"${{{{ inputs.{name} }}}}": text for name, text in {**values, **inputs}.items()}
-    runner = {"${{ runner.temp }}": str(folder / "runner")}
-    variables = {}
+    runner = {
+        "${{ runner.temp }}": str(folder / "runner"),
+        "${{ github.action_path }}": str(ROOT),
+    }
+    variables = {"PYTHONPATH": str(ROOT), **variables}
     for name, text in described["env"].items():
         for expression, value in {**given, **runner}.items():
             text = text.replace(expression, value)
@@ -99,11 +117,10 @@ def step(
             **os.environ,
             **variables,
             "GITHUB_OUTPUT": str(folder / "outputs"),
-            "PYTHONPATH": str(ROOT),
         },
         text=True,
         capture_output=True,
-        timeout=120,
+        timeout=300,
         stdin=subprocess.DEVNULL,
         check=False,
     )
