@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launchers.core.model.jobs import RUNNING
+from launchers.core.model.jobs import RUNNING, SUCCEEDED
 from launchers.core.records.ledger import Entry, Ledger
 from tests.cli.command import Launch
 
@@ -114,3 +114,29 @@ def test_a_folder_that_cannot_be_read_hides_no_job(many: Launch):
         told = [many("logs", word, "--rank", "1"), many("logs", word), many("cancel", word), status]
         assert "internal-error" not in "".join(answer.err for answer in told)
         assert "[job-folder]" in told[0].err
+
+
+@pytest.mark.parametrize("words", [(), ("--raw",), ("--rank", "0"), ("--follow",), ("--json",)])
+def test_the_lines_of_a_job_whose_folder_was_deleted_are_told_to_be_gone(
+    many: Launch, words: tuple[str, ...]
+):
+    name = "gone-aaaaaaaa-1"
+    details = {"folder": str(many.home / "jobs" / name)}
+    entry = Entry(name, "local", name[:-2], 1, 2, "{}", SUCCEEDED, created=9.0, details=details)
+    Ledger(many.home).add(entry)
+    answer = many("logs", name, *words)
+    assert answer.code == 2
+    assert "[job-folder]" in answer.err or '"job-folder"' in answer.out
+    assert many("status", name).code == 0
+
+
+def test_a_row_that_makes_no_sense_hides_no_other(many: Launch):
+    with sqlite3.connect(many.home / "ledger.db") as connection:
+        # Details without the place where the job runs.
+        connection.execute("UPDATE jobs SET state = 'running' WHERE name LIKE 'job2%'")
+    connection.close()
+    answer = many("list")
+    assert answer.code == 0, answer.err
+    assert "Traceback" not in answer.err
+    assert all(f"job{number}" in answer.out for number in range(20, 30))
+    assert "as of the ledger; it cannot be asked for" in answer.out

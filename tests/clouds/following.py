@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
+import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from launchers.core.records.ledger import Ledger
 from tests.fakes.faults import Call
 from tests.submitting import AnyBench
 
@@ -25,6 +32,19 @@ class Following:
         (job,) = tried.jobs
         tried.run(job.name)
         return tried
+
+    @pytest.fixture
+    def full_disk(self, running: AnyBench, tmp_path: Path) -> Iterator[str]:
+        """The data folder on a disk without room; needs root, as CI is."""
+        disk = tmp_path / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)
+        shutil.copy(running.launch.home / "ledger.db", disk)
+        with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while True:
+                filler.write(b"\0" * 4096)
+        yield str(disk)
+        subprocess.run(["umount", str(disk)], check=True)
 
     def failure(self, tried: AnyBench) -> str:
         """What rank 5 says."""
@@ -121,4 +141,29 @@ class Following:
         running.service.faults.add(Call(lambda _: threading.Event().wait(8)), running.GET)
         answer = running.ask("list")
         assert answer.code == 0
-        assert "did not answer in time" in answer.out
+        assert "no answer within 5 s" in answer.out
+
+    def test_a_full_disk_keeps_nobody_from_ending_a_job_that_costs_money(
+        self, running: AnyBench, full_disk: str
+    ):
+        (job,) = running.jobs
+        status = running.ask("status", job.name, LAUNCH_HOME=full_disk)
+        assert (status.code, status.out.split()[0]) == (0, "running"), status.err
+        answer = running.ask("cancel", job.name, LAUNCH_HOME=full_disk)
+        assert answer.code == 0, answer.err
+        assert running.is_stopped(job)
+        waited = running.ask("wait", job.name, LAUNCH_HOME=full_disk)
+        assert waited.code == 1
+        assert "stopped" in waited.err
+
+    def test_a_job_that_the_service_does_not_know_is_not_called_ended(self, running: AnyBench):
+        """With other credentials it may run and cost money: nobody may take it for stopped."""
+        ledger = Ledger(running.launch.home)
+        (entry,) = ledger.jobs()
+        details = {key: value for key, value in entry.details.items() if key != "resource"}
+        ledger.add(replace(entry, name="gone-aaaaaaaa-1", base="gone-aaaaaaaa", details=details))
+        answer = running.ask("cancel", "gone")
+        assert answer.code == 2
+        assert "runs in another" in answer.err
+        assert "had already ended" not in answer.err
+        assert running.ask("wait", "gone").code == 1

@@ -92,6 +92,8 @@ def statuses_of(entries: list[Entry]) -> list[JobStatus]:
             found[index] = provider(entry.provider).service.describe(entry.handle)
         except LaunchError as error:
             found[index] = _as_known(entry, str(error).splitlines()[0])
+        except Exception as error:  # of a row that is odd, or a service's answer: one of many
+            found[index] = _as_known(entry, f"it cannot be asked for: {error!r}")
 
     def ask_all() -> None:
         with suppress(queue.Empty):
@@ -119,7 +121,8 @@ def statuses_of(entries: list[Entry]) -> list[JobStatus]:
     deadline = time.monotonic() + _LIST_SECONDS
     for thread in waiting:
         thread.join(max(0.0, deadline - time.monotonic()))
-    late = "the service did not answer in time"
+    # The service, or this machine, which loads its SDK first.
+    late = f"no answer within {_LIST_SECONDS:g} s"
     return [found.get(index) or _as_known(entry, late) for index, entry in enumerate(entries)]
 
 

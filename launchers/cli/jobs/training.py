@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from launchers.cli.show.as_json import training_as_json, training_of_json
@@ -73,7 +74,8 @@ def keep_training(chosen: Provider, handle: JobHandle, progress: Progress | None
     entry = ledger.get(handle.provider, handle.name)
     if entry is not None and entry.final:
         told = training_as_json(progress) if progress is not None else None
-        ledger.note(entry, _KEPT, told)
+        with suppress(LaunchError):  # on a full disk it is asked for again
+            ledger.note(entry, _KEPT, told)
 
 
 def now_for(status: JobStatus) -> float | None:

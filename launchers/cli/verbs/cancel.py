@@ -6,12 +6,15 @@ import time
 
 import click
 
+from launchers.cli.catalogue import RULES
 from launchers.cli.completion import values
 from launchers.cli.jobs.follow import wait_for_end
 from launchers.cli.jobs.lookup import found_job, region_flag
 from launchers.cli.show.as_json import job_as_json
 from launchers.cli.show.output import answer, say
 from launchers.cli.verb import Verb
+from launchers.core.model.jobs import LOST
+from launchers.core.model.problems import LaunchError
 from launchers.core.records.ledger import INTENT
 
 _WAIT_SECONDS = 15.0
@@ -31,6 +34,10 @@ def command(job: str, region: str | None, as_json: bool) -> int:
     chosen, entry = found_job(job, region)
     before = chosen.service.describe(entry.handle)
     status = before
+    if before.state == LOST and chosen.charges_money:
+        # It may run, and cost money, where these credentials do not reach.
+        place, fix = f"{chosen.name}:{entry.name}", "use the credentials and region that sent it"
+        raise LaunchError(RULES["job-unknown"].at(place, before.reason, "a job to end", fix))
     if before.final:
         say(f"{entry.name} had already ended: {before.state}")
     elif before.state == INTENT:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from launchers.core.cloud.errors import RetryingCaller, with_retries
@@ -141,7 +142,8 @@ def _keep_proof(job: CloudJob, proof: str) -> None:
     ledger = Ledger()
     entry = ledger.get(job.handle.provider, job.handle.name)
     if entry is not None and entry.proof != proof:
-        ledger.update(entry, proof=proof)
+        with suppress(LaunchError):  # see _keep
+            ledger.update(entry, proof=proof)
 
 
 def _keep(ledger: Ledger, entry: Entry, result: JobStatus, observed: Observation) -> None:
@@ -156,7 +158,10 @@ def _keep(ledger: Ledger, entry: Entry, result: JobStatus, observed: Observation
         changes["details"] = {**entry.details, **result.details}
         changes["ended"] = observed.ended_at or time.time()
     if changes and changes != {"state": entry.state}:
-        ledger.update(entry, **changes)
+        # A full disk hides nothing that the service says, and keeps nobody from ending a job that
+        # costs money: what was not kept is asked for again.
+        with suppress(LaunchError):
+            ledger.update(entry, **changes)
 
 
 def _unknown_to_service(job: CloudJob, entry: Entry | None) -> JobStatus:

@@ -25,6 +25,22 @@ def folder_of(handle: JobHandle) -> JobFolder:
     return JobFolder(Path(handle.details["folder"]))
 
 
+def require_folder(handle: JobHandle) -> None:
+    """Nothing, where the job's folder is there.
+
+    Raises:
+        LaunchError: It is not: without it nobody can tell what the job has printed.
+        OSError: Nobody can say now.
+    """
+    place = folder_of(handle).path
+    if not place.is_dir():
+        fix = (
+            "if it was deleted, its lines are gone with it, and "
+            f"`launch status {handle.name}` says how it ended; if not, mount its file system"
+        )
+        raise LaunchError(RULES["job-folder"].at(str(place), "no such folder", fix=fix))
+
+
 def document_of(handle: JobHandle) -> dict[str, Any]:
     """The document that was sent, for what no answer depends on; empty where it cannot be read."""
     with contextlib.suppress(LaunchError):

@@ -42,7 +42,7 @@ from launchers.machine.supervised.folder import (
     reading,
     write_private,
 )
-from launchers.machine.supervised.kept import folder_of, result_of, with_result
+from launchers.machine.supervised.kept import folder_of, require_folder, result_of, with_result
 from launchers.machine.supervised.preflight import ELSEWHERE
 
 RESERVE_BYTES = 64 * 1024
@@ -284,9 +284,10 @@ class SupervisedService(Service):
         """The lines of one of the job's files. Blocks while it follows.
 
         Raises:
-            LaunchError: It cannot be read.
+            LaunchError: It cannot be read, or the job's folder is gone.
         """
         with reading(path):
+            require_folder(handle)
             yield from log_file.lines_of(path, follow, lambda: self.describe(handle).final)
 
     def newest_lines(self, handle: JobHandle) -> Sequence[LogLine]:
