@@ -14,7 +14,7 @@ import click
 
 from launchers.cli.completion.values import of_field, of_metavar, profiles
 from launchers.cli.files import addresses_in_the_open, read_files
-from launchers.cli.values import parsed_values
+from launchers.cli.values import parsed_values, the_only
 from launchers.cli.variables import from_variables
 from launchers.cli.verb import Flag
 from launchers.cli.words import Command, word_problems
@@ -73,6 +73,9 @@ def file_flags() -> list[click.Option]:
         Flag(
             ["-f", "--file", "file"],
             group="what",
+            multiple=True,
+            default=None,
+            callback=the_only,
             metavar="FILE",
             help="The job's file. Default: ./launch.yaml, if it is there.",
         ),
@@ -80,6 +83,9 @@ def file_flags() -> list[click.Option]:
         Flag(
             ["-p", "--profile"],
             group="what",
+            multiple=True,
+            default=None,
+            callback=the_only,
             metavar="NAME",
             help="A profile of launch.yaml.",
             shell_complete=profiles,

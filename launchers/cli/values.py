@@ -40,6 +40,15 @@ def wrong_values(ctx: click.Context) -> list[Problem]:
     return found
 
 
+def the_only(ctx: click.Context, param: click.Parameter, texts: Sequence[str] | None) -> str | None:
+    """The callback of a ``multiple`` flag that takes one value: the first of two is not dropped
+    without a word."""
+    if len(set(texts or ())) > 1:
+        problems = ctx.meta.setdefault(_PROBLEMS, [])
+        problems.append(RULES["flag-twice"].at(param.opts[0], _both(texts)))
+    return texts[-1] if texts else None
+
+
 def parsed(value_type: ValueType, flag: str, text: Any, problems: list[Problem]) -> Any:
     """The value that ``text`` stands for; None, and one of ``problems``, where it is wrong."""
     try:
@@ -59,8 +68,7 @@ def parsed_values(kind: ValueType, flag: str, texts: Sequence[Any], problems: li
     """
     found: Any = None
     if len(set(texts)) > 1 and not isinstance(kind, Pairs | Words):
-        both = " and ".join(map(repr, texts))
-        problems.append(RULES["flag-twice"].at(flag, both[:80]))
+        problems.append(RULES["flag-twice"].at(flag, _both(texts)))
     for text in texts:
         value = parsed(kind, flag, text, problems)
         if value is None:
@@ -71,6 +79,10 @@ def parsed_values(kind: ValueType, flag: str, texts: Sequence[Any], problems: li
             value = found + value
         found = {**(found or {}), **value} if isinstance(value, dict) else value
     return found
+
+
+def _both(texts: Sequence[Any] | None) -> str:
+    return " and ".join(map(repr, texts or ()))[:80]
 
 
 def _named_twice(flag: str, before: Mapping[str, str], value: Mapping[str, str]) -> list[Problem]:

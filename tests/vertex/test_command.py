@@ -286,6 +286,17 @@ def test_a_flag_with_two_values_is_not_taken_for_one_of_them(here: Launch):
     assert here(*OURS, "--gpus", "4", "--dry-run").code == 0
 
 
+def test_of_two_files_or_profiles_none_is_dropped_without_a_word(here: Launch):
+    for name in ("a.yaml", "b.yaml"):
+        here.write(name, "gpus: 1\nprofiles: {x: {gpus: 2}, y: {gpus: 4}}\n")
+    answer = here(*OURS, "-f", "a.yaml", "--file", "b.yaml", "-p", "x", "-p", "y", "--dry-run")
+    assert answer.code == 2
+    assert "error: -f: 'a.yaml' and 'b.yaml'; expected one value [flag-twice]" in answer.err
+    assert "error: -p: 'x' and 'y'; expected one value [flag-twice]" in answer.err
+    answer = here(*OURS, "-f", "a.yaml", "-f", "a.yaml", "-p", "x", "--dry-run")
+    assert answer.code == 0, answer.err
+
+
 def test_an_image_says_where_it_was_named(here: Launch):
     here.write("launch.yaml", f"gpus: 4\nimage: {IMAGE}\n")
     assert f"{IMAGE}  (launch.yaml)" in here("vertex", "train.py", "--dry-run").err

@@ -11,6 +11,7 @@ from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.model.unknown import Unknown
 from launchers.core.provider import SIZE, Reader
 from launchers.core.reading.text_file import read_trees
+from launchers.core.reading.wrong_values import whole_shown
 from launchers.core.reading.yaml_values import Intrinsic
 from launchers.core.registry import providers_with
 from launchers.core.wrappings import settling
@@ -40,7 +41,7 @@ def specs_in(trees: Sequence[Any], file: str, job: str = "") -> list[Spec]:
     filled = [tree for tree in trees if tree is not None] or [None]
     root: Any = filled[0] if len(filled) == 1 else list(trees)
     if not isinstance(root, (dict, list)) or not root:
-        found = "nothing" if root in (None, {}, []) else type(root).__name__
+        found = "nothing" if root in (None, {}, []) else whole_shown(root)
         raise LaunchError(RULES["file-shape"].at(file, found, f"an object: {_known()}"))
     if job:
         return _chosen(finder, root, file, job)

@@ -258,7 +258,9 @@ def _load(
 ) -> tuple[Any, dict[tuple[Any, ...], int]]:
     """The file's tree, and the line of every key in it."""
     text = read_text(str(path), fix)
-    values = YamlValues(file or path.name, text_keys=True, verbatim=_is_verbatim)
+    values = YamlValues(
+        file or path.name, text_keys=True, verbatim=_is_verbatim, octal_digits=False
+    )
     return values.of(compose(text, file or path.name)), values.lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field
+from numbers import Integral, Real
 from typing import Any
 
 from launchers.core.catalogue import RULES
@@ -13,7 +14,7 @@ from launchers.core.provider import Provider
 from launchers.core.reading.wrong_values import parts_of, shown
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.option import default_of, key_of, option_fields
-from launchers.core.spec.value_types import ValueType
+from launchers.core.spec.value_types import Text, ValueType
 
 # Keys whose values reach the script as they were written.
 VERBATIM = ("args", "env")
@@ -46,8 +47,15 @@ def fields_of(
             absent = value is None and default_of(item) is None
             fields[item.name] = None if absent else value_type.parse(value)
         except ValueError as error:
+            # YAML makes a number of 12345, and false of no.
+            text = isinstance(value_type, Text) and isinstance(value, bool | int | float)
             problems += [
-                RULES["file-value"].at(place(key, *keys), shown(found, key), expected)
+                RULES["file-value"].at(
+                    place(key, *keys),
+                    shown(found, key),
+                    expected,
+                    "put it in quotes" if text else "",
+                )
                 for keys, found, expected in parts_of(error, value, value_type)
             ]
     return fields
@@ -116,6 +124,8 @@ def _plain(key: str, value: Any) -> Any:
     """``value`` in the types that a YAML file has; numbers as Python prints them."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        value = int(value)  # NumPy's too
     if key not in VERBATIM:
         return value
     if isinstance(value, Mapping):
@@ -126,4 +136,4 @@ def _plain(key: str, value: Any) -> Any:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(float(value))  # a subclass, such as NumPy's, prints its type as well
-    return str(int(value)) if isinstance(value, int) else value
+    return str(value) if isinstance(value, Real) else value

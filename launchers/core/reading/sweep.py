@@ -14,6 +14,7 @@ from typing import Any
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem, did_you_mean
+from launchers.core.reading.wrong_values import shown
 
 KEY = "sweep"
 _FORMS = ("jobs", "matrix")
@@ -32,7 +33,7 @@ def expand(
         place: Where the sweep stands, for messages: ``launch.yaml:7: sweep``.
     """
     if not isinstance(sweep, dict) or len(sweep) != 1 or next(iter(sweep)) not in _FORMS:
-        found = ", ".join(map(str, sweep)) if isinstance(sweep, dict) else type(sweep).__name__
+        found = ", ".join(map(str, sweep)) if isinstance(sweep, dict) else shown(sweep)
         hint = did_you_mean(found, _FORMS)
         return [], [RULES["sweep-shape"].at(place, found or "nothing", _SHAPE, hint)]
     form, content = next(iter(sweep.items()))
@@ -50,7 +51,7 @@ def _listed(content: Any, place: str) -> tuple[list[dict[str, Any]], list[Proble
     if not isinstance(content, list) or not content:
         return [], [RULES["sweep-shape"].at(place, "no list of jobs", "a list of mappings")]
     problems = [
-        RULES["sweep-shape"].at(f"{place}[{index}]", type(entry).__name__, "a mapping of keys")
+        RULES["sweep-shape"].at(f"{place}[{index}]", shown(entry), "a mapping of keys")
         for index, entry in enumerate(content)
         if not isinstance(entry, dict)
     ]
@@ -102,7 +103,9 @@ def _with(tree: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
         if first == "args" and dot:
             result["args"] = _with_argument(result.get("args"), rest, value)
         elif dot:
-            result[first] = _with(result.get(first) or {}, {rest: value})
+            # What is no mapping is wrong there, and is told by its own line in the file.
+            inner = result.get(first)
+            result[first] = _with(inner if isinstance(inner, dict) else {}, {rest: value})
         elif isinstance(value, dict) and isinstance(result.get(key), dict):
             result[key] = _with(result[key], value)
         else:
@@ -115,6 +118,8 @@ def _with_argument(arguments: Any, name: str, value: Any) -> Any:
         return {name: value}
     if isinstance(arguments, dict):
         return {**arguments, name: value}
+    if not isinstance(arguments, list):
+        return arguments  # which is wrong, and told so
     # A list of words: one that names the argument already gives way, whole.
     return [*_without(arguments, f"--{name}"), f"--{name}", value]
 

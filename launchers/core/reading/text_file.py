@@ -100,6 +100,7 @@ def as_mapping(tree: Any, file: str) -> dict[str, Any]:
     if tree is None:
         return {}
     if not isinstance(tree, dict):
-        found = type(tree).__name__
-        raise LaunchError(RULES["file-shape"].at(file, found, "a mapping of keys"))
+        from launchers.core.reading.wrong_values import whole_shown
+
+        raise LaunchError(RULES["file-shape"].at(file, whole_shown(tree), "a mapping of keys"))
     return tree

@@ -21,6 +21,11 @@ def parts_of(error: ValueError, value: Any, value_type: ValueType) -> tuple[Wron
     return (WrongPart((), value, value_type.expected),)
 
 
+def whole_shown(value: Any) -> str:
+    """What a file holds that is neither an object nor a list, without its text."""
+    return "a text" if isinstance(value, str) else shown(value)
+
+
 def shown(value: Any, name: str = "", quoted: Callable[[str], str] = json_text) -> str:
     """``value`` in a message: a text in quotes, with a mask for what looks like a credential; of a
     mapping or a list only that it is one.

@@ -52,16 +52,20 @@ class Node:
 
 
 @contextmanager
-def _errors_of(file: str, last_line: int) -> Iterator[None]:
+def _errors_of(file: str, text: str) -> Iterator[None]:
     """Turns what PyYAML raises inside into a LaunchError with the line in ``file``."""
     import yaml
 
     try:
         yield
+    except yaml.reader.ReaderError as error:
+        odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        place = f"{file}:{text.count(chr(10), 0, odd.start()) + 1}" if odd else file
+        raise LaunchError(RULES["file-yaml"].at(place, error.reason)) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         # libyaml sees an end too early one line below the last.
-        place = f"{file}:{min(mark.line + 1, last_line)}" if mark else file
+        place = f"{file}:{min(mark.line + 1, len(text.splitlines()))}" if mark else file
         reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         raise LaunchError(RULES["file-yaml"].at(place, reason)) from None
 
@@ -94,7 +98,7 @@ def compose_all(text: str, file: str) -> list[Node]:
         raise LaunchError(RULES["file-too-large"].at(file, found, expected))
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     composer = _Composer(file)
-    with _errors_of(file, len(text.splitlines())):
+    with _errors_of(file, text):
         for event in yaml.parse(text, Loader=loader):
             composer.take(event)
     return composer.roots

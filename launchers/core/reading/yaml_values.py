@@ -8,6 +8,7 @@ that JSON cannot hold as well.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ Location = tuple[Any, ...]
 _STANDARD = "tag:yaml.org,2002:"
 _TEXTS = ("str", "timestamp", "merge", "value")
 _LONGEST_NUMBER = 64
+_OCTAL = re.compile(r"[+-]?0[0-7_]+")
 # docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference: intrinsic functions' short forms
 _FUNCTIONS = frozenset(
     {"And", "Base64", "Cidr", "Condition", "Equals", "FindInMap", "GetAtt", "GetAZs", "If"}
@@ -42,6 +44,7 @@ class YamlValues:
         verbatim: Where a scalar is the text of the file, also an unquoted number.
         verbatim_null: Whether that holds for an empty value too: it is an empty text then.
         functions: Whether CloudFormation's ``!Ref x`` is read, as an :class:`Intrinsic`.
+        octal_digits: Whether ``010`` is 8; else it is an error, since whoever writes it means 10.
 
     Attributes:
         lines: Of each key, by where it lies.
@@ -56,11 +59,13 @@ class YamlValues:
         verbatim: Callable[[Location], bool] = lambda location: False,
         verbatim_null: bool = False,
         functions: bool = False,
+        octal_digits: bool = True,
     ) -> None:
         import yaml
 
         self.file, self.text_keys, self.functions = file, text_keys, functions
         self.verbatim, self.verbatim_null = verbatim, verbatim_null
+        self.octal_digits = octal_digits
         self.lines: dict[Location, int] = {}
         self.problems: list[Problem] = []
         self._yaml = yaml
@@ -140,6 +145,15 @@ class YamlValues:
             return None
         if name in ("int", "float") and len(text) > _LONGEST_NUMBER:
             raise LaunchError(too_long_number(self._place(node), len(text)))
+        doubtful = not self.octal_digits and location != (None,)
+        if doubtful and name == "int" and _OCTAL.fullmatch(text):
+            where = ".".join(map(str, location))
+            expected, fix = (
+                "a number without a leading zero",
+                "YAML takes it for an octal one; if it is text, put it in quotes",
+            )
+            place = f"{self._place(node)}: {where}"
+            raise LaunchError(RULES["file-value"].at(place, text, expected, fix))
         scalar = self._yaml.ScalarNode(_STANDARD + name, text)
         try:
             value = getattr(self._constructor, f"construct_yaml_{name}")(scalar)

@@ -67,8 +67,8 @@ class Pairs(ValueType):
             if not found or self.wrong_part(name, text):
                 raise ValueError
             return {name: text}
-        if not isinstance(value, dict):
-            raise ValueError
+        if not isinstance(value, dict):  # a file's, in which NAME=VALUE may be what was written
+            raise WrongPartsError([WrongPart((), value, "a mapping, such as {NAME: VALUE}")])
         wrong = [part for item in value.items() if (part := self.wrong_part(*item))]
         if wrong:
             raise WrongPartsError(wrong)

@@ -47,6 +47,12 @@ def test_arguments_keep_the_text_that_the_file_has(tmp_path: Path, text: str, ar
     assert list(read(written(tmp_path, text))["arguments"]) == arguments
 
 
+def test_digits_behind_a_zero_stay_what_they_are_where_the_script_reads_them(tmp_path: Path):
+    found = read(written(tmp_path, "args: [--mode, 010]\nenv: {MASK: 0022}"))
+    assert found["arguments"] == ("--mode", "010")
+    assert found["environment"] == {"MASK": "0022"}
+
+
 def test_environment_values_keep_the_text_that_the_file_has(tmp_path: Path):
     found = read(written(tmp_path, "env:\n  A: 1.10\n  B: no\n  C: 'http://x/y#z'\n"))
     assert found["environment"] == {"A": "1.10", "B": "no", "C": "http://x/y#z"}
@@ -67,7 +73,7 @@ MISTAKES = [
     ("gpus: -1", ["gpus: -1", "a whole number from 0 to 64"]),
     ("spot: maybe", ["spot", '"maybe"', "true or false"]),
     ("max_runtime: 90", ["max_runtime: 90", "a time with its unit"]),
-    ("env: [A=b]", ["env: a list", "NAME=VALUE"]),
+    ("env: [A=b]", ["env: a list; expected a mapping, such as {NAME: VALUE}"]),
     ("env:\n  A: b\n  DEBUG: null", ["launch.yaml:3: env.DEBUG: null", "one text"]),
     ("env:\n  A: [b]", ["launch.yaml:2: env.A: a list", "one text"]),
     ("env:\n  A B: c", ['env.A B: "A B"', "a name that matches"]),
@@ -80,10 +86,27 @@ MISTAKES = [
     ("local: {pyton: x}", ["launch.yaml:1: local.pyton", "did you mean python?"]),
     ("local: [a]", ["local"]),
     ("local:\n  port: 99999", ["launch.yaml:2: local.port", "from 0 to 65535"]),
-    ("- a\n- b", ["list", "a mapping of keys"]),
+    ("- a\n- b", ["launch.yaml: a list; expected a mapping of keys"]),
     ("a: [", ["launch.yaml:", "valid YAML"]),
     ("instances: 1\ninstances: 2", ["launch.yaml:2: instances", "the same key twice"]),
     ("1: 2", ["a string as the key"]),
+    # Of YAML 1.1, which nobody has in mind.
+    ("instances: 010", ["launch.yaml:1: instances: 010", "without a leading zero"]),
+    (
+        "script: t.py\nprofiles:\n  a: {instances: 0_7}",
+        ["launch.yaml:3: profiles.a.instances: 0_7"],
+    ),
+    ("name: no", ["name: false", "put it in quotes"]),
+    ("name: 12345", ["name: 12345", "put it in quotes"]),
+    ("env: {A: b}\nname: a\x07b", ["launch.yaml:2: control characters"]),
+    ("train.py", ["launch.yaml: a text; expected a mapping"]),
+    ("sweep:", ["launch.yaml:1: sweep: null"]),
+    ("sweep: {jobs: [5]}", ["sweep.jobs[0]: 5; expected a mapping"]),
+    # What a sweep's path goes through is no mapping.
+    ("env: [A=1]\nsweep: {matrix: {env.S: [1, 2]}}", ["launch.yaml:1: env: a list"]),
+    ("sagemaker: true\nsweep: {matrix: {sagemaker.role: [a, b]}}", ["1: sagemaker: true"]),
+    ("script: a.py\nsweep: {matrix: {script.x: [1, 2]}}", ["launch.yaml:1: script: a mapping"]),
+    ("args: --lr 1\nsweep: {matrix: {args.lr: [1, 2]}}", ["launch.yaml:1: args: "]),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from launchers.core.model.problems import LaunchError
@@ -43,6 +44,17 @@ def test_values_become_the_fields_of_the_job_and_of_the_provider():
 )  # fmt: skip
 def test_arguments_are_written_out_as_text(args: Any, words: tuple[str, ...]):
     assert made(args=args).arguments == words
+
+
+def test_numbers_of_numpy_are_numbers():
+    job = made(
+        instances=numpy.int64(2),
+        gpus=numpy.int32(4),
+        args=["--lr", numpy.float32(0.1), "--size", numpy.int64(3), "--decay", numpy.float64(1e-5)],
+        env={"SEED": numpy.int64(7)},
+    )
+    assert (job.instances, job.gpus, job.environment) == (2, 4, {"SEED": "7"})
+    assert job.arguments == ("--lr", "0.1", "--size", "3", "--decay", "1e-05")
 
 
 def test_all_mistakes_are_told_at_once_with_what_was_meant():

@@ -27,6 +27,12 @@ def expanded(tree: dict[str, Any], sweep: Any) -> list[dict[str, Any]]:
         ({"args": {"lr": 2, "x": 3}}, {"args.lr": 1}, {"args": {"lr": 1, "x": 3}}),
         ({"args": ["--lr", 2, "x"]}, {"args.lr": 1}, {"args": ["x", "--lr", 1]}),
         ({"args": ["--lr=2", "--lrs=3"]}, {"args.lr": 1}, {"args": ["--lrs=3", "--lr", 1]}),
+        # What the file has is wrong, and told so at its own place; here it may not be in the way.
+        ({"env": ["A=1"]}, {"env.SEED": 1}, {"env": {"SEED": 1}}),
+        ({"sagemaker": True}, {"sagemaker.b": 2}, {"sagemaker": {"b": 2}}),
+        ({"script": "a.py"}, {"script.x": 1}, {"script": {"x": 1}}),
+        ({"args": "--lr 2"}, {"args.lr": 1}, {"args": "--lr 2"}),
+        ({"args": 5}, {"args.lr": 1}, {"args": 5}),
     ],
 )
 def test_an_entry_comes_on_top_of_the_file(
