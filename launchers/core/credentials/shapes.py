@@ -46,7 +46,8 @@ _CURL = r"curl (?:[^\n|;]|(?<=\\)\n){0,300}?\s?(?<=\s)"
 # RFC 7519 (JWT), RFC 6750 (Bearer); Azure Storage "Connection strings"; Microsoft Teams "Incoming
 # webhooks"; Mailchimp "About API keys"; 1Password "Secret Key"; Yandex Cloud "IAM token"; Sidekiq
 # "Commercial FAQ"; SoftLayer API "Authentication"; Harness "Manage API keys"; Freemius SDK
-# "Keys". Lengths that no issuer tells follow gitleaks and detect-secrets. Written 2026-11.
+# "Keys"; Docker CLI "docker login"; W&B "wandb login". Lengths that no issuer tells follow gitleaks
+# and detect-secrets. Written 2026-11.
 _OWN: tuple[Shape, ...] = (
     Shape(
         "an AWS access key id",
@@ -62,8 +63,10 @@ _OWN: tuple[Shape, ...] = (
     Shape(
         "a private key",
         ("-----BEGIN ",),
-        # The key itself must follow, also inside a quoted string: code may name the mere header.
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|[\s\"'+\\bf(#])*"
+        # The key itself must follow, also inside a quoted string, or as the next one of a list of
+        # lines, as a notebook's output has it: code may name the mere header.
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:\\n[\"'],\s*[\"']|\\[nr]|[\s\"'+\\bf(#])*"
         r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|Version:|Comment:)",
     ),
     Shape(
@@ -105,6 +108,12 @@ _OWN: tuple[Shape, ...] = (
         "a Weights & Biases key",
         ("wandb.login",),
         r"wandb\.login\([^)\n]*key\s*=\s*\\?[\"'][0-9a-f]{40}",
+        strict=False,
+    ),
+    Shape(
+        "a Weights & Biases key",
+        ("wandb login ",),
+        r"wandb login (?:--?[\w-]+ ){0,4}\\?[\"']?[0-9a-f]{40}" + _END,
         strict=False,
     ),
     Shape("a Google API key", ("AIza",), _ALONE + r"AIza[\w-]{35}(?![\w-])", unbroken=True),
@@ -172,6 +181,13 @@ _OWN: tuple[Shape, ...] = (
         ("sshpass ", "docker login ", "machine "),
         r"(?:sshpass\s+-p[ ]?|docker login [^\n|;]{0,120}?(?:-p|--password)[ =]"
         r"|machine\s+\S+\s+login\s+\S+\s+password\s)[\"']?(?P<literal>[^\s\"'$\\{}<>]{3,})",
+        strict=False,
+    ),
+    Shape(
+        "a login for a registry",
+        ('"auths"',),
+        r"\"auths\"\s*:\s*\{[^{}]{0,300}\{[^{}]{0,300}?"
+        r"\"auth\"\s*:\s*\"(?P<literal>[A-Za-z0-9+/]{8,}={0,2})\"",
         strict=False,
     ),
     Shape(

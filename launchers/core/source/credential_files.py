@@ -16,12 +16,13 @@ from launchers.core.model.problems import Problem
 from launchers.core.source.bundle_files import CHUNK
 from launchers.core.source.by_content import ByContent
 
+# By ending, or by the whole name of a file that has none.
 _MANNERS: dict[str, Manner] = {
-    ending: manner
+    word: manner
     for manner, row in json.loads(Path(__file__).with_name("manners.json").read_text("utf-8"))[
         "manners"
     ].items()
-    for ending in row["endings"]
+    for word in (*row["endings"], *row.get("names", ()))
 }
 
 
@@ -83,7 +84,7 @@ def places_in(path: str, content: bytes) -> list[tuple[str, str]]:
         search.feed(content)
         return _places(path, search)
     name = path.rpartition("/")[2].lower()
-    manner = _MANNERS.get(os.path.splitext(name)[1], "prose")
+    manner = _MANNERS.get(os.path.splitext(name)[1] or name, "prose")
     if name.startswith((".env", "dockerfile")):
         manner = "configuration"
     return [(f"{path}:{line}", kind) for line, kind in _FOUND[manner](content)]

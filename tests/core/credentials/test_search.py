@@ -222,6 +222,10 @@ SOURCE_LINES = {
     "URL": f'engine = create_engine("{URL_WITH_PASSWORD}")',
     "notebook": '"api_key = \\"' + MIXED + '\\"\\n",',
     "private key": 'KEY = """-----BEGIN PRIVATE' + " KEY-----\n" + MIXED * 2 + '"""',
+    "private key in a notebook": 'PRIVATE KEY-----\\n", "'.join(('"-----BEGIN ', MIXED * 2)),
+    "wandb's command": f'"!wandb login {GIT_HASH}"',
+    "wandb's command with a flag": f"os.system('wandb login --relogin {GIT_HASH}')",
+    "registry": '{"auths": {"index.docker.io": {"auth": "bWU6Wmszdlexample=="}}}',
     "secret": f"client_secret = '{MIXED}'",
 }
 
@@ -243,6 +247,9 @@ HARMLESS_LINES = {
     "git hash beside the word secret": f'secret_santa("{GIT_HASH}")',
     "lock file": f'{{"integrity": "sha512-{MIXED * 2}=="}}',
     "header of a key": 'if "-----BEGIN PRIVATE KEY-----" in text_of_the_file:',
+    "headers of keys": '("-----BEGIN PRIVATE KEY-----", "certificateAuthorityData01")',
+    "wandb's command with a variable": '"!wandb login $WANDB_API_KEY"',
+    "registry with a variable": '{"auths": {"index.docker.io": {"auth": "${DOCKER_AUTH}"}}}',
     "header with a variable": 'headers = {"Authorization": f"Bearer {token}"}',
     "image": f'IMAGE = "docker://registry:5000/x@sha256:{SHA256}"',
 }

@@ -235,11 +235,15 @@ def test_a_credential_in_source_is_an_error_with_file_and_line_and_without_its_v
     tree = {
         "pkg/config.py": f'\n\nKEY = "{AWS_KEY_ID}"\n',
         "settings.yaml": "db:\n  password: hunter2\n",
+        ".mlflow/credentials": "[mlflow]\nmlflow_tracking_password = hunter2\n",
+        "deploy/env": "DB_PASSWORD=hunter2\n",
         "fine.py": 'password = os.environ["DB_PASSWORD"]\n',
         "weights.bin": b"\0" + AWS_KEY_ID.encode(),
     }
     bundle = scanned(tree)
     assert [problem.path for problem in errors(bundle.problems)] == [
+        ".mlflow/credentials:2",
+        "deploy/env:1",
         "pkg/config.py:3",
         "settings.yaml:2",
         "weights.bin at byte 1",
