@@ -1,8 +1,8 @@
 """What the service itself says of a job: DescribeTrainingJob's answer, its events, CloudTrail's
 records, and a request that another service keeps for it.
 
-Source: API reference, DescribeTrainingJob; EventBridge's events of SageMaker; CloudTrail's record
-contents; AWS Batch, SubmitServiceJob.
+Source: API reference, DescribeTrainingJob, Search; EventBridge's events of SageMaker; CloudTrail's
+record contents; AWS Batch, SubmitServiceJob.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ _PAYLOAD = "serviceRequestPayload"
 
 
 class Described(Wrapping):
-    """DescribeTrainingJob's answer, as the command line, boto3 and an event have it."""
+    """DescribeTrainingJob's answer, as the command line, boto3, an event and Search have it."""
 
     def specs(self, node: Mapping[str, Any], place: str, look: Look) -> Sequence[Spec] | None:
         """See :class:`launchers.core.wrappings.spec.Wrapping`."""
         if str(node.get("source")) == "aws.sagemaker" and isinstance(node.get("detail"), Mapping):
             return look(node["detail"], joined(place, "detail"))
+        if isinstance(node.get("Results"), list):
+            return look(node["Results"], joined(place, "Results"))
+        if is_request(node.get("TrainingJob")):
+            return look(node["TrainingJob"], joined(place, "TrainingJob"))
         if not any(key in node for key in _ANSWERED) or not is_request(node):
             return None
         members = MODEL.shapes[MODEL.root]["members"]

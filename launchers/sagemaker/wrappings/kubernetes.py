@@ -50,7 +50,8 @@ class Kubernetes(Wrapping):
             return ""
         if group.startswith((_GROUP, _OLD_GROUP)):
             return f"a {kind} of Kubernetes; a job lies in the spec of a {' or a '.join(_KINDS)}"
-        return f"a {kind} of Kubernetes ({group}), which starts no job of a cloud's service"
+        # It may hold one as text: a Workflow's manifest, a ConfigMap's data.
+        return f"a {kind} of Kubernetes ({group}), in which no job is looked for"
 
 
 def _as_maps(spec: Mapping[str, Any]) -> dict[str, Any]:

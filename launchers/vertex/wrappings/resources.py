@@ -43,6 +43,16 @@ class Described(Wrapping):
             return None
         return [Spec("vertex", without(node, _ANSWERED), Places(place), "a job's description")]
 
+    def lacking(self, node: Mapping[str, Any]) -> str:
+        """See :class:`launchers.core.wrappings.spec.Wrapping`; of a list it gets the entries."""
+        runs = under(node, "containerSpec") or under(node, "pythonPackageSpec")
+        if not runs or not under(node, "machineSpec"):
+            return ""
+        return (
+            "a worker pool without its job, as the SDK's worker_pool_specs lists them; "
+            '{"workerPoolSpecs": [...]} around the list makes the job'
+        )
+
 
 class TuningJob(Wrapping):
     """A HyperparameterTuningJob or NasJob, whose trials are CustomJobs; gcloud's configuration of
