@@ -373,6 +373,27 @@ def test_a_script_that_fills_the_disk_under_the_ledger_leaves_its_result(
     assert job["state"] == "failed"
 
 
+def test_a_job_is_ended_though_the_disk_under_the_ledger_is_full(
+    launch: Launch, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LAUNCH_HOME", str(small_disk / "home"))
+    with subprocess.Popen(["sleep", "300"]) as supervisor:
+        entry = Entry("train-1", "local", "train", 1, 1, "{}", "running", created=1.0)
+        identity = processes.identity(supervisor.pid)
+        Ledger().add(replace(entry, details={"supervisor": identity, "folder": "/nowhere"}))
+        with (small_disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while True:
+                filler.write(b"\0" * 4096)
+
+        LocalService().cancel(entry.handle)
+
+        assert supervisor.wait() == -signal.SIGTERM
+    status = LocalService().describe(entry.handle)
+    assert (status.state, status.reason[:30]) == ("lost", "its supervisor ended without a")
+    with refused("ledger-unusable", ""):
+        Ledger().update(entry, state="stopping")
+
+
 def test_a_clock_that_is_set_ahead_ends_no_job(launch: Launch):
     launch.write("ahead/sitecustomize.py", AHEAD)
     launch.write("train.py", "import time\nopen('ahead/now', 'w').close()\ntime.sleep(2)\n")

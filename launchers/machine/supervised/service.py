@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +32,7 @@ from launchers.core.output.lines import JobWatch
 from launchers.core.paths import unwritable, writing
 from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import SILENT, Service
-from launchers.core.records.ledger import Ledger, data_folder
+from launchers.core.records.ledger import Entry, Ledger, data_folder
 from launchers.core.source.bundle import SourceBundle
 from launchers.machine import processes
 from launchers.machine.supervised import log_file, tail
@@ -207,23 +208,25 @@ class SupervisedService(Service):
         starting = not supervisor and time.time() - entry.created < _START_SECONDS
         if not starting and not processes.is_alive(supervisor):
             # The supervisor writes its result before it ends: look again before calling it lost.
-            self._settle(entry.details, ledger, handle)
-            entry = ledger.get(self.provider, handle.name) or entry
+            entry = self._settled(ledger.get(self.provider, handle.name) or entry, ledger)
         return JobStatus(entry.state, entry.reason, entry.proof, with_result(entry.details))
 
-    def _settle(self, details: Mapping[str, Any], ledger: Ledger, handle: JobHandle) -> None:
-        entry = ledger.get(self.provider, handle.name)
-        if entry is None or entry.final:
-            return
-        result = result_of(details)
+    def _settled(self, entry: Entry, ledger: Ledger) -> Entry:
+        """A job whose supervisor is gone, with its end; the ledger keeps it if it can."""
+        if entry.final:
+            return entry
+        result = result_of(entry.details)
         if result:
             told = {key: str(result.get(key) or "") for key in ("state", "reason", "proof")}
-            ledger.update(entry, **told)
         elif entry.state == STOPPING:
-            ledger.update(entry, state=STOPPED, reason="stopped by its user")
+            told = {"state": STOPPED, "reason": "stopped by its user"}
         else:
             reason = "its supervisor ended without a word (killed, or the machine was restarted)"
-            ledger.update(entry, state=LOST, reason=reason)
+            told = {"state": LOST, "reason": reason}
+        with contextlib.suppress(LaunchError):  # a full disk hides no end
+            ledger.update(entry, **told)
+            return ledger.get(self.provider, entry.name) or entry
+        return replace(entry, **told)
 
     def logs(
         self,
@@ -317,5 +320,7 @@ class SupervisedService(Service):
                 )
             )
         # First the word, then the signal: a supervisor that ends at once is then "stopped".
-        ledger.update(entry, state=STOPPING)
+        # A full disk keeps nobody from ending a job, which may be what fills it.
+        with contextlib.suppress(LaunchError):
+            ledger.update(entry, state=STOPPING)
         processes.send(supervisor, signal.SIGTERM)
