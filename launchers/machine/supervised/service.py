@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -215,6 +215,7 @@ class SupervisedService(Service):
         """A job whose supervisor is gone, with its end; the ledger keeps it if it can."""
         if entry.final:
             return entry
+        told: dict[str, Any]
         result = result_of(entry.details)
         if result:
             told = {key: str(result.get(key) or "") for key in ("state", "reason", "proof")}
