@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,6 @@ from launchers.data.reading import ask
 
 # Files that are named one by one where many are wrong.
 _MOST_NAMED = 10
-_PARQUET = (".parquet", ".parq")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -230,25 +230,44 @@ def _without_manifest(
 ) -> Place:
     if found["unfinished"]:
         raise LaunchError(RULES["data-unfinished"].at(root, "a conversion that is not finished"))
-    names = sorted(name for name in found["sizes"] if _is_data(name))
+    names = sorted(name for name in found["sizes"] if library("data.layout").is_data(name))
     if not names:
         there = "no Parquet file and no manifest.json" if found["sizes"] else "an empty folder"
         raise LaunchError(RULES["data-place"].at(root, there))
-    answer = ask(python(), "rows", place=root, names=names, whole=whole)
+    of_splits = _by_split(names)
+    asked = [name for split in of_splits.values() for name in split]
+    answer = ask(python(), "rows", place=root, names=asked, whole=whole)
+    told = {one["name"]: one for one in answer["files"]}
+    labels = sorted({int(label) for one in told.values() for label in one["counts"]})
+    splits = tuple(
+        _without_hashes(split, [told[name] for name in of_split], labels)
+        for split, of_split in of_splits.items()
+    )
+    classes, sizes, unread = tuple(map(str, labels)), found["sizes"], answer["unread"]
+    return Place(root, classes, splits, has_manifest=False, sizes=sizes, unread=unread)
+
+
+def _by_split(names: Sequence[str]) -> dict[str, list[str]]:
+    """The files of each split, as the loader knows these: folders by their names beside train/."""
+    splits = library("data.layout").SPLITS
+    found = {split: [name for name in names if name.startswith(f"{split}/")] for split in splits}
+    if not found[splits[0]]:
+        return {"": list(names)}
+    return {split: of_split for split, of_split in found.items() if of_split}
+
+
+def _without_hashes(
+    split: str, told: Sequence[Mapping[str, Any]], labels: Sequence[int]
+) -> PlaceSplit:
+    """A split of the files that reading_program.py tells of."""
     files = tuple(
         PlaceFile(one["name"], one["rows"], one["bytes"], "", tuple(one["row_groups"]))
-        for one in answer["files"]
+        for one in told
     )
-    counts = tuple(answer["counts"].values())
-    split = PlaceSplit("", sum(counts), counts, files)
-    classes = tuple(answer["counts"])
-    sizes, unread = found["sizes"], answer["unread"]
-    return Place(root, classes, (split,), has_manifest=False, sizes=sizes, unread=unread)
-
-
-def _is_data(name: str) -> bool:
-    hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
-    return not hidden and name.lower().endswith(_PARQUET)
+    counts: Counter[int] = Counter()
+    for one in told:
+        counts.update({int(label): rows for label, rows in one["counts"].items()})
+    return PlaceSplit(split, counts.total(), tuple(counts[label] for label in labels), files)
 
 
 def _of_manifest(root: str, manifest: Any, sizes: Mapping[str, int]) -> Place:

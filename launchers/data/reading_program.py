@@ -71,35 +71,31 @@ def hashes(place: str, names: list[str]) -> dict[str, str]:
 
 
 def rows(place: str, names: list[str], whole: bool = False) -> dict[str, Any]:
-    """``{"files": [{"name", "rows", "bytes", "row_groups"}], "counts": {label: rows}, "unread"}``;
+    """``{"files": [{"name", "rows", "bytes", "row_groups", "counts": {label: rows}}], "unread"}``;
     footers and labels are read, and pictures where only that tells nulls: a few, or ``whole``.
     ``unread`` is the number of row groups of which these aren't known."""
     import pyarrow.compute as compute
-    import pyarrow.parquet as parquet
 
     system, root = opened(place)
     files = []
-    counts: dict[int, int] = {}
     untold = []
     for name in names:
         path = f"{root}/{name}"
         file = checked(system, path, name)
         groups = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
         try:
-            labels = parquet.read_table(path, columns=["label"], filesystem=system)["label"]
+            labels = file.read(columns=["label"])["label"]
         except (OSError, ValueError) as error:
             raise RefusedError("data-files", name, reason(error)) from error
         check_labels(labels, name)
         untold += [(path, name, group, size) for group, size in untold_groups(file, name)]
-        for one in compute.value_counts(labels).to_pylist():
-            counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
-        size = system.get_file_info(path).size
-        files.append({"name": name, "rows": sum(groups), "bytes": size, "row_groups": groups})
+        counts = {one["values"]: one["counts"] for one in compute.value_counts(labels).to_pylist()}
+        about = {"name": name, "rows": sum(groups), "bytes": system.get_file_info(path).size}
+        files.append({**about, "row_groups": groups, "counts": counts})
     read = untold if whole or sum(size for *_, size in untold) <= _MOST_READ else []
     for path, name, group, _ in read:
         check_content(checked(system, path, name), group, name)
-    told = {str(label): counts[label] for label in sorted(counts)}
-    return {"files": files, "counts": told, "unread": len(untold) - len(read)}
+    return {"files": files, "unread": len(untold) - len(read)}
 
 
 def check_labels(labels: Any, name: str) -> None:
@@ -168,7 +164,7 @@ def checked(system: Any, path: str, name: str) -> Any:
     except (OSError, ValueError) as error:
         raise RefusedError("data-files", name, reason(error)) from error
     schema = file.schema_arrow
-    types = {field.name: field.type for field in schema}
+    types = {field.name: field.type for field in schema if schema.names.count(field.name) == 1}
     label, content = types.get("label"), types.get("content")
     has_bytes = content is not None and (
         pa.types.is_binary(content) or pa.types.is_large_binary(content)

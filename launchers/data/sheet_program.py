@@ -102,7 +102,7 @@ def decoded(content: bytes) -> Any:
     try:
         with Image.open(io.BytesIO(content)) as found:
             found.draft("RGB", (SIDE, SIDE))
-            picture = found.convert("RGB")
+            picture = upright(found).convert("RGB")
     except Exception:  # Pillow's plugins raise what they like
         return None
     larger = SIDE // max(picture.size)
@@ -111,6 +111,18 @@ def decoded(content: bytes) -> Any:
         return picture.resize(size, Image.Resampling.NEAREST)
     picture.thumbnail((SIDE, SIDE))
     return picture
+
+
+def upright(found: Any) -> Any:
+    """The picture as its EXIF data turn it, which the loaders do, too."""
+    from PIL import ImageOps
+
+    if found.format == "PNG":  # in which they look for none
+        return found
+    try:
+        return ImageOps.exif_transpose(found)
+    except Exception:  # a broken block turns nothing
+        return found
 
 
 def write(

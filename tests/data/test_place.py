@@ -173,6 +173,35 @@ def test_a_folder_of_parquet_without_a_manifest_is_read_from_the_files(tmp_path:
     assert problems_in_rows(found) == []
 
 
+def test_without_a_manifest_splits_are_the_folders_that_training_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked(monkeypatch)
+    parquet(tmp_path / "train" / "a.parquet", {"label": [0, 2, 2], "content": [b"x"] * 3})
+    parquet(tmp_path / "test" / "B.PARQUET", {"label": [1], "content": [b"x"]})
+    parquet(tmp_path / "elsewhere.parquet", {"label": [9], "content": [b"x"]})
+
+    found = read_place(str(tmp_path), own_python)
+
+    assert found.classes == ("0", "1", "2")
+    assert [(one.name, one.rows, one.counts) for one in found.splits] == [
+        ("train", 3, (1, 0, 2)),
+        ("test", 1, (0, 1, 0)),
+    ]
+    assert [one.name for one in read_place(str(tmp_path / "test"), own_python).splits] == [""]
+
+
+def test_a_folder_that_is_named_as_a_partition_changes_no_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked(monkeypatch)
+    for label in (0, 1):
+        columns = {"label": [label] * 2, "content": [b"x"] * 2}
+        parquet(tmp_path / f"label={label}" / "a.parquet", columns)
+    (split,) = read_place(str(tmp_path), own_python).splits
+    assert split.counts == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("columns", "rule"),
     [

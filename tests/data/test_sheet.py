@@ -13,6 +13,7 @@ from launchers.data import reading_program, sheet_program
 from launchers.data.place import Place, PlaceSplit, read_place
 from launchers.data.sheet import draw_sheet
 from tests.data.made import CLASSES, parquet, picture
+from tests.entrypoints.lib.pictures.samples import turned
 from tests.refusals import refused
 
 FILES = [{"name": "a", "row_groups": [4, 2]}, {"name": "b", "row_groups": [6]}]
@@ -58,6 +59,17 @@ def test_each_picture_stands_in_its_field_and_what_is_none_in_a_frame(tmp_path: 
     assert abs(fields[0][0] - 200) < 12
     assert fields[1] == (255, 255, 255)
     assert abs(fields[2][0] - 40) < 12
+
+
+def test_a_picture_that_its_exif_data_turn_is_drawn_upright(tmp_path: Path):
+    _, page = drawn(tmp_path, [turned(64, 32, 6)])
+
+    left, top, side = sheet_program.GAP, sheet_program.TITLE, sheet_program.SIDE
+    across = [page.getpixel((left + at, top + side // 4)) for at in (side // 8, side * 3 // 8)]
+    assert across[0] == (255, 255, 255), "it stands: 64 wide"
+    blue, red = across[1], page.getpixel((left + side * 5 // 8, top + side // 4))
+    assert blue[2] > 200 > blue[0]
+    assert red[0] > 200 > red[2]
 
 
 def test_a_sheet_has_a_title_and_a_name_below_each_picture(tmp_path: Path):

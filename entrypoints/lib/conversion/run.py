@@ -200,8 +200,8 @@ def _content_warnings(records: list[TaskRecord], options: Options) -> list[str]:
     turned = sum(record.turned for record in records)
     if turned:
         said.append(
-            f"{turned} pictures are turned by their EXIF data, which decoders ignore; "
-            "--format jpeg or --size turns them upright"
+            f"{turned} pictures are turned by their EXIF data, which many decoders ignore; "
+            "--format jpeg or --size stores them upright"
         )
     return said
 

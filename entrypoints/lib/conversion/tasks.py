@@ -82,7 +82,7 @@ class TaskRecord:
         parts: By split; a split without pictures is not there.
         bad: Pictures that were left out.
         formats: How many originals are of a format ("JPEG").
-        turned: Originals that are stored as they are, with an EXIF rotation that decoders ignore.
+        turned: Originals stored as they are with an EXIF rotation, which many decoders ignore.
     """
 
     number: int

@@ -142,6 +142,8 @@ def _contents(task: Task, read: Read | None) -> Iterator[tuple[Picture, bytes | 
         except _OF_THE_FILE as error:
             return error
         except OSError as error:
+            if error.errno == errno.ELOOP:  # a link that leads to itself
+                return error
             raise TrainingError(
                 f"{_where(task, picture)}: cannot be read: {said(error)}; run the same "
                 "command to resume"

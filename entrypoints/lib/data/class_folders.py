@@ -7,13 +7,14 @@ FOLDER/bread/1.jpg        FOLDER/pie/7.png          none: a fifth of each class 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .. import storage
 from ..errors import TrainingError
 from ..pictures.class_folders import walk
+from ..pictures.headers import SUFFIXES
 from .stored import FilePictures
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif")
@@ -34,12 +35,14 @@ class Found:
         test: To test on.
         held_out: Whether the test pictures were taken from the others, by a hash of their names:
             the same in every run, whatever ``--seed`` is.
+        others: Pictures of formats that are not read here, such as .webp, by their names.
     """
 
     class_names: tuple[str, ...]
     training: FilePictures
     test: FilePictures
     held_out: bool
+    others: int = 0
 
 
 def find(folder: str, test_folder: str | None = None) -> Found:
@@ -84,13 +87,13 @@ def _find(folder: str, test_folder: str | None) -> Found:
                 "split to test on. Add one, or put the class folders into one folder without "
                 "splits, of which a fifth is then held out."
             )
-    by_class = _by_class(training_folder)
+    by_class, others = _by_class(training_folder)
     classes = tuple(sorted(by_class))
     used = _with_pictures(by_class)
     _check(training_folder, used, by_class)
     if test_folder is None:
-        return _held_out(folder, classes, by_class)
-    test = _by_class(test_folder)
+        return replace(_held_out(folder, classes, by_class), others=others)
+    test, tested_others = _by_class(test_folder)
     tested = _with_pictures(test)
     unknown = [name for name in tested if name not in used]
     if unknown or not tested:
@@ -98,7 +101,7 @@ def _find(folder: str, test_folder: str | None) -> Found:
         raise TrainingError(f"{test_folder}: {what} the {len(used)} classes of {training_folder}")
     return Found(
         classes, _pictures(training_folder, classes, by_class),
-        _pictures(test_folder, classes, test), held_out=False,
+        _pictures(test_folder, classes, test), held_out=False, others=others + tested_others,
     )  # fmt: skip
 
 
@@ -150,16 +153,20 @@ def _pictures(
     )
 
 
-def _by_class(folder: str) -> dict[str, list[str]]:
-    """Names below ``folder``, "bread/1.jpg", sorted, by class; those of an empty class are none."""
+def _by_class(folder: str) -> tuple[dict[str, list[str]], int]:
+    """(names below ``folder``, "bread/1.jpg", sorted, by class; those of an empty class are none,
+    how many pictures of other formats there are)."""
     found: dict[str, list[str]] = {}
+    others = 0
     for path, _ in walk(folder):
         name, _, inner = path.partition("/")
         if path.endswith("/"):
             found.setdefault(name, [])
         elif inner and path.lower().endswith(ENDINGS):
             found[name].append(path)
-    return {name: sorted(files) for name, files in found.items()}
+        elif inner and path.lower().endswith(SUFFIXES):
+            others += 1
+    return {name: sorted(files) for name, files in found.items()}, others
 
 
 def _with_pictures(by_class: dict[str, list[str]]) -> list[str]:

@@ -11,10 +11,11 @@ from typing import Any, Iterator, Mapping
 import tensorflow as tf
 
 from ..errors import TrainingError
+from ..pictures import headers
 from .dataset import Part
 from .numbered import NumberedCourse
 from .stored import CHANNELS, MEND, Stored, StoredPictures, looked_at
-from .tensorflow import decode, in_words, remedy, why_not_decoded
+from .tensorflow import decode, in_words, remedy, seen_size, why_not_decoded
 
 
 class EncodedPictures(StoredPictures):
@@ -22,7 +23,10 @@ class EncodedPictures(StoredPictures):
 
     def stored_size(self, stored: Any) -> tuple[int, int] | None:
         """As there."""
-        return stored_size(stored)
+        found = stored_size(stored)
+        contents = (stored.content(number).numpy() for number in looked_at(stored))
+        self._as_seen = any(map(headers.differs_as_stored, contents))
+        return found
 
     def test_arrays(self, rank: int, world_size: int, batch_size: int) -> Iterator[tuple[Any, Any]]:
         """As ``test_batches``, in NumPy arrays."""
@@ -64,7 +68,13 @@ class EncodedPictures(StoredPictures):
 
         def one(number: Any) -> tuple[Any, Any]:
             content = stored.content(number)
-            pixels = decode(content, self.shape[:2], CHANNELS, scaled_decoding=self._scaled)
+            pixels = decode(
+                content,
+                self.shape[:2],
+                CHANNELS,
+                scaled_decoding=self._scaled,
+                as_seen=self._as_seen,
+            )
             return pixels, tf.gather(labels, number)
 
         return one
@@ -81,8 +91,7 @@ def stored_size(stored: Stored) -> tuple[int, int] | None:
         problem = _wrong_with(stored, number)
         if problem:
             raise TrainingError(problem)
-        pixels = tf.io.decode_image(stored.content(number), expand_animations=False)
-        sizes.add((int(pixels.shape[1]), int(pixels.shape[0])))
+        sizes.add(seen_size(stored.content(number).numpy()))
     return sizes.pop() if len(sizes) == 1 else None
 
 

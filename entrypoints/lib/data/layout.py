@@ -22,6 +22,7 @@ UNFINISHED_FOLDER = "_conversion"
 
 LABEL, CONTENT, PATH = "label", "content", "path"  # the columns, in this order
 SPLITS = ("train", "validation", "test")  # of --split 0.7,0.2,0.1; without it all are "train"
+SUFFIXES = (".parquet", ".parq")  # in capitals, too
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -159,6 +160,12 @@ def _count(number: Any) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise ManifestError(f"{number!r} where a count was expected")
     return number
+
+
+def is_data(name: str) -> bool:
+    """Whether a file of that name below a place without a manifest is one of its Parquet files."""
+    hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
+    return not hidden and name.lower().endswith(SUFFIXES)
 
 
 def class_counts(labels: Sequence[int], classes: int) -> tuple[int, ...]:

@@ -77,7 +77,8 @@ def _line(error: BaseException) -> str:
 
 def footer(filesystem: Any, path: str, about: Any) -> tuple[list[int], int, int]:
     """(rows of each row group, bytes of content, highest label) of a file."""
-    names = [about.schema.column(number).name for number in range(about.num_columns)]
+    # By their whole paths: a column of a struct can have the same name.
+    names = [about.schema.column(number).path for number in range(about.num_columns)]
     content, label = names.index(layout.CONTENT), names.index(layout.LABEL)
     rows, size, lowest, highest = [], 0, 0, -1
     for number in range(about.num_row_groups):
@@ -135,14 +136,34 @@ def is_one_class(filesystem: Any, paths: list[str], highest: int) -> bool:
 def _check_columns(path: str, schema: Any) -> None:
     from pyarrow import types
 
-    def is_content(kind: Any) -> bool:
-        return bool(types.is_binary(kind) or types.is_large_binary(kind))
-
-    wanted = ((layout.LABEL, types.is_integer, "integer"), (layout.CONTENT, is_content, "binary"))
+    wanted = ((layout.LABEL, types.is_integer, "integer"), (layout.CONTENT, _is_content, "binary"))
     for name, fits, kind in wanted:
-        if name not in schema.names or not fits(schema.field(name).type):
+        if schema.names.count(name) != 1 or not fits(schema.field(name).type):
             found = ", ".join(f"{one.name} {one.type}" for one in schema)
             raise TrainingError(
-                f"{path}: its columns are {found[:300] or 'none'}; expected {name} ({kind}) among "
-                "them. Convert the pictures with `launch data parquet`, or rename the columns."
+                f"{path}: its columns are {found[:300] or 'none'}; expected one {name} ({kind}) "
+                f"among them. {_mended(path, name, schema)}"
             )
+
+
+def _mended(path: str, name: str, schema: Any) -> str:
+    """How a file comes to the column that it lacks."""
+    from pyarrow import types
+
+    if f"/{name}=" in path and name not in schema.names:
+        return f"Write it into the files, too: the folder's name ({name}=...) is no column."
+    if name == layout.LABEL and name in schema.names:
+        return "Number the classes from 0 on (pandas: column.astype('category').cat.codes)."
+    for column in schema if name == layout.CONTENT else ():
+        fields = list(column.type) if types.is_struct(column.type) else []
+        inner = next((one.name for one in fields if _is_content(one.type)), None)
+        if inner is not None:
+            made = f"pyarrow.compute.struct_field(table['{column.name}'], '{inner}')"
+            return f"Write the field {inner} of {column.name} as {name}: {made}."
+    return "Convert the pictures with `launch data parquet`, or rename the columns."
+
+
+def _is_content(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))

@@ -30,6 +30,7 @@ from .parquet_files import (
     open_file,
     reading,
 )
+from .stored import printable
 
 __all__ = ["MAKE_ANEW", "Pictures", "filesystem_of", "open_file", "open_place", "reading"]
 
@@ -98,7 +99,7 @@ class Pictures:
         named = f"{file}, row group {group}, row {within}"
         with contextlib.suppress(Exception):
             table = open_file(self.filesystem, file).read_row_group(group, columns=[layout.PATH])
-            return f"{table.column(0)[within].as_py()} ({named})"
+            return f"{printable(table.column(0)[within].as_py())} ({named})"
         return named
 
     def contents_of(self, rows: Array) -> Iterator[tuple[int, bytes]]:
@@ -250,7 +251,7 @@ def _without_manifest(address: str, filesystem: Any, root: str, split: str) -> P
     paths = sorted(
         info.path
         for info in selected
-        if info.type == fs.FileType.File and _is_data(info.path[len(folder) + 1 :])
+        if info.type == fs.FileType.File and layout.is_data(info.path[len(folder) + 1 :])
     )
     if not paths:
         raise TrainingError(
@@ -269,11 +270,6 @@ def _without_manifest(address: str, filesystem: Any, root: str, split: str) -> P
     if highest and is_one_class(filesystem, paths, highest):
         classes = (str(highest),)
     return _pictures(address, known, classes, None, paths, groups, size, filesystem)
-
-
-def _is_data(name: str) -> bool:
-    hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
-    return name.endswith(".parquet") and not hidden
 
 
 def _pictures(

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arguments import Settings
 from ..errors import TrainingError
+from ..pictures import headers
 from . import position as positions
 from . import weights
 from .dataset import Part
@@ -51,7 +52,10 @@ class PlacePictures:
         self._block_groups = settings.shuffle_groups
         self.classes = max(len(self._training.classes), len(self._test.classes))
         self._readers: list[PictureReader] = []
-        self._size = settings.image_size or self._stored_size() or (USUAL_SIDE, USUAL_SIDE)
+        looked_at = self._looked_at()
+        self._as_seen = any(map(headers.differs_as_stored, looked_at.content))
+        found = settings.image_size or self._stored_size(looked_at)
+        self._size = found or (USUAL_SIDE, USUAL_SIDE)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -149,11 +153,14 @@ class PlacePictures:
         self._readers.append(reader)
         return reader, 0 if rank >= division.ranks else None
 
-    def _stored_size(self) -> tuple[int, int] | None:
+    def _looked_at(self) -> Batch:
+        """Some of the training pictures."""
         division = Division(batch_size=min(LOOKED_AT, self._training.rows), block_groups=1)
         reader = PictureReader(self._training, division, ahead_bytes=self._ahead_bytes)
         with contextlib.closing(reader.batches(steps=1)) as batches:
-            batch = next(batches)
+            return next(batches)
+
+    def _stored_size(self, batch: Batch) -> tuple[int, int] | None:
         sizes = set()
         for content, row in zip(batch.content, batch.rows):
             try:

@@ -13,7 +13,7 @@ from ..arguments import Settings
 from ..errors import TrainingError
 from ..places import Place
 from . import digits, published, whole_path
-from .class_folders import find
+from .class_folders import MORE, find
 from .dataset import DataSet
 from .in_memory import Images
 
@@ -68,7 +68,10 @@ def _images(settings: Settings, arrays: bool) -> DataSet:
     place = _place(settings)
     beside = places.test_place(place, os.environ)
     found = find(place.path, beside.path if beside else None)
-    return _encoded("images", place.path, found, settings, arrays)
+    origin = place.path
+    if found.others:
+        origin += f" (pictures of other formats that are left out: {found.others}; {MORE})"
+    return _encoded("images", origin, found, settings, arrays)
 
 
 def _tfds(settings: Settings, arrays: bool) -> DataSet:

@@ -7,6 +7,7 @@ matter: TensorFlow in ``encoded``, Pillow in ``decoded``.
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from ..arrays import Array
 CHANNELS = 3  # grey pictures are brought to three equal ones
 USUAL_SIDE = 224  # where pictures have different sizes; what ResNet50 was made for
 LOOKED_AT = 64  # pictures whose size decides
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 MEND = "Mend or remove it; `launch data parquet` leaves such pictures out and lists them."
 
 
@@ -152,8 +154,10 @@ class StoredPictures:
 
 
 def printable(path: str) -> str:
-    """A path for people: a byte of it that is no UTF-8 as in ``bad\\xff.png``."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    """A path for people, in one line: a byte of it that is no UTF-8 as in ``bad\\xff.png``, a line
+    end or what a terminal would obey as in ``two\\nlines.png``."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def looked_at(stored: Stored) -> list[int]:

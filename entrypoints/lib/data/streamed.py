@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Iterator
 
-import tensorflow as tf
-
 from ..errors import TrainingError
 from .place_pictures import PlacePictures, end_of
 from .reader import PictureReader
 from .stored import CHANNELS
-from .tensorflow import in_words, naming_bad_pictures, picture_batches, remedy
+from .tensorflow import naming_bad_pictures, picture_batches, remedy, seen_size, why_not_decoded
 
 
 class StreamedPictures(PlacePictures):
@@ -27,15 +25,15 @@ class StreamedPictures(PlacePictures):
             steps=steps,
             weights=weighted,
             scaled_decoding=self._scaled,
+            as_seen=self._as_seen,
         )
 
     def size_of(self, content: bytes) -> tuple[int, int]:
         """As TensorFlow decodes it."""
-        try:
-            shape = tf.io.decode_image(content, expand_animations=False).shape
-        except tf.errors.OpError as error:
-            raise TrainingError(in_words(error)) from error
-        return int(shape[1]), int(shape[0])
+        why = why_not_decoded(content)
+        if why is not None:
+            raise TrainingError(why)
+        return seen_size(content)
 
     def remedy(self, content: bytes) -> str:
         """Another one where TensorFlow alone cannot decode it."""

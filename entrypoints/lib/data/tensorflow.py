@@ -15,8 +15,9 @@ import tensorflow as tf
 
 from ..arrays import Array
 from ..errors import TrainingError
-from ..pictures.headers import format_for_pillow
+from ..pictures import headers
 from .reader import Batch, PictureReader
+from .tensorflow_seen import pixels_of
 
 PICTURES_AT_ONCE = 1024  # that cross from Python to TensorFlow together at most
 BYTES_AT_ONCE = 16 << 20  # that these have, roughly
@@ -74,6 +75,7 @@ def picture_batches(
     steps: int | None = None,
     weights: bool = False,
     scaled_decoding: bool = False,
+    as_seen: bool = False,
 ) -> Any:
     """A tf.data.Dataset of the reader's batches, decoded (JPEG, PNG, BMP, the first of a GIF).
 
@@ -87,6 +89,7 @@ def picture_batches(
         weights: Whether the weights of ``Batch`` come too.
         scaled_decoding: Decode a JPEG whose sides are at least 2, 4 or 8 times ``size`` at a half,
             a quarter or an eighth: faster, and other pixels (docs/data.md says by how much).
+        as_seen: Turn pictures as their EXIF data say, and fill what is transparent with white.
 
     Returns:
         Batches of (images (n, rows, columns, channels) float32, 0 to 255, labels (n,) int64[,
@@ -100,7 +103,7 @@ def picture_batches(
         raise TrainingError(f"fit {fit}: expected one of {', '.join(FITS)}")
 
     def decoded(content: Any, label: Any, weight: Any) -> Any:
-        image = decode(content, size, channels, fit, scaled_decoding)
+        image = decode(content, size, channels, fit, scaled_decoding, as_seen)
         return image, label, weight
 
     batch_size = reader.division.batch_size
@@ -120,17 +123,24 @@ def decode(
     channels: int = 3,
     fit: str = "stretch",
     scaled_decoding: bool = False,
+    as_seen: bool = True,
 ) -> Any:
     """One picture, (rows, columns, channels) float32 0 to 255, from its encoded bytes: a tensor.
 
-    What it gives for the same bytes is the same in training, evaluation and prediction.
+    What it gives for the same bytes is the same in training, evaluation and prediction. Without
+    ``as_seen`` a picture that EXIF data turn stays as it is stored, as does what is transparent.
     """
-    image = (
-        _decoded_to_scale(content, size, channels)
-        if scaled_decoding
-        else tf.io.decode_image(content, channels=channels, expand_animations=False)
-    )
-    image.set_shape([None, None, channels])
+
+    def decoded(stored: Any) -> Any:
+        if scaled_decoding:
+            return _decoded_to_scale(content, stored, channels)
+        return tf.io.decode_image(content, channels=channels, expand_animations=False)
+
+    if as_seen:
+        image = pixels_of(content, channels, size, decoded)
+    else:
+        image = decoded(size)
+        image.set_shape([None, None, channels])
     if fit == "crop":
         image = _cropped(image, size)
     image = tf.image.resize(image, size)  # float32, 0 to 255
@@ -226,7 +236,7 @@ def _cropped(image: Any, size: tuple[int, int]) -> Any:
     return image[top : top + rows, left : left + columns]
 
 
-def _decoded_to_scale(content: Any, size: tuple[int, int], channels: int) -> Any:
+def _decoded_to_scale(content: Any, size: Any, channels: int) -> Any:
     def whole() -> Any:
         return tf.io.decode_image(content, channels=channels, expand_animations=False)
 
@@ -241,8 +251,24 @@ def _decoded_to_scale(content: Any, size: tuple[int, int], channels: int) -> Any
     return tf.cond(tf.io.is_jpeg(content), jpeg, whole)
 
 
+def seen_size(content: bytes) -> tuple[int, int]:
+    """(width, height) of a picture as it is seen.
+
+    Raises:
+        tf.errors.OpError: It cannot be decoded.
+    """
+    height, width, _ = tf.io.decode_image(content, expand_animations=False).shape
+    if headers.orientation(content) in headers.SIDEWAYS:
+        width, height = height, width
+    return int(width), int(height)
+
+
 def why_not_decoded(content: Any, channels: int = 0) -> str | None:
-    """TensorFlow's reason for not decoding a picture's bytes, in words; None where it does."""
+    """Why a picture's bytes are not decoded, in words: too many pixels, which TensorFlow itself
+    would take, or its own reason; None where they are."""
+    too_large = headers.too_large(content.numpy() if tf.is_tensor(content) else content)
+    if too_large is not None:
+        return too_large
     try:
         tf.io.decode_image(content, channels=channels, expand_animations=False)
     except tf.errors.OpError as error:
@@ -252,7 +278,7 @@ def why_not_decoded(content: Any, channels: int = 0) -> str | None:
 
 def remedy(content: bytes, otherwise: str) -> str:
     """What to do about a picture that cannot be decoded: ``otherwise``, unless Pillow reads it."""
-    name = format_for_pillow(content)
+    name = headers.format_for_pillow(content)
     if name is None:
         return otherwise
     return (

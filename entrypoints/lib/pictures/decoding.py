@@ -12,7 +12,6 @@ from .headers import BadPictureError, Header
 
 _PILLOW = r"PIL\."
 _BLANK = (255, 255, 255)  # what shows through where a picture is transparent
-_SIDEWAYS = (5, 6, 7, 8)  # EXIF orientations whose width is the stored height
 # Decoded at a reduced size, a JPEG is still at least so many times as large as what is wanted: the
 # last step is then a filtered one, and the difference can't be seen.
 _GAP = 2.0
@@ -55,7 +54,7 @@ def decoded(
     with _opened(content) as image:
         if size is not None and header.format == "JPEG":
             wide, high = resizing.least_size(upright_size(header), size, fit)
-            if header.turned in _SIDEWAYS:
+            if header.turned in headers.SIDEWAYS:
                 wide, high = high, wide
             image.draft(None, (int(wide * _GAP) + 1, int(high * _GAP) + 1))
         _load(image)
@@ -65,7 +64,7 @@ def decoded(
 def upright_size(header: Header) -> tuple[int, int]:
     """(width, height) of the picture as it is seen."""
     width, height = header.size
-    return (height, width) if header.turned in _SIDEWAYS else (width, height)
+    return (height, width) if header.turned in headers.SIDEWAYS else (width, height)
 
 
 def _opened(content: bytes) -> Any:

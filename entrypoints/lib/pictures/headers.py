@@ -25,6 +25,7 @@ _OTHERS = (
     ("AVIF", 4, b"ftypavif"),
 )
 _TURNED = 0x0112  # the EXIF tag Orientation; 1 is upright
+SIDEWAYS = (5, 6, 7, 8)  # orientations whose width is the stored height
 _MARKER_ALONE = {0x01, *range(0xD0, 0xD8)}
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # SOF0 to SOF15, without DHT, JPG and DAC
 
@@ -77,13 +78,47 @@ def format_for_pillow(content: bytes) -> str | None:
     return next((name for name, at, mark in _OTHERS if content.startswith(mark, at)), None)
 
 
+def orientation(content: bytes) -> int:
+    """The EXIF orientation, 1 to 8; 1 for all that is no JPEG, or none that is whole so far."""
+    found = _seen(content)
+    return 1 if found is None else found.turned
+
+
+def differs_as_stored(content: bytes) -> bool:
+    """Whether a picture is seen otherwise than its pixels are stored: a JPEG that its EXIF data
+    turn, a PNG with a palette or an alpha channel, in which parts may be transparent."""
+    if content.startswith(b"\x89PNG"):
+        return content[25:26] in (b"\x03", b"\x04", b"\x06")
+    return orientation(content) != 1
+
+
+def too_large(content: bytes) -> str | None:
+    """Why a picture is not to be decoded for its size, for people; None where it may be tried."""
+    found = _seen(content)
+    if found is not None and found.size[0] * found.size[1] > MOST_PIXELS:
+        return _too_large(found.size)
+    return None
+
+
 def refuse_size(size: tuple[int, int]) -> None:
     """Raises BadPictureError where a picture of that size isn't to be decoded."""
     width, height = size
     if width < 1 or height < 1:
         raise BadPictureError(f"a picture of {width}x{height} pixels")
     if width * height > MOST_PIXELS:
-        raise BadPictureError(f"{width}x{height} pixels, more than {MOST_PIXELS:,}")
+        raise BadPictureError(_too_large(size))
+
+
+def _too_large(size: tuple[int, int]) -> str:
+    return f"{size[0]}x{size[1]} pixels, more than {MOST_PIXELS:,}"
+
+
+def _seen(content: bytes) -> Header | None:
+    """What a picture begins with, whether it is whole or not."""
+    try:
+        return _header(content)
+    except (BadPictureError, struct.error, IndexError):
+        return None
 
 
 def _header(content: bytes) -> Header | None:

@@ -21,7 +21,6 @@ from . import headers, resizing
 # whether left and right are exchanged.
 _TURNS = {2: (0, True), 3: (2, False), 4: (2, True), 5: (3, True)}
 _TURNS.update({6: (3, False), 7: (1, True), 8: (1, False)})
-_SIDEWAYS = (5, 6, 7, 8)
 _PADDING = 0
 
 
@@ -88,7 +87,7 @@ def _task(content: bytes, size: tuple[int, int], fit: str) -> _Task | None:
         return None
     if header.components not in (1, 3):  # of print: four colours, in two ways
         return None
-    width, height = header.size[::-1] if header.turned in _SIDEWAYS else header.size
+    width, height = header.size[::-1] if header.turned in headers.SIDEWAYS else header.size
     box, inside = (0, 0, width, height), size
     if fit == "crop":
         left, top, right, bottom = map(round, resizing.centre_box((width, height), size))

@@ -89,6 +89,14 @@ def test_bad_pictures_are_listed_and_left_out(images: Path, tmp_path: Path) -> N
     assert (said.result["pictures"], said.result["bad"]) == (65, 4)
 
 
+def test_a_link_that_leads_to_itself_is_a_bad_picture(images: Path, tmp_path: Path) -> None:
+    (images / "cat" / "round.jpg").symlink_to("round.jpg")
+    places.convert(images, tmp_path / "out")
+    (bad,) = places.manifest(tmp_path / "out").bad
+    assert bad.path == "cat/round.jpg"
+    assert bad.reason.startswith("cannot be read: ")
+
+
 def test_a_bad_picture_can_end_the_conversion_which_goes_on_when_it_is_mended(
     images: Path, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from entrypoints.lib.data.dataset import Part
 from entrypoints.lib.errors import TrainingError
+from tests.entrypoints.lib.pictures import samples
 from tests.entrypoints.numbered_pictures import picture, write_folders
 
 pytestmark = pytest.mark.horovod
@@ -126,6 +127,48 @@ def test_a_picture_that_pillow_alone_reads_is_told_with_what_converts_it(
     (tmp_path / "train" / "class 0" / "0000.png").write_bytes(b"II*\0 a TIFF")
     with pytest.raises(TrainingError, match=r"0000\.png: [^:]* decode TIFF: .* --format jpeg"):
         data_set(class_folders.find(str(tmp_path)))
+
+
+def test_pictures_of_other_formats_are_counted_and_other_files_are_not(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    write_folders(tmp_path / "train", 9)
+    write_folders(tmp_path / "test", 3)
+    for name in ("train/class 0/a.webp", "train/class 0/b.TIF", "test/class 1/c.webp"):
+        (tmp_path / name).touch()
+    for name in ("train/class 0/Thumbs.db", "train/class 0/.hidden.webp", "train/outside.webp"):
+        (tmp_path / name).touch()
+    assert class_folders.find(str(tmp_path)).others == 3
+    assert class_folders.find(str(tmp_path / "train")).others == 2
+
+
+def test_a_name_of_two_lines_is_one_line_where_it_is_told(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    write_folders(tmp_path, 9)
+    (tmp_path / "class 0" / "two\nlines\x1b[31m.png").touch()
+    with pytest.raises(TrainingError, match=r"/two\\nlines\\x1b\[31m\.png: ") as refused:
+        data_set(class_folders.find(str(tmp_path)))
+    assert "\n" not in str(refused.value)
+
+
+def test_pictures_are_as_large_as_they_are_seen_with_tensorflow_and_with_pillow(
+    class_folders: Any, tmp_path: Path
+) -> None:
+    from entrypoints.lib.data.decoded import DecodedPictures
+
+    for number in range(8):
+        upright = number % 2
+        content = samples.turned(*((16, 24) if upright else (24, 16)), 1 if upright else 6)
+        path = tmp_path / f"class {number // 4}" / f"{number}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    found = class_folders.find(str(tmp_path))
+    ours = DecodedPictures("images", "a test", found.class_names, found.training, found.test, None)
+    theirs = data_set(found)
+    assert ours.shape == theirs.shape == (24, 16, 3)
+    for mine, other in zip(ours.test_arrays(0, 1, 8), theirs.test_arrays(0, 1, 8), strict=True):
+        assert np.abs(mine[0] - other[0]).mean() < 12
 
 
 def test_a_channel_of_its_own_can_hold_the_test_pictures(

@@ -14,6 +14,8 @@ from entrypoints.lib.data.division import Division
 from entrypoints.lib.data.parquet_place import open_place
 from entrypoints.lib.data.reader import PictureReader
 from entrypoints.lib.errors import TrainingError
+from launchers.data import reading_program
+from launchers.data.reading_program import RefusedError
 
 from .places_of_parquet import write_file, write_place
 
@@ -67,6 +69,31 @@ def test_parquet_of_others_is_read_by_its_footers(tmp_path: Path) -> None:
     assert pictures.path_of(3) == f"{tmp_path}/two.parquet, row group 0, row 0"
     batches = PictureReader(pictures, Division(batch_size=9)).batches(epochs=1)
     assert sorted(next(batches).labels.tolist()) == [0, 1, 2, 2]
+
+
+def test_file_names_may_end_in_capitals_or_short(tmp_path: Path) -> None:
+    write_foreign(tmp_path / "ONE.PARQUET", labelled(0, 1))
+    write_foreign(tmp_path / "two.parq", labelled(1))
+    assert open_place(str(tmp_path)).rows == 3
+
+
+def test_a_column_of_a_struct_is_not_taken_for_one_of_the_same_name(tmp_path: Path) -> None:
+    inner = pa.array([{"label": 7, "content": b"none"}] * 3)
+    write_foreign(tmp_path / "one.parquet", {"about": inner, **labelled(0, 1, 2)})
+    pictures = open_place(str(tmp_path))
+    assert pictures.classes == ("0", "1", "2")
+    (batch,) = PictureReader(pictures, Division()).batches(epochs=1)
+    assert set(batch.content) == {b"x"}
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    twice = pa.Table.from_arrays(
+        [*labelled(0, 1).values(), pa.array([0, 1])], [*labelled(), "label"]
+    )
+    pq.write_table(twice, tmp_path / "one.parquet")
+    assert "expected one label (integer) among them" in refusal(tmp_path)
+    with pytest.raises(RefusedError, match="columns content binary, label int64, label int64"):
+        reading_program.rows(str(tmp_path), ["one.parquet"])
 
 
 def test_folders_by_the_names_of_splits_are_splits(tmp_path: Path) -> None:
@@ -162,6 +189,33 @@ def test_other_columns_are_refused_by_name(tmp_path: Path, columns: dict[str, pa
     message = refusal(tmp_path)
     assert "its columns are" in message
     assert all(name in message for name in columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "told"),
+    [
+        (
+            "label=1/one.parquet",
+            {"content": pa.array([b"x"])},
+            "expected one label (integer) among them. Write it into the files, too",
+        ),
+        (
+            "one.parquet",
+            {**labelled(0), "label": pa.array(["cat"]).dictionary_encode()},
+            "Number the classes from 0 on",
+        ),
+        (
+            "one.parquet",
+            {"image": pa.array([{"bytes": b"x", "path": "1.jpg"}]), "label": pa.array([0])},
+            "Write the field bytes of image as content: pyarrow.compute.struct_field(table",
+        ),
+    ],
+)
+def test_columns_of_other_tools_are_refused_with_what_makes_ours_of_them(
+    tmp_path: Path, name: str, columns: dict[str, pa.Array], told: str
+) -> None:
+    write_foreign(tmp_path / name, columns)
+    assert told in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("statistics", [True, False])

@@ -13,6 +13,8 @@ import pytest
 from entrypoints.lib import arguments
 from entrypoints.lib.data.dataset import Part
 from entrypoints.lib.errors import TrainingError
+from tests.entrypoints.lib.data.places_of_parquet import write_file
+from tests.entrypoints.lib.pictures import samples
 from tests.entrypoints.numbered_pictures import picture, write_parquet
 
 pytestmark = pytest.mark.horovod
@@ -168,3 +170,20 @@ def test_pillow_reads_the_same_pictures_in_the_same_order(
         assert np.abs(mine[0].astype(int) - other[0]).max() <= 2  # decoders round as they like
     labels = [batch[1].tolist() for batch in ours.test_arrays(1, 2, 2)]
     assert labels == [batch[1].numpy().tolist() for batch in theirs.test_batches(1, 2, 2)]
+
+
+@pytest.mark.parametrize("flags", [(), ("--image-size", "16x24")])
+def test_pictures_that_exif_data_turn_are_seen_upright_as_with_pillow(
+    streamed: Any, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    from entrypoints.lib.data.decoded_place import DecodedPlace
+
+    content = [samples.turned(*((24, 16) if row % 2 else (16, 24)), 1 + row % 2 * 5)
+               for row in range(8)]  # fmt: skip
+    for split in ("train", "test"):
+        write_file(tmp_path / split / "one.parquet", [0, 0, 1, 1] * 2, content, 4)
+    settings = arguments.parse(["--data", f"parquet:{tmp_path}", *flags])
+    ours, theirs = DecodedPlace(str(tmp_path), None, settings), opened(streamed, tmp_path, *flags)
+    assert ours.shape == theirs.shape == (24, 16, 3)
+    for mine, other in zip(ours.test_arrays(0, 1, 8), theirs.test_arrays(0, 1, 8), strict=True):
+        assert np.abs(mine[0].astype(int) - other[0]).mean() < 12

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from entrypoints.lib.data.division import DROP, PAD, Division
 from entrypoints.lib.data.parquet_place import Pictures, open_place
 from entrypoints.lib.data.reader import Batch, PictureReader
 from entrypoints.lib.errors import TrainingError
+from entrypoints.lib.pictures import decoding
+from tests.entrypoints.lib.pictures import samples
 
 from .places_of_parquet import write_place
 
@@ -156,6 +159,40 @@ def test_scaled_decoding_gives_nearly_the_same_picture(side: int) -> None:
     assert np.abs(whole - scaled).mean() < 8
     png = encoded(9, (64, 64))
     assert (tensorflow_data.decode(png, (16, 16), scaled_decoding=True).numpy() == 9).all()
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_picture_that_its_exif_data_turn_is_upright_as_with_pillow(
+    orientation: int, scaled: bool
+) -> None:
+    content = samples.turned(64, 32, orientation)
+    shown = np.asarray(decoding.decoded(content, decoding.looked_at(content)))
+    assert tensorflow_data.seen_size(content) == (shown.shape[1], shown.shape[0])
+    half = (shown.shape[0] // 2, shown.shape[1] // 2)
+    for size, step in ((shown.shape[:2], 1), (half, 2)):
+
+        def decoded(one: Any, size: Any = size) -> Any:
+            return tensorflow_data.decode(one, size, scaled_decoding=scaled)
+
+        (image,) = tf.data.Dataset.from_tensors(content).map(decoded)  # in a graph
+        assert np.abs(image.numpy() - shown[::step, ::step]).mean() < 12
+        assert np.array_equal(image.numpy(), decoded(content).numpy())
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_what_is_transparent_is_white_as_with_pillow(mode: str, scaled: bool) -> None:
+    picture = samples.image(16, 12).convert(mode)
+    if mode == "P":
+        content = samples.encoded(picture, "PNG", transparency=bytes(256))
+    else:
+        picture.putalpha(Image.linear_gradient("L").resize((16, 12)))
+        content = samples.encoded(picture, "PNG")
+    shown = decoding.decoded(content, decoding.looked_at(content))
+    image = tensorflow_data.decode(content, (12, 16), scaled_decoding=scaled).numpy()
+    assert np.abs(image - np.asarray(shown.convert("RGB"))).max() <= 1
+    assert image[0].min() > 240, "hardly anything of it is seen in the first row"
 
 
 def test_a_corrupt_picture_in_the_midst_is_named_with_its_path(tmp_path: Path) -> None:
