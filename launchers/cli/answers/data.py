@@ -61,7 +61,7 @@ class FedRanks(TypedDict):
 class DataSplitAnswer(TypedDict):
     """One split of a place."""
 
-    name: Annotated[str, "Empty for a folder of Parquet files without a manifest."]
+    name: Annotated[str, "Empty for Parquet files without a manifest that lie in no folder train."]
     rows: int
     counts: Annotated[list[int], "Rows of each class, in the order of `classes`."]
     files: list[DataFileAnswer]
