@@ -50,6 +50,7 @@ SUBJECTS = (
             *_in(f"{_RUNTIME}/rank", "torch_hook"),
             *_in(f"{_RUNTIME}/rank/exchange", "process_groups", "torch_hooks", "wrapped_models"),
             *_in(f"{_RUNTIME}/rank/exchange", "horovod_torch_hooks", "groups", "devices"),
+            *_in(f"{_RUNTIME}/rank/exchange", "torch_sent", "torch_tensors", "torch_memory"),
         ),
         (
             "tests/entrypoints/strategies/test_strategies.py",

@@ -1,10 +1,10 @@
 """Whether ranks put into their gradients what an exchange of these gave. Pure.
 
 ``hvd.allreduce(parameter.grad)`` gives a new tensor and leaves the gradient as it was: a script
-that does not assign it trains each rank apart, though gradients go from rank to rank. Where the
-way of the result cannot be followed (it was copied), the gradients that the ranks applied in the
-same step say it: they are those of one average, or each rank's own. TensorFlow's tensors do not
-change: there one that went out and is applied itself says it alone.
+that does not assign it trains each rank apart, though gradients go from rank to rank. So does one
+that averages them after the step, or computes more of them after the average. So the gradients that
+the ranks applied in the same step are compared: they are those of one average, or each rank's own.
+TensorFlow's tensors do not change: there one that went out and is applied itself says it alone.
 """
 
 from __future__ import annotations
@@ -17,38 +17,54 @@ from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, distance
 from launch_runtime.evidence.records import ALL, Rank, Record, placed, table
 from launch_runtime.words import Words
 
+OWN, LIKE = "own", "like"  # what of gradients went to other ranks: see records.py
+
 
 class Judged(NamedTuple):
-    """The ranks' records, where gradients are known by now for what they are; or a failure."""
+    """The ranks' records, where gradients are known by now for what they are; or a failure.
+
+    Attributes:
+        ranks: The records.
+        failure: Why the ranks trained apart, or None.
+        is_own: Whether something like the gradients went, and each rank applied its own.
+    """
 
     ranks: list[Rank]
     failure: Finding | None
+    is_own: bool = False
 
 
 def judged(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Judged:
-    """Looks at the sets whose gradients went out, and of which nobody saw the result applied."""
+    """Looks at the sets whose gradients went out, and may have been applied without what came."""
     for sets in _alike(ranks, training, lambda one: one["wasted"], lambda one: ALL).values():
         far = _far(sets, "weights")
         if len(sets) > 1 and (far is None or far > SAME_WEIGHTS):
             return Judged(list(ranks), _apart(sets, "their own gradients", words))
     proven: list[Record] = []
+    is_own = False
     unfollowed = _alike(
         ranks,
         training,
-        lambda one: one["how"] == "values" and one["applied"],
+        lambda one: one["how"] in ("gradients", "values") and one["applied"],
         lambda one: one["applied"]["group"],
     )
     for sets in unfollowed.values():
         steps = {one["applied"]["step"] for one in sets.values()}
-        far = _far(sets, "applied") if len(steps) == 1 else None
+        # Sums that one rank has may be applied by it alone, which then has that part of the model.
+        is_comparable = len(steps) == 1 and any(
+            one["applied"]["what"] != OWN for one in sets.values()
+        )
+        far = _far(sets, "applied") if is_comparable else None
         if far is None:
             continue
         if far <= FAR_APART:
             proven += sets.values()
+        elif all(one["applied"]["what"] == LIKE for one in sets.values()):
+            is_own = True  # it may have been weights that were averaged
         elif (_far(sets, "weights") or 0.0) > SAME_WEIGHTS:
             what = f"other gradients in each rank, in step {steps.pop()} for one"
             return Judged(list(ranks), _apart(sets, what, words))
-    return Judged([_with(rank, proven) for rank in ranks], None)
+    return Judged([_with(rank, proven) for rank in ranks], None, is_own)
 
 
 def _alike(

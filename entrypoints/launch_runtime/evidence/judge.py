@@ -90,7 +90,7 @@ def _judged(ranks: Sequence[Rank], size: int, words: Words) -> Finding:
     )
     if fault:
         return fault
-    found = compared(applied.ranks, training, words)
+    found = compared(applied.ranks, training, words, applied.is_own)
     if found.failure:
         return found
     return found.adding(idle(ranks), alike(applied.ranks, training))

@@ -18,15 +18,18 @@ of half of its elements at least, went to other ranks, and were applied as they 
 what went: ``gradients``; ``weights``, the values of its variables; ``values``, something of their
 shapes. ``ways`` are words of ``WAYS``. ``form`` is a digest of the shapes of its variables, in
 order. ``prints`` are four 32-bit floats a variable: its norm and three projections of its values on
-fixed directions. ``other`` are exchanges of at least ``MANY`` elements that belong to no variable:
-group and elements; they are ``rare`` where there was none at most steps. ``called_after`` counts
+fixed directions. ``seldom``: at most of its steps nothing went over the groups of what wraps its
+models, and nothing but gradients went otherwise. ``other`` are exchanges of at least ``MANY``
+elements that belong to no variable: group and elements; they are ``rare`` where there was none at
+most steps. ``called_after`` counts
 the collectives that Python called after the first training step. ``devices`` are the GPUs that held
 what was trained, by names that the ranks of a machine share; ``idle_gpu`` is why it trains on none,
 though it has one. ``parts``: other ranks hold the rest of some variables. ``applied`` is there
-where gradients went out and nobody saw whether what came back was put into them: prints of those
-that an optimizer applied in the step that was looked at last::
+where the script itself sent gradients out, and may not have put into them what came back: prints of
+those that an optimizer applied in the step that was looked at last; ``what`` is "own" where they
+were summed in this rank alone, and "like" where all that is known to have gone is like them::
 
-    {"step": 16, "group": "all", "kept": [0, 1], "prints": "base64"}
+    {"step": 16, "group": "all", "kept": [0, 1], "prints": "base64", "what": ""}
 
 ``samples`` are numbers that other samples would not have: the ``losses`` that gradients were taken
 of, and a checksum of the ``batches`` that training functions were called with; each of a few steps,
@@ -50,8 +53,9 @@ MODES = (EXCHANGE, INIT, STRICT)  # what a job's proof may rest on
 
 PRINT_FLOATS = 4
 # In which gradients went, beside their average: summed over several backward passes first.
-ADASUM, FP16, ACCUMULATED = "adasum", "fp16", "accumulated"
-WAYS = {ADASUM: "Adasum", FP16: "fp16", ACCUMULATED: "accumulated"}  # the proof's words
+ADASUM, FP16, BF16, ACCUMULATED = "adasum", "fp16", "bf16", "accumulated"
+# The proof's words.
+WAYS = {ADASUM: "Adasum", FP16: "fp16", BF16: "bf16", ACCUMULATED: "accumulated"}
 
 # What of a training is compared to tell whether ranks read the same samples.
 BATCHES, LOSSES = "batches", "losses"
@@ -182,7 +186,7 @@ def _checked(one: Record) -> Record:
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
-    for name in ("past", "parts", "unused", "wasted", "later"):
+    for name in ("past", "parts", "unused", "wasted", "later", "seldom"):
         checked[name] = bool(one.get(name))
     checked["ways"] = [way for way in WAYS if way in one.get("ways", ())]
     for name in ("variables", "elements", "local", "exchanged"):
@@ -213,6 +217,7 @@ def _checked(one: Record) -> Record:
             "group": _group(applied["group"]),
             "kept": [int(index) for index in applied["kept"]],
             "prints": str(applied["prints"]),
+            "what": str(applied.get("what", "")),
         }
         table(checked["applied"])
     return checked

@@ -15,11 +15,17 @@ from launch_runtime.words import Words
 ANOTHER_MODEL = 0.5
 # What ranks average now and then does not move so far apart in between.
 TOO_FAR = 0.25
-UNKNOWN = "exchange of unknown values seen"
+UNKNOWN, VALUES = "exchange of unknown values seen", "values exchanged"
 
 
-def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) -> Finding:
-    """The words for a job whose ranks exchanged; a failure where weights are far apart."""
+def compared(
+    ranks: Sequence[Rank], training: Sequence[int], strategy: Words, is_own: bool = False
+) -> Finding:
+    """The words for a job whose ranks exchanged; a failure where weights are far apart.
+
+    Args:
+        is_own: Each rank was seen to apply its own gradients.
+    """
     words = exchanged(one for rank in training for one in ranks[rank].exchanging)
     if any(rank.joined for rank in ranks):
         return Finding(f"{words}, weights not compared ({strategy.uneven} was called)")
@@ -47,9 +53,20 @@ def compared(ranks: Sequence[Rank], training: Sequence[int], strategy: Words) ->
             f"{strategy.product}, and at most steps nothing did",
             f"{strategy.wrap}; {OPT_OUT}",
         )
+    is_seldom = any(one.seldom and one.apart > SAME_WEIGHTS for one in found)
+    if apart > TOO_FAR and is_seldom:
+        return Finding(
+            "",
+            f"{lines.count(len(training), 'rank')} trained apart: their weights differ by "
+            f"{_percent(apart)} at the end, and at most steps no gradient went through "
+            f"{strategy.product}",
+            f"{strategy.wrap}; {OPT_OUT}",
+        )
     if any(one.compared for one in found):
         sample = " in a sample" if any(one.sampled for one in found) else ""
         if apart > SAME_WEIGHTS:
+            words += " at few steps" if is_seldom else ""
+            words += ", own gradients applied" if is_own and words == VALUES else ""
             return Finding(f"{words}, weights differ by {_percent(apart)} at the end{sample}")
         return Finding(f"{words}, weights equal{sample}")
     reasons = [one.reason for one in found if one.reason]
@@ -105,6 +122,7 @@ class _Compared(NamedTuple):
         apart: How far the first rank's is from another one's at most, in parts of its size.
         worst: What is further apart than averages can be; "" where steps of each rank after the
             last average of parameters may have done it.
+        seldom: At most steps nothing went over the groups of what wraps the models.
         alone: What of it each rank trained by itself, by which it is far apart.
     """
 
@@ -114,6 +132,7 @@ class _Compared(NamedTuple):
     apart: float = 0.0
     worst: str = ""
     alone: str = ""
+    seldom: bool = False
 
 
 def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -> _Compared:
@@ -138,7 +157,8 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
     # Where something else goes at most steps, it may be what joins the parts of one model.
     is_alone = followed and all(ranks[one].is_rare or not ranks[one].other for one, _ in held)
     sampled = any(len(weights["kept"]) < weights["of"] for _, weights in held)
-    found = _Compared(False, sampled, "")
+    is_seldom = all(sets[one]["seldom"] and not ranks[one].other for one in sets)
+    found = _Compared(False, sampled, "", seldom=is_seldom)
     (first, known), *others = held
     own = table(known)
     for rank, weights in others:

@@ -55,11 +55,18 @@ def record(*sets: dict[str, Any], **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def unfollowed(*values: float, step: int = 4, group: Any = ALL, **changes: Any) -> dict[str, Any]:
+def unfollowed(
+    *values: float, step: int = 4, group: Any = ALL, what: str = "", **changes: Any
+) -> dict[str, Any]:
     """Gradients that went out; what was applied is around ``values``."""
     prints = weights(*values)
     applied = {"step": step, "group": group, "kept": prints["kept"], "prints": prints["prints"]}
-    return one_set(how="values", applied=applied, **changes)
+    return one_set(**{"how": "values", "applied": {**applied, "what": what}, **changes})
+
+
+def moved(value: float, **changes: Any) -> dict[str, Any]:
+    """Variables that a script may change unseen, the second one around ``value``."""
+    return one_set(weights=weights(0.0, value, blind=True), **changes)
 
 
 def sampled(*values: float, kind: str = "losses", **changes: Any) -> dict[str, Any]:
@@ -98,6 +105,40 @@ GOOD = {
         "values exchanged, weights not compared",
     ),
     "gradients that came back by a copy": ([[record(unfollowed(2.0, 3.0))]] * 2, EQUAL.words),
+    "gradients that are not alike, and weights that are": (
+        [[record(unfollowed(value, 3.0, how="gradients"))] for value in (2.0, 5.0)],
+        EQUAL.words,
+    ),
+    "sums of parts of the model, each in one rank": (
+        [[record(unfollowed(value, 3.0, what="own", weights=weights(0.0, value)))]
+         for value in (2.0, 5.0)],
+        "values exchanged, weights differ by 54% at the end",
+    ),
+    "copies of gradients that came back": (
+        [[record(unfollowed(2.0, 3.0, what="like"))]] * 2,
+        EQUAL.words,
+    ),
+    "copies of gradients, or of weights that moved on": (
+        [[record(unfollowed(value, 3.0, what="like", weights=weights(0.0, value)))]
+         for value in (2.0, 2.5)],
+        "values exchanged, own gradients applied, weights differ by 16% at the end",
+    ),
+    "gradients that seldom go": (
+        [[record(moved(value, seldom=True))] for value in (1.0, 1.3)],
+        "gradients exchanged at few steps, weights differ by 15% at the end",
+    ),
+    "gradients that seldom go, and equal weights": (
+        [[record(one_set(seldom=True))]] * 2,
+        EQUAL.words,
+    ),
+    "gradients that seldom go, beside what nobody can attribute": (
+        [[record(moved(value, seldom=True), other=[[ALL, 600]])] for value in (1.0, 1.8)],
+        "gradients exchanged, weights differ by 33% at the end",
+    ),
+    "gradients that seldom go in one of the ranks": (
+        [[record(moved(value, seldom=value > 1))] for value in (1.0, 1.8)],
+        "gradients exchanged, weights differ by 33% at the end",
+    ),
     "gradients of the same data on every rank, applied as they were": (
         [[record(one_set(wasted=True))]] * 2,
         EQUAL.words,
@@ -500,6 +541,24 @@ BAD = {
             [record(unfollowed(5.0, -3.0, weights=weights(0.0, 1.1)))],
         ],
         "came back was not put into them: Adam applied other gradients in each rank, in step 4",
+    ),
+    "gradients that were computed anew after their average": (
+        [
+            [record(unfollowed(2.0, 3.0, how="gradients"))],
+            [record(unfollowed(5.0, -3.0, how="gradients", weights=weights(0.0, 1.1)))],
+        ],
+        "2 ranks trained apart: their gradients went to other ranks, and what came back was not",
+    ),
+    "sums that one rank alone has, and the others' own gradients": (
+        [
+            [record(unfollowed(2.0, 3.0, what="own"))],
+            [record(unfollowed(5.0, -3.0, weights=weights(0.0, 1.1)))],
+        ],
+        "2 ranks trained apart: their gradients went to other ranks, and what came back was not",
+    ),
+    "gradients that seldom go, and weights of each rank's own": (
+        [[record(moved(value, seldom=True))] for value in (1.0, 1.8)],
+        "their weights differ by 33% at the end, and at most steps no gradient went through",
     ),
     "gradients that went out and were applied as they were": (
         [[record(one_set(wasted=True))], [record(one_set(wasted=True, weights=weights(0, 1.1)))]],

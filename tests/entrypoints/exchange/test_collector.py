@@ -254,3 +254,63 @@ def test_where_nobody_counts_steps_nothing_is_rare() -> None:
     rank.step([], "raw")
     rank.collector.finish()
     assert rank.told[-1]["rare"] is False
+
+
+def test_exchanges_of_nobody_count_once_a_step_where_steps_are_told() -> None:
+    """A score of batches is evaluated after each epoch."""
+    rank = Rank()
+    pairs = [(Tensor(), rank.variables[0])]
+    for step in range(10):
+        rank.collector.applied(rank.optimizer, "SGD", pairs, lambda: 10)
+        for _ in range(20 if step in (4, 9) else 0):
+            rank.collector.nobodys((100,), ALL)
+        rank.collector.stepped()
+    rank.collector.finish()
+    assert rank.told[-1]["rare"] is True
+    assert rank.told[-1]["other"] == [[ALL, 100]]
+
+
+def test_exchanges_of_nobody_before_steps_are_told_count_as_one() -> None:
+    rank = Rank()
+    for _ in range(20):
+        rank.collector.nobodys((100,), ALL)
+    rank.collector.applied(rank.optimizer, "SGD", [(Tensor(), rank.variables[0])], lambda: 4)
+    rank.collector.stepped()
+    rank.collector.finish()
+    assert rank.told[-1]["rare"] is True
+
+
+@pytest.mark.parametrize(("others", "is_told"), [(False, True), (True, False)])
+def test_gradients_that_seldom_go_are_told_where_nothing_else_does(
+    others: bool, is_told: bool
+) -> None:
+    rank = Rank()
+    rank.step([0], "mean")
+    if others:
+        rank.collector.exchanged(Tensor(), [4], ALL, rank.variables[0])
+    rank.collector.seldom(rank.optimizer, True)
+    rank.collector.finish()
+    assert rank.told[-1]["sets"][0]["seldom"] is is_told
+    rank.collector.seldom(rank.optimizer, False)
+    rank.step([0], "mean")
+    rank.collector.finish()
+    assert rank.told[-1]["sets"][0]["seldom"] is False
+
+
+@pytest.mark.parametrize(
+    ("likes", "looks", "is_told"), [(1, 2, True), (1, 3, False), (2, 4, True), (0, 1, False)]
+)
+def test_what_is_like_gradients_says_something_where_it_goes_at_every_second_look(
+    likes: int, looks: int, is_told: bool
+) -> None:
+    rank = Rank()
+    rank.step([0], "mean")
+    for step in range(1, looks + 1):
+        if step > looks - likes:
+            sent = [(Tensor(), rank.variables[0], ALL)]
+            rank.collector.followed(rank.optimizer, step, sent, lambda _: numpy.ones(4), "like")
+        rank.collector.took(rank.optimizer, rank.variables)
+    rank.collector.finish()
+    applied = rank.told[-1]["sets"][0].get("applied")
+    assert bool(applied) is is_told
+    assert not applied or (applied["step"], applied["what"]) == (looks, "like")

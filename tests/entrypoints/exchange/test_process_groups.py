@@ -9,10 +9,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from launch_runtime.evidence.records import ALL
+from launch_runtime.evidence.records import ALL, FP16
 from launch_runtime.rank.exchange import process_groups
 from launch_runtime.rank.exchange.process_groups import UNKNOWN_ELEMENTS, ProcessGroups
 from launch_runtime.rank.exchange.seen import MANY
+from launch_runtime.rank.exchange.torch_memory import (
+    GATHERED,
+    PART,
+    TO_ANOTHER,
+    TO_ME,
+    WHOLE,
+    Carried,
+)
 
 from tests.entrypoints.exchange.test_groups import OUTSIDE, Group
 
@@ -36,12 +44,15 @@ class Told:
     def carried(self, ranks: Any, elements: int, is_uncounted: bool) -> None:
         self.told.append(("carried", ranks, elements))
 
-    def reduced(self, variables: list[Any], ranks: Any) -> None:
+    def reduced(self, variables: list[Any], ranks: Any, ways: Any = ()) -> None:
         if variables:
-            self.told.append(("reduced", variables, ranks))
+            self.told.append(("reduced", variables, ranks, *ways))
 
-    def exchanged(self, sent: list[Any], came: list[Any], ranks: Any) -> None:
-        self.told.append(("exchanged", len(sent), len(came), ranks))
+    def exchanged(self, sent: list[Any], came: list[Any], ranks: Any, way: str) -> None:
+        self.told.append(("exchanged", len(sent), len(came), ranks, way))
+
+    def end(self) -> None:
+        pass
 
     def give_up(self, error: Exception) -> None:
         self.told.append(("gave up", str(error)))
@@ -58,6 +69,12 @@ class Told:
 
     def optimized(self) -> list[Any]:
         return []
+
+    def seldom(self, optimizer: Any, is_seldom: bool) -> None:
+        self.told.append(("seldom", is_seldom))
+
+    def steps_of(self, optimizer: Any) -> int:
+        return self.steps
 
     def most_steps(self) -> int:
         return self.steps
@@ -127,16 +144,16 @@ def test_a_collective_is_told_with_its_tensors_and_ranks(module: Any, told: Told
     assert module.all_reduce(small, group=PAIR) == "reduced"
     assert module.all_gather([Tensor(1), [Tensor(1), Tensor(1)]], small) == "gathered"
     assert told.told == [
-        ("exchanged", 1, 1, ALL),
-        ("exchanged", 1, 1, [1, 3]),
-        ("exchanged", 1, 3, ALL),
+        ("exchanged", 1, 1, ALL, WHOLE),
+        ("exchanged", 1, 1, [1, 3], WHOLE),
+        ("exchanged", 1, 3, ALL, GATHERED),
     ]
 
 
 def test_one_that_calls_another_is_told_once(module: Any, told: Told) -> None:
     assert module.reduce(Tensor(1), 0) == "reduced"
     assert module.reduce(Tensor(1), 0) == "reduced"
-    assert told.told == [("exchanged", 1, 1, ALL)] * 2
+    assert told.told == [("exchanged", 1, 1, ALL, WHOLE)] * 2
 
 
 def test_of_a_group_without_this_process_nothing_is_told(module: Any, told: Told) -> None:
@@ -146,16 +163,58 @@ def test_of_a_group_without_this_process_nothing_is_told(module: Any, told: Told
     assert told.told == []
 
 
-def test_how_much_a_group_carried_is_told_whenever_it_has_doubled(module: Any, told: Told) -> None:
+def carried(elements: int, ranks: Any, together: int = 0) -> Carried:
+    """A tensor that nobody has claimed."""
+    shape = SimpleNamespace(shape=(elements,))
+    return Carried(shape, ranks, together=together or elements)
+
+
+def test_how_much_of_nobody_a_group_carried_is_told_whenever_it_has_doubled(
+    groups: ProcessGroups, told: Told
+) -> None:
     for elements in (MANY - 1, MANY, MANY - 1, MANY, 2 * MANY, MANY):
-        module.all_reduce(Tensor(elements), group=PAIR)
-    assert [one[1:] for one in told.told if one[0] == "carried"] == [
-        ([1, 3], MANY),
-        ([1, 3], 2 * MANY),
-        ([1, 3], 4 * MANY),
+        groups.carry(carried(elements, [1, 3]))
+    assert told.told == [
+        ("carried", [1, 3], MANY),
+        ("carried", [1, 3], 2 * MANY),
+        ("carried", [1, 3], 4 * MANY),
     ]
-    module.all_reduce(Tensor(MANY))
+    groups.carry(carried(MANY, ALL))
     assert told.told[-1] == ("carried", ALL, MANY), "each group by itself"
+
+
+def test_small_tensors_of_one_call_count_together(groups: ProcessGroups, told: Told) -> None:
+    groups.carry(carried(2, ALL, together=MANY - 1))
+    groups.carry(carried(2, ALL, together=MANY))
+    assert told.told == [("carried", ALL, 2)]
+
+
+def scatter(output: Any, input: Any, group: Any = None) -> str:  # noqa: A002  # as PyTorch's
+    """Of each rank another part."""
+    return "scattered"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "came", "way"),
+    [
+        ("reduce", (0,), 0, TO_ANOTHER),
+        ("reduce", (1,), 0, TO_ME),
+        ("reduce", (None,), 0, TO_ME),
+        ("reduce_scatter_tensor", (), 1, PART),
+        ("all_to_all_single", (), 1, PART),
+    ],
+)
+def test_where_a_result_is_not_in_every_rank_that_is_told(
+    groups: ProcessGroups, told: Told, name: str, given: tuple[Any, ...], came: int, way: str
+) -> None:
+    module = distributed()
+    module.reduce = lambda tensor, dst=None, group=None: "reduced"
+    module.reduce_scatter_tensor = scatter
+    module.all_to_all_single = scatter
+    groups.collectives(module)
+    tensors = [Tensor(1)] * (1 if name == "reduce" else 2)
+    getattr(module, name)(*tensors, *given)
+    assert told.told == [("exchanged", 1, came, ALL, way)]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +308,7 @@ def test_a_wrapped_model_says_what_went_over_its_groups(
     groups: ProcessGroups, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     groups._groups.module = distributed()
-    trained = [("weight", [ALL, [1, 3]], True)]
+    trained = [("weight", [ALL, [1, 3]], True, {FP16})]
     monkeypatch.setattr(groups.models, "trained", lambda parameters, since: trained)
     monkeypatch.setattr(groups.models, "wrapped", lambda parameters, group=None: ["weight"])
     variables = []
@@ -259,5 +318,78 @@ def test_a_wrapped_model_says_what_went_over_its_groups(
     groups.look(Optimizer(), ["weight"], 1)
 
     first, second = variables
-    assert told.told == [("reduced", [first], ALL), ("reduced", [first], [1, 3])]
+    assert told.told == [("reduced", [first], ALL, FP16), ("reduced", [first], [1, 3], FP16)]
     assert (first.is_whole, second.is_past) == (True, True)
+
+
+class Parameter:
+    """One that can be told from others."""
+
+
+def wrapped(groups: ProcessGroups, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DDP over the pair, of which no pass was counted."""
+    groups._groups.module = distributed()
+    PAIR.sequence = 5
+    groups._groups.forget_gone()
+    monkeypatch.setattr(groups.models, "groups_of", lambda parameters: [PAIR])
+    monkeypatch.setattr(groups.models, "wrapped", lambda found, group=PAIR: found[: group is PAIR])
+
+
+@pytest.mark.parametrize(
+    ("steps", "collectives", "said"),
+    [
+        (3, 0, []),
+        (4, 0, [("seldom", True)]),
+        (4, 1, [("seldom", True)]),
+        (4, 2, [("seldom", False)]),
+        (16, 7, [("seldom", True)]),
+        (16, 8, [("seldom", False)]),
+    ],
+)
+def test_whether_at_most_steps_nothing_went_over_the_group_of_a_wrapped_model_is_told(
+    groups: ProcessGroups,
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: int,
+    collectives: int,
+    said: list[Any],
+) -> None:
+    wrapped(groups, monkeypatch)
+    groups.look(Optimizer(), [], 1)
+    PAIR.sequence = 5 + collectives
+    groups.look(Optimizer(), [], steps)
+    assert told.told == said
+
+
+def test_of_a_group_that_does_not_count_nothing_is_said_to_be_seldom(
+    groups: ProcessGroups, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapped(groups, monkeypatch)
+    monkeypatch.setattr(PAIR, "_get_sequence_number_for_group", lambda: 1 // 0)
+    groups.look(Optimizer(), [], 1)
+    groups.look(Optimizer(), [], 4)
+    assert told.told == [("seldom", False)]
+
+
+@pytest.mark.parametrize(("collectives", "is_told"), [(3, True), (1, False)])
+def test_what_no_call_made_is_told_of_an_optimizer_that_the_script_has_dropped(
+    groups: ProcessGroups,
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
+    collectives: int,
+    is_told: bool,
+) -> None:
+    """A function that trains a compiled DDP, and returns."""
+    wrapped(groups, monkeypatch)
+    monkeypatch.setattr(groups.models, "groups_of", lambda parameters: [])
+    variable = SimpleNamespace(is_whole=True)
+    monkeypatch.setattr(told, "tracked", lambda one: variable)
+    optimizer, told.trained = Optimizer(), []
+    groups.look(optimizer, [Parameter()], 1)
+    PAIR.sequence = 5 + collectives
+    groups.look(optimizer, [Parameter()], 4)
+    groups.last_look()
+    assert ("reduced", [variable], [1, 3]) not in told.told, "it is there, and asked itself"
+    del optimizer
+    groups.last_look()
+    assert (("reduced", [variable], [1, 3]) in told.told) is is_told

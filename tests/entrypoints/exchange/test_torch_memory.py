@@ -71,11 +71,21 @@ class Weak:
 
 @pytest.mark.parametrize(
     ("is_gone", "values", "is_reduced"),
-    [(False, [7.0] * 9, True), (True, [7.0] * 9, False), (True, [7.0, 7.0], True)],
-    ids=["it holds the gradient", "another one's", "a second storage over the same memory"],
+    [
+        (False, [7.0] * 9, True),
+        (True, [7.0] * 9, False),
+        (True, [[7.0], [7.0]], False),
+        (True, [7.0, 7.0], True),
+    ],
+    ids=[
+        "it holds the gradient",
+        "another one's",
+        "another one's of that size",
+        "a second storage over the same memory",
+    ],
 )
 def test_a_gradient_that_got_the_memory_of_a_result_is_not_that_result(
-    monkeypatch: pytest.MonkeyPatch, is_gone: bool, values: list[float], is_reduced: bool
+    monkeypatch: pytest.MonkeyPatch, is_gone: bool, values: list[Any], is_reduced: bool
 ) -> None:
     reductions = SimpleNamespace(StorageWeakRef=Weak)
     monkeypatch.setitem(sys.modules, "torch.multiprocessing.reductions", reductions)  # type: ignore[arg-type]

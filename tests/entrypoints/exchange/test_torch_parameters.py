@@ -11,9 +11,16 @@ from typing import Any
 import numpy
 import pytest
 from launch_runtime.evidence.records import ALL
-from launch_runtime.rank.exchange import fingerprints, horovod_torch_hooks, torch_hooks
+from launch_runtime.rank.exchange import (
+    fingerprints,
+    horovod_torch_hooks,
+    torch_hooks,
+    torch_sent,
+    torch_tensors,
+)
 from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.torch_hooks import Hooks
+from launch_runtime.rank.exchange.torch_memory import PART, TO_ANOTHER, TO_ME, WHOLE
 from launch_runtime.rank.exchange.trained_set import TrainedSet
 from launch_runtime.rank.exchange.variables import GRADIENTS, Variable, Variables
 
@@ -29,6 +36,9 @@ class Collector:
         self.reduced_ones: list[tuple[list[Variable], Any]] = []
         self.values: list[Variable | None] = []  # of the tensors that were exchanged
         self.unfollowed_ones: list[tuple[int, Any]] = []  # steps, gradients with their variables
+        self.followed_ones: list[tuple[int, Any, str]] = []
+        self.what = ""
+        self.nobodys_ones: list[tuple[tuple[int, ...], Any]] = []  # shapes and groups
         self.read: Callable[[Any], Any] = lambda gradient: None
         self.pairs: list[tuple[Any, Variable]] = []  # of the step that was told last
         self.steps: Callable[[], int] = lambda: 0
@@ -43,9 +53,22 @@ class Collector:
     def exchanged(self, tensor: Any, shape: Sequence[int], group: Any, value: Any) -> None:
         self.values.append(value)
 
-    def unfollowed(self, owner: Any, step: int, gradients: Any, read: Callable[[Any], Any]) -> None:
+    def unfollowed(
+        self, owner: Any, step: int, gradients: Any, read: Callable[[Any], Any], what: str
+    ) -> None:
         self.unfollowed_ones.append((step, gradients))
-        self.read = read
+        self.read, self.what = read, what
+
+    def followed(
+        self, owner: Any, step: int, gradients: Any, read: Callable[[Any], Any], what: str = ""
+    ) -> None:
+        self.followed_ones.append((step, gradients, what))
+
+    def nobodys(self, shape: tuple[int, ...], group: Any) -> None:
+        self.nobodys_ones.append((shape, group))
+
+    def stepped(self) -> None:
+        pass
 
     def took(self, owner: Any, variables: list[Any]) -> None:
         pass
@@ -56,6 +79,9 @@ class Collector:
         self.pairs, self.steps, self.count = pairs, steps, self.count + 1
 
     def sent(self) -> None:
+        self.values.append(None)
+
+    def before_last_word(self, look: Callable[[], None]) -> None:
         pass
 
     def joined(self) -> None:
@@ -207,7 +233,7 @@ def test_a_parameter_is_read_as_it_is_at_that_moment(hooks: Hooks) -> None:
 def test_of_a_large_parameter_the_first_values_are_read(
     hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch_hooks, "MOST_VALUES", 3)
+    monkeypatch.setattr(torch_tensors, "MOST_VALUES", 3)
     one = Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert read(hooks.tracked(one)) == print_of(1, 2, 3)
 
@@ -547,7 +573,7 @@ def test_what_went_out_is_known_for_one_step_and_by_its_place_alone(
     optimizer.step()
     assert [step for step, _ in collector.unfollowed_ones] == [2]
 
-    monkeypatch.setattr(torch_hooks, "MOST", 1)
+    monkeypatch.setattr(torch_sent, "MOST", 1)
     hooks.exchanged([Tensor([0.5], place=192), Tensor([0.5], place=128)], [], PAIR)
     optimizer.step()
     assert [step for step, _ in collector.unfollowed_ones] == [2]
@@ -559,7 +585,7 @@ def test_no_more_results_of_exchanges_are_kept_than_there_is_room_for(
     optimizer_of: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(torch_hooks, "MOST", 2)
+    monkeypatch.setattr(torch_sent, "MOST", 2)
     gradients = [Tensor([1.0], place=place) for place in (128, 192, 256)]
     several = [parameter(1.0, gradient=gradient) for gradient in gradients]
     hooks.exchanged([], gradients, ALL)
@@ -568,6 +594,79 @@ def test_no_more_results_of_exchanges_are_kept_than_there_is_room_for(
 
     first, second, _ = [hooks.tracked(one) for one in several]
     assert collector.reduced_ones == [([first], ALL), ([second], ALL)]
+
+
+@pytest.mark.parametrize(
+    ("way", "is_whole", "followed"),
+    [(WHOLE, True, [(1, "")]), (PART, False, [])],
+    ids=["the same in all ranks", "another part in each"],
+)
+def test_results_that_are_the_same_in_all_ranks_are_compared(
+    hooks: Hooks,
+    collector: Collector,
+    optimizer_of: Callable[..., Any],
+    way: str,
+    is_whole: bool,
+    followed: list[Any],
+) -> None:
+    gradient = Tensor([0.5], place=128)
+    one = parameter(1.0, gradient=gradient)
+    optimizer = optimizer_of(one)
+    hooks.exchanged([gradient], [gradient], ALL, way)
+    optimizer.step()
+    assert [(step, what) for step, _, what in collector.followed_ones] == followed
+    assert hooks.tracked(one).is_whole is is_whole
+    assert collector.nobodys_ones == []
+
+
+@pytest.mark.parametrize(
+    ("ways", "what"), [((TO_ME, TO_ME), "own"), ((TO_ME, TO_ANOTHER), ""), ((WHOLE,), "")]
+)
+def test_sums_that_are_in_this_rank_alone_are_told_as_its_own(
+    hooks: Hooks,
+    collector: Collector,
+    optimizer_of: Callable[..., Any],
+    ways: tuple[str, ...],
+    what: str,
+) -> None:
+    gradients = [Tensor([0.5], place=128 * (number + 1)) for number, _ in enumerate(ways)]
+    optimizer = optimizer_of(*(parameter(1.0, gradient=gradient) for gradient in gradients))
+    for gradient, way in zip(gradients, ways, strict=True):
+        hooks.exchanged([gradient], [], ALL, way)
+    optimizer.step()
+    assert (len(collector.unfollowed_ones), collector.what) == (1, what)
+
+
+def test_copies_of_gradients_are_compared_too_and_are_nobodys(
+    hooks: Hooks, collector: Collector, optimizer_of: Callable[..., Any]
+) -> None:
+    one = parameter(1.0, 2.0, gradient=Tensor([0.5, 0.5], place=128))
+    optimizer = optimizer_of(one)
+    hooks.exchanged([Tensor([0.5, 0.5], place=192)], [], ALL)
+    optimizer.step()
+    ((step, ((gradient, variable, group),), what),) = collector.followed_ones
+    assert (step, gradient, variable, group) == (1, one.grad, hooks.tracked(one), ALL)
+    assert what == "like"
+    assert collector.nobodys_ones == [((2,), ALL)]
+
+
+def test_a_group_that_is_news_is_told_at_whatever_step_it_comes(
+    hooks: Hooks, collector: Collector, optimizer_of: Callable[..., Any]
+) -> None:
+    """Between hosts, every fifth step."""
+    gradient = Tensor([0.5], place=128)
+    one = parameter(1.0, gradient=gradient)
+    optimizer = optimizer_of(one)
+    seen = []
+    for step in range(1, 11):
+        if step % 5 == 0:
+            hooks.exchanged([gradient], [gradient], PAIR)
+        before = len(collector.reduced_ones)
+        optimizer.step()
+        if len(collector.reduced_ones) > before:
+            seen.append(step)
+            hooks.tracked(one).went(GRADIENTS, PAIR)
+    assert seen == [5]
 
 
 # -- what changes parameters otherwise -------------------------------------------------------------

@@ -12,8 +12,9 @@ from launch_runtime.evidence.records import table
 from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.set_records import record
-from launch_runtime.rank.exchange.torch_hooks import _is_part
+from launch_runtime.rank.exchange.torch_tensors import is_part
 from launch_runtime.rank.exchange.trained_set import TrainedSet
+from launch_runtime.rank.exchange.trained_sets import TrainedSets
 from launch_runtime.rank.exchange.variables import GRADIENTS, VALUES, WEIGHTS, Variable
 
 from tests.places import ENTRYPOINTS
@@ -166,8 +167,8 @@ def test_of_many_gradients_the_largest_are_read(trained: TrainedSet, monkeypatch
 )
 def test_a_dtensor_with_a_sharded_dimension_is_a_part(sharded: list[bool], part: bool):
     placements = [SimpleNamespace(is_shard=lambda value=value: value) for value in sharded]
-    assert _is_part(SimpleNamespace(placements=placements)) is part
-    assert _is_part(SimpleNamespace()) is False
+    assert is_part(SimpleNamespace(placements=placements)) is part
+    assert is_part(SimpleNamespace()) is False
 
 
 AT_THE_END = """
@@ -205,3 +206,30 @@ def test_nothing_is_read_once_the_interpreter_ends() -> None:
         [sys.executable, "-c", AT_THE_END, str(ENTRYPOINTS)], capture_output=True, text=True
     )
     assert (done.stdout.split(), done.stderr) == (["read", "dropped"], "")
+
+
+def test_shapes_that_are_seen_one_after_another_are_of_one_model(unclaimed: Unclaimed):
+    """A record is sent at the first of them."""
+    sets, owner = TrainedSets(unclaimed), Parameter()
+    one = sets.begin("SGD", owner, lambda: 3)
+    assert one is not None
+    kept = [Parameter() for _ in range(3)]
+    for parameter, elements in zip(kept, (20, 4, 2), strict=True):
+        one.add(Variable(parameter, (elements,), lambda: numpy.ones(1)))
+    for elements, exchanged in ((20, 1), (4, 2), (2, 3)):
+        unclaimed.see([elements], "all")
+        (entry,) = sets.record(weights=False, is_last=False)
+        assert entry["exchanged"] == exchanged
+
+
+def test_a_shape_that_is_seen_beside_a_model_that_is_exchanged_is_none_of_it(
+    trained: TrainedSet, unclaimed: Unclaimed
+):
+    """Such as a metric that is as long as a bias."""
+    sets = TrainedSets(unclaimed)
+    sets._all.append(trained)
+    bias = Parameter()
+    trained.add(Variable(bias, (2,), lambda: numpy.ones(2)))
+    unclaimed.see([2], "all")
+    (entry,) = sets.record(weights=False, is_last=False)
+    assert entry["exchanged"] == 2

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from launch_runtime.evidence.records import ALL
+from launch_runtime.evidence.records import ACCUMULATED, ALL, BF16, FP16
 from launch_runtime.rank.exchange.wrapped_models import Trained, WrappedModels
 
 
@@ -131,6 +131,24 @@ def test_what_is_sharded_trains_over_both_of_its_groups(
     assert list(models.trained([inner, other])) == [Trained(inner, [[0, 1], [0, 2]], whole)]
 
 
+@pytest.mark.parametrize("name", ["DeepSpeedZeroOptimizer", "DeepSpeedZeroOptimizer_Stage3"])
+def test_a_part_of_a_model_that_deepspeed_steps_trains_over_its_group(
+    models: WrappedModels, name: str
+) -> None:
+    class Zero:
+        def __init__(self, part: Parameter, total: int):
+            self.optimizer = SimpleNamespace(param_groups=[{"params": [part]}])
+            self.dp_process_group = Group([0, 1], total=total)
+
+    models.partitioned(SimpleNamespace(**{name: Zero}))
+    part, silent, other = Parameter(), Parameter(), Parameter()
+    kept = [Zero(part, 1), Zero(silent, 0)]
+
+    assert list(models.trained([part, other])) == [Trained(part, [[0, 1]], False)]
+    assert list(models.trained([silent])) == [Trained(silent, [], False)]
+    assert len(kept) == 2  # what is gone trains nothing
+
+
 class Mesh:
     """The groups of a device mesh, since 2.4 or before."""
 
@@ -151,3 +169,72 @@ def test_a_parameter_with_a_mesh_trains_over_the_groups_of_it(
 
     one.placements = [SimpleNamespace(is_shard=lambda shard=shard: shard) for shard in shards]
     assert list(models.trained([one])) == [Trained(one, [[0, 1]], whole)]
+
+
+def fp16_compress_hook() -> None:
+    """One of PyTorch's."""
+
+
+def bf16_compress_wrapper() -> Any:
+    """One of PyTorch's that makes a hook."""
+
+    def hook() -> None:
+        pass
+
+    return hook
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize(
+    ("method", "given", "ways"),
+    [
+        ("register_comm_hook", (None, fp16_compress_hook), {FP16}),
+        ("register_comm_hook", (None, bf16_compress_wrapper()), {BF16}),
+        ("register_comm_hook", ("fp16", print), set()),
+        ("_register_builtin_comm_hook", ("BuiltinCommHookType.FP16_COMPRESS",), {FP16}),
+        ("_register_builtin_comm_hook", ("BuiltinCommHookType.ALLREDUCE",), set()),
+    ],
+)
+def test_a_communication_hook_says_in_which_way_gradients_go(
+    models: WrappedModels, method: str, given: tuple[Any, ...], ways: set[str]
+) -> None:
+    kept: list[Any] = []
+    kind = type(
+        "DistributedDataParallel",
+        (Model,),
+        {"forward": Model.forward, method: lambda model, *args, **kwargs: kept.append(args)},
+    )
+    models.data_parallel(SimpleNamespace(DistributedDataParallel=kind))
+    inner = Parameter()
+    model: Any = kind(WHOLE, inner)
+    getattr(model, method)(*given)
+    model.forward(1)
+    assert kept == [given]
+    assert [one.ways for one in models.trained([inner])] == [ways]
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize(("stepped", "ways"), [(False, {ACCUMULATED}), (True, set())])
+def test_passes_whose_gradients_stay_here_until_another_one_accumulate(
+    models: WrappedModels, stepped: bool, ways: set[str]
+) -> None:
+    inner = Parameter()
+    model = data_parallel(models)(WHOLE, inner)
+    model.require_backward_grad_sync = False
+    model.forward(1)
+    if stepped:
+        models.stepped(Parameter())
+    model.require_backward_grad_sync = True
+    model.forward(1)
+    assert [one.ways for one in models.trained([inner])] == [ways]
+
+
+@pytest.mark.usefixtures("torch")
+def test_the_groups_of_parameters_are_those_of_the_models_that_hold_them(
+    models: WrappedModels,
+) -> None:
+    kind, inner, other = data_parallel(models), Parameter(), Parameter()
+    pair = Group([0, 1])
+    _kept = kind(WHOLE, inner), kind(pair, inner), kind(Group(ALL), other)
+    assert set(models.groups_of([inner])) == {WHOLE, pair}
+    assert models.groups_of([Parameter()]) == []

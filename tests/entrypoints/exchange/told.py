@@ -31,6 +31,12 @@ class Collector:
     ) -> None:
         self.told.append(("applied", name, steps()))
 
+    def nobodys(self, shape: tuple[int, ...], group: Any) -> None:
+        self.told.append(("nobodys", shape, group))
+
+    def stepped(self) -> None:
+        pass
+
     def took(self, owner: Any, variables: list[Any]) -> None:
         pass
 

@@ -90,7 +90,7 @@ for step in range(8):
         optimizer.step()
         optimizer.zero_grad()
 """,
-        EQUAL,
+        "gradients exchanged (accumulated), weights equal",
     ),
     "gradients gathered, and their mean copied into them": (
         "spread(net); train(net, after=gathering(net, lambda own, mean: own.copy_(mean)))",
@@ -131,7 +131,125 @@ def average():
 spread(net)
 train(net, after=average)
 """,
-        VALUES,
+        EQUAL,
+    ),
+    "gradients in a flat buffer, taken out anew": (
+        """
+def average():
+    buffer = torch.cat([one.grad.flatten() for one in net.parameters()])
+    dist.all_reduce(buffer)
+    for one, part in zip(net.parameters(), buffer.split([p.numel() for p in net.parameters()])):
+        one.grad = part.view_as(one) / size
+spread(net)
+train(net, after=average)
+""",
+        EQUAL,
+    ),
+    "gradients of two optimizers averaged, and then both steps": (
+        """
+other = network(5)
+spread(net); spread(other)
+optimizers = [torch.optim.SGD(one.parameters(), lr=0.1) for one in (net, other)]
+for _ in range(6):
+    x = torch.randn(8, 20)
+    (net(x).pow(2).mean() + other(x).pow(2).mean()).backward()
+    averaging(net)(); averaging(other)()
+    for one in optimizers:
+        one.step(); one.zero_grad()
+""",
+        EQUAL,
+    ),
+    "gradients averaged at first, then weights by another optimizer": (
+        """
+spread(net)
+train(net, after=averaging(net))
+train(net, steps=4)
+for parameter in net.parameters():
+    dist.all_reduce(parameter.data)
+    parameter.data /= size
+""",
+        EQUAL,
+    ),
+    "gradients averaged between hosts every fifth step": (
+        """
+pairs = [dist.new_group(pair) for pair in ([0, 1], [2, 3])]
+across = [dist.new_group(pair) for pair in ([0, 2], [1, 3])]
+spread(net)
+steps = []
+def average():
+    averaging(net, pairs[rank // 2], 2)()
+    steps.append(0)
+    if len(steps) % 5 == 0:
+        averaging(net, across[rank % 2], 2)()
+train(net, after=average, steps=5)
+for parameter in net.parameters():
+    dist.all_reduce(parameter.data)
+    parameter.data /= size
+""",
+        EQUAL,
+    ),
+    "weights averaged now and then by copies, and steps behind": (
+        """
+spread(net)
+for _ in range(3):
+    train(net, steps=3)
+    for parameter in net.parameters():
+        mean = parameter.detach().clone()
+        dist.all_reduce(mean)
+        parameter.data.copy_(mean / size)
+train(net, steps=1, optimizer=torch.optim.SGD(net.parameters(), lr=0.02))
+""",
+        "values exchanged, own gradients applied, weights differ by 0.4% at the end",
+    ),
+    "sums of gradients, each in the rank that has that layer": (
+        """
+layers = [torch.nn.Linear(20, 20) for _ in range(4)]
+net = torch.nn.Sequential(*layers)
+spread(net)
+optimizer = torch.optim.SGD(layers[rank].parameters(), lr=0.1)
+for _ in range(6):
+    net.zero_grad()
+    net(torch.randn(8, 20)).pow(2).mean().backward()
+    for owner, layer in enumerate(layers):
+        for parameter in layer.parameters():
+            dist.reduce(parameter.grad, owner)
+            parameter.grad /= size
+    optimizer.step()
+    for owner, layer in enumerate(layers):
+        for parameter in layer.parameters():
+            dist.broadcast(parameter.data, owner)
+""",
+        "values exchanged, weights differ by 306% at the end",
+    ),
+    "gradients summed in rank 0, and broadcast": (
+        """
+def average():
+    for parameter in net.parameters():
+        dist.reduce(parameter.grad, 0)
+        parameter.grad /= size
+        dist.broadcast(parameter.grad, 0)
+spread(net)
+train(net, after=average)
+""",
+        EQUAL,
+    ),
+    "gradients that a hook of DDP sends in 16 bits": (
+        """
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+model = DDP(net)
+model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+train(model)
+""",
+        "gradients exchanged (fp16), weights equal",
+    ),
+    "gradients that a hook of DDP leaves here, averaged by hand": (
+        """
+from torch.distributed.algorithms.ddp_comm_hooks import debugging_hooks
+model = DDP(net)
+model.register_comm_hook(None, debugging_hooks.noop_hook)
+train(model, after=averaging(net))
+""",
+        EQUAL,
     ),
     "weights averaged now and then": (
         """
@@ -305,8 +423,107 @@ with torch.no_grad():
     ),
 }
 
+PUT_NOWHERE = "their gradients went to other ranks, and what came back was not put into them"
+FORGOTTEN = "4 ranks trained apart with one of their optimizers: the gradients of SGD"
+
 # name -> what ranks do, and what the verdict says
 APART = {
+    "weights averaged, and a second model of the same shape trained alone": (
+        """
+for _ in range(3):
+    train(net, steps=2)
+    for parameter in net.parameters():
+        dist.all_reduce(parameter.data)
+        parameter.data /= size
+train(network())
+""",
+        FORGOTTEN,
+    ),
+    "gradients averaged by hand, those of a second model not": (
+        """
+spread(net)
+optimizer, other = torch.optim.SGD(net.parameters(), lr=0.1), network()
+alone = torch.optim.SGD(other.parameters(), lr=0.1)
+for _ in range(6):
+    train(net, steps=1, after=averaging(net), optimizer=optimizer)
+    train(other, steps=1, optimizer=alone)
+""",
+        FORGOTTEN,
+    ),
+    "gradients averaged by hand, those of the last layer not": (
+        "spread(net); train(net, after=averaging(net[0]))",
+        "ranks trained apart in a part: 2 of the 4 variables of SGD were not exchanged, and differ",
+    ),
+    "gradients averaged after the step": (
+        """
+spread(net)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(6):
+    for parameter in net.parameters():
+        if parameter.grad is not None:
+            parameter.grad.zero_()
+    net(torch.randn(8, 20)).pow(2).mean().backward()
+    optimizer.step()
+    averaging(net)()
+""",
+        PUT_NOWHERE,
+    ),
+    "gradients averaged, and others added": (
+        """
+def more():
+    averaging(net)()
+    net(torch.randn(8, 20)).pow(2).mean().backward()
+spread(net)
+train(net, after=more)
+""",
+        PUT_NOWHERE,
+    ),
+    "gradients summed in rank 0 alone": (
+        """
+def reduce():
+    for parameter in net.parameters():
+        dist.reduce(parameter.grad, 0)
+spread(net)
+train(net, after=reduce)
+""",
+        PUT_NOWHERE,
+    ),
+    "weights averaged before the first step alone": (
+        """
+for parameter in net.parameters():
+    dist.all_reduce(parameter.data)
+    parameter.data /= size
+train(net)
+""",
+        "4 ranks trained apart: no gradient and no weight went through torch.distributed",
+    ),
+    "predictions gathered after each epoch, batch by batch": (
+        """
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    train(net, steps=6, optimizer=optimizer)
+    with torch.no_grad():
+        for _ in range(6):
+            found = [torch.empty(100, 4) for _ in range(4)]
+            dist.all_gather(found, net(torch.randn(100, 20)))
+""",
+        "4 ranks trained apart: their weights differ by",
+    ),
+    "a hook of DDP that leaves the gradients here": (
+        """
+from torch.distributed.algorithms.ddp_comm_hooks import debugging_hooks
+model = DDP(net)
+model.register_comm_hook(None, debugging_hooks.noop_hook)
+far = torch.randn(20) * 9
+optimizer = torch.optim.SGD(net.parameters(), lr=0.02)
+for _ in range(12):
+    optimizer.zero_grad()
+    (model(torch.randn(8, 20) + far) - rank).pow(2).mean().backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 8)
+    optimizer.step()
+""",
+        "at most steps no gradient went through torch.distributed",
+    ),
     "gradients gathered, and their mean put nowhere": (
         "spread(net); train(net, after=gathering(net))",
         "what came back was not put into them: SGD applied other gradients in each rank, in step 4",
@@ -398,7 +615,7 @@ train(DDP(net, process_group=pairs[rank // 2]))
     ),
     "other start weights": ("train(net, after=averaging(net))", "the weights differ at the end"),
     "after the group was destroyed": (
-        "dist.destroy_process_group(); train(net)",
+        "dist.barrier(); dist.destroy_process_group(); train(net)",
         "while there was no process group",
     ),
     "one rank trains alone": ("rank or train(net); dist.barrier()", "rank 0 trained alone"),

@@ -205,12 +205,25 @@ class Collector(Watching):
             self._telling.news()
 
     @quiet
+    def nobodys(self, shape: Sequence[int], group: Any) -> None:
+        """A tensor of this shape went over ``group``, of which :meth:`sent` was told; no optimizer
+        has claimed it."""
+        if self._unclaimed.see(shape, group):
+            self._telling.news()
+
+    @quiet
+    def stepped(self) -> None:
+        """An optimizer makes a step, and all is told of what went out until then."""
+        self._unclaimed.stepped()
+
+    @quiet
     def unfollowed(
         self,
         owner: Any,
         step: int,
         gradients: Sequence[tuple[Any, Variable, Any]],
         read: Callable[[Any], Any],
+        what: str = "",
     ) -> None:
         """Gradients went out, and nobody saw whether what came back was put into them.
 
@@ -219,16 +232,31 @@ class Collector(Watching):
             step: Its number.
             gradients: Each with its variable and the group that it went over.
             read: Gives a gradient's values as a NumPy array; may raise anything.
+            what: See :meth:`TrainedSet.look_at_applied`.
         """
+        for _, variable, group in gradients:
+            if self._sets.of(owner) is not None:
+                self._went(variable, VALUES, group)
+        self.followed(owner, step, gradients, read, what)
+
+    @quiet
+    def followed(
+        self,
+        owner: Any,
+        step: int,
+        gradients: Sequence[tuple[Any, Variable, Any]],
+        read: Callable[[Any], Any],
+        what: str = "",
+    ) -> None:
+        """Gradients are where an exchange left its result: the same in all ranks, unless they were
+        computed anew since. See :meth:`unfollowed`."""
         known = self._sets.of(owner)
         if known is None:
             return
-        for _, variable, group in gradients:
-            self._went(variable, VALUES, group)
         # Ranks can be compared that averaged among themselves.
         (_, _, group), *_ = gradients
         alike = [(gradient, one) for gradient, one, its in gradients if its == group]
-        known.look_at_applied(step, group, alike, read)
+        known.look_at_applied(step, group, alike, read, what)
 
     @quiet
     def took(self, owner: Any, variables: Iterable[Variable]) -> None:
@@ -239,7 +267,16 @@ class Collector(Watching):
                 known.took(variable)
             variable.fresh = Exchanges()
         if known is not None:
+            known.looks += 1
             known.settle()  # the script may drop it
+
+    @quiet
+    def seldom(self, owner: Any, is_seldom: bool) -> None:
+        """Whether at most steps of this optimizer nothing went over the groups of what wraps its
+        models."""
+        known = self._sets.of(owner)
+        if known is not None:
+            known.is_seldom = is_seldom
 
     @quiet
     def sampled(self, kind: str, read: Callable[[], float]) -> None:
@@ -281,7 +318,7 @@ class Collector(Watching):
 
     def passed(self) -> None:
         """One of them went to a single rank."""
-        self._unclaimed.count += 1
+        self._unclaimed.counts()
 
     def _went(self, variable: Variable, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         new = group not in variable.groups

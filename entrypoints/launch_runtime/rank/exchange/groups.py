@@ -17,12 +17,14 @@ class Groups:
         module: ``torch.distributed.distributed_c10d``, once it is there.
         born: A group's number -> what :meth:`hidden` gave when it was made.
         at_first_step: And when an optimizer made its first step.
+        totals: And how many collectives had gone over it then.
     """
 
     def __init__(self) -> None:
         self.module: Any = None
         self.born: dict[int, int] = {}
         self.at_first_step: dict[int, int] = {}
+        self.totals: dict[int, int] = {}
         self._ranks: dict[int, Any] = {}  # a group's number -> its ranks, until one is destroyed
         self._calls: dict[int, int] = {}  # and how many collectives Python has called over it
 
@@ -76,10 +78,24 @@ class Groups:
     def forget_gone(self) -> None:
         """A new group may have the number of one that is gone."""
         alive = {id(group): group for group in self.all()}
-        for kept in (self._ranks, self._calls, self.born, self.at_first_step):
+        for kept in (self._ranks, self._calls, self.born, self.at_first_step, self.totals):
             for number in [number for number in kept if number not in alive]:
                 del kept[number]
         self.keep_hidden(self.born)
+
+    def keep_totals(self) -> None:
+        """An optimizer is about to make its first step, or another one."""
+        for group in self.all():
+            number = self._sequence(group)
+            if number is not None:
+                self.totals.setdefault(id(group), number)
+
+    def since_first_step(self, group: Any) -> int | None:
+        """How many collectives went over it since then; None where nobody counts."""
+        number = self._sequence(group)
+        if number is None or id(group) not in self.totals:
+            return None
+        return number - self.totals[id(group)]
 
     def _sequence(self, group: Any) -> int | None:
         try:

@@ -13,6 +13,7 @@ from launch_runtime.evidence.records import ACCUMULATED, ADASUM, FP16
 from launch_runtime.rank.exchange import REDUCING
 from launch_runtime.rank.exchange.horovod_hooks import argument, group_of, parameters_of
 from launch_runtime.rank.exchange.torch_hooks import Hooks
+from launch_runtime.rank.exchange.torch_memory import GATHERED, PART, WHOLE
 from launch_runtime.rank.import_hook import OnImport
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _OPTIMIZERS = ("_DistributedOptimizer", "_DistributedAdasumOptimizer")
 def table(collector: Collector) -> dict[str, OnImport]:
     """Module -> what is to be done with it once it is there."""
     hooks = Hooks(collector)
+    collector.before_last_word(hooks.end)
     horovod = Binding(collector, hooks)
     return {
         "torch.optim.optimizer": hooks.optimizers,
@@ -84,6 +86,8 @@ class Binding:
         original = getattr(module, name)
         parameters = parameters_of(original)
         collector, note = self._collector, self._hooks.exchanged
+        way = PART if "reducescatter" in name or "alltoall" in name else WHOLE
+        way = GATHERED if "allgather" in name else way
 
         @functools.wraps(original)
         def operation(*args: Any, **kwargs: Any) -> Any:
@@ -92,7 +96,8 @@ class Binding:
                 output = argument(parameters[1], parameters, args, kwargs)
                 group = group_of(argument("process_set", parameters, args, kwargs))
                 try:
-                    note(given if several else [given], output if several else [output], group)
+                    sent, came = (given, output) if several else ([given], [output])
+                    note(sent, came, group, way)
                 except Exception as error:
                     collector.give_up(error)
             return original(*args, **kwargs)

@@ -10,14 +10,25 @@ number is read before the group is destroyed; it may begin anywhere, so differen
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+import math
+import weakref
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange.groups import Groups
 from launch_runtime.rank.exchange.horovod_hooks import argument, parameters_of
 from launch_runtime.rank.exchange.seen import MANY
 from launch_runtime.rank.exchange.torch_hooks import Hooks
+from launch_runtime.rank.exchange.torch_memory import (
+    GATHERED,
+    PART,
+    TO_ANOTHER,
+    TO_ME,
+    WHOLE,
+    Carried,
+)
 from launch_runtime.rank.exchange.untraced import untraced
+from launch_runtime.rank.exchange.variables import Variable
 from launch_runtime.rank.exchange.wrapped_models import NO_PASSES, Passes, WrappedModels
 from launch_runtime.rank.import_hook import OnImport
 
@@ -41,9 +52,13 @@ _COLLECTIVES = {
     "all_to_all": ("input_tensor_list", "output_tensor_list"),
     "all_to_all_single": ("input", "output"),
 }
+_TO_THE_RANK = "reduce"  # whose result is in one rank alone
+_GATHERING = ("all_gather", "_all_gather", "gather")
+_IN_PARTS = ("reduce_scatter", "_reduce_scatter", "all_to_all")  # another part in each
 _TO_ONE = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
 _NOTHING = "barrier"
 _FROM_ONE = ("broadcast", "scatter", _NOTHING)
+_MANY_STEPS = 4  # before, nothing can be said of most of them
 UNKNOWN_ELEMENTS = 1 << 50  # of collectives that only a sequence number tells of
 
 
@@ -51,7 +66,7 @@ def table(collector: Collector) -> Mapping[str, OnImport]:
     """Module -> what is to be done with it once it is there."""
     hooks = Hooks(collector)
     groups = ProcessGroups(collector, hooks)
-    hooks.at_step = groups.look
+    hooks.at_step, hooks.at_nobodys = groups.look, groups.carry
     hooks.after_step = groups.models.stepped
     collector.before_last_word(groups.last_look)
     return {
@@ -60,7 +75,25 @@ def table(collector: Collector) -> Mapping[str, OnImport]:
         "torch.distributed.distributed_c10d": groups.collectives,
         "torch.nn.parallel.distributed": groups.models.data_parallel,
         "torch.distributed.fsdp.fully_sharded_data_parallel": groups.models.sharded,
+        "deepspeed.runtime.zero.stage_1_and_2": groups.models.partitioned,
+        "deepspeed.runtime.zero.stage3": groups.models.partitioned,
     }
+
+
+class _Often(NamedTuple):
+    """Gradients of a compiled DDP, as far as they are known.
+
+    Attributes:
+        optimizer: A weak reference.
+        variables: What it trains.
+        ranks: Of the group.
+        is_so: Whether something went over it at every second step of the optimizer at least.
+    """
+
+    optimizer: Any
+    variables: list[Variable]
+    ranks: Any
+    is_so: bool
 
 
 class ProcessGroups:
@@ -76,6 +109,8 @@ class ProcessGroups:
         self._groups = Groups()
         self._carried: dict[Any, list[int]] = {}  # ranks -> elements, and those told of
         self._leaves = 0
+        # What no call of Python made, as of an optimizer's last look: the script may drop it.
+        self._often: dict[tuple[int, int], _Often] = {}
         self.models = WrappedModels(self._groups.ranks_of, self._groups.total_of)
         # What a DDP sends while it is made is no training.
         self.models.on_wrapped = self._groups.begin_again
@@ -107,9 +142,13 @@ class ProcessGroups:
                 return
             sent = _tensors(argument(given, parameters, args, kwargs))
             came = _tensors(argument(arriving, parameters, args, kwargs))
-            ranks = self._groups.called(group)
-            self._hooks.exchanged(sent, came, ranks)
-            self._carry(ranks, sent)
+            ranks, way = self._groups.called(group), WHOLE
+            if name == _TO_THE_RANK:
+                place = argument("dst", parameters, args, kwargs)  # or its place in the group
+                came, way = [], TO_ME if place in (None, module.get_rank()) else TO_ANOTHER
+            elif name.startswith((*_IN_PARTS, *_GATHERING)):
+                way = PART if name.startswith(_IN_PARTS) else GATHERED
+            self._hooks.exchanged(sent, came, ranks, way)
 
         setattr(module, name, self._noting(original, note))
 
@@ -128,7 +167,9 @@ class ProcessGroups:
                 pair = ALL  # type: ignore[assignment]
             self._collector.sent()
             self._collector.passed()
-            self._carry(pair, _tensors(argument("tensor", parameters, args, kwargs)))
+            tensors = _tensors(argument("tensor", parameters, args, kwargs))
+            elements = sum(int(tensor.numel()) for tensor in tensors)
+            self._carry(pair, elements, elements)
 
         setattr(module, name, self._noting(original, note))
 
@@ -184,56 +225,91 @@ class ProcessGroups:
         if not self._groups.are_there:
             return
         self._groups.keep_hidden(self._groups.at_first_step)
+        self._groups.keep_totals()
         self._tell_models(parameters, self.models.since(optimizer))
+        self._tell_seldom(optimizer, parameters, count)
+        if count > 1:
+            self._keep_often(optimizer, parameters, count)
 
     def last_look(self) -> None:
-        """The last word is about to be said, and the groups are still there."""
+        """The last word is about to be said; the groups may still be there."""
+        if self._groups.are_there:
+            self._hooks.look_at_compiled()
+        self._hooks.end()
         if not self._groups.are_there:
             return
-        self._hooks.look_at_compiled()
         for optimizer, parameters in self._hooks.optimized():
             self._hooks.look_at_values(parameters)
             # One may have computed its gradients within its only step.
             self._tell_models(parameters, self.models.since(optimizer))
             self._collector.took(optimizer, map(self._hooks.tracked, parameters))
+            self._tell_seldom(optimizer, parameters, self._hooks.steps_of(optimizer))
         self._tell_models(self._hooks.parameters())
+        for often in self._often.values():
+            if often.optimizer() is None and often.is_so:
+                self._tell_hidden(often.variables, often.ranks)
         steps = self._hooks.most_steps()
-        if not steps:
-            return
+        for group, ranks, is_so in self._hidden(steps) if steps else ():
+            if is_so:
+                found = self.models.wrapped(self._hooks.parameters(), group)
+                self._tell_hidden([self._hooks.tracked(one) for one in found], ranks)
+
+    def _hidden(self, steps: int) -> Iterator[tuple[Any, Any, bool]]:
+        """Groups, their ranks, and whether more went over each than Python called, at every second
+        step at least: a model is trained by it."""
         groups = self._groups
         since = groups.at_first_step if steps > 1 else groups.born
         for group in groups.all():
             hidden, ranks = groups.hidden(group), groups.ranks_of(group)
             if hidden is None or ranks is None or id(group) not in since:
                 continue
-            if self.models.count_for(group):  # they know what went over it
-                continue
-            # Every second step at least: a model is trained by it.
-            if 2 * (hidden - since[id(group)]) >= max(steps - 1, 1):
-                self._tell_hidden(group, ranks)
+            if not self.models.count_for(group):  # else they know what went over it
+                yield group, ranks, 2 * (hidden - since[id(group)]) >= max(steps - 1, 1)
 
-    def _tell_hidden(self, group: Any, ranks: Any) -> None:
+    def _keep_often(self, optimizer: Any, parameters: Sequence[Any], count: int) -> None:
+        for group, ranks, is_so in self._hidden(count):
+            found = self.models.wrapped(parameters, group)
+            variables = [self._hooks.tracked(one) for one in found]
+            if variables:
+                often = _Often(weakref.ref(optimizer), variables, ranks, is_so)
+                self._often[id(variables[0]), id(group)] = often
+
+    def _tell_seldom(self, optimizer: Any, parameters: Sequence[Any], steps: int) -> None:
+        """Whether at most steps nothing went over the groups of the DDPs that it trains."""
+        if steps < _MANY_STEPS:
+            return
+        went = [self._groups.since_first_step(one) for one in self.models.groups_of(parameters)]
+        is_seldom = all(count is not None and 2 * count < steps - 1 for count in went)
+        self._collector.seldom(optimizer, bool(went) and is_seldom)
+
+    def _tell_hidden(self, variables: Sequence[Variable], ranks: Any) -> None:
         """More went over a group than Python called: a compiled DDP's gradients, or anything."""
-        found = list(self.models.wrapped(self._hooks.parameters(), group))
-        self._collector.reduced([self._hooks.tracked(one) for one in found], ranks)
-        if not found:
-            self._carry(ranks, [], UNKNOWN_ELEMENTS, is_uncounted=True)
+        self._collector.reduced(variables, ranks)
+        if not variables:
+            self._carry(ranks, UNKNOWN_ELEMENTS, UNKNOWN_ELEMENTS, is_uncounted=True)
 
     def _tell_models(self, parameters: Sequence[Any], since: Passes = NO_PASSES) -> None:
-        for parameter, groups, is_whole in self.models.trained(parameters, since):
+        for parameter, groups, is_whole, ways in self.models.trained(parameters, since):
             variable = self._hooks.tracked(parameter)
             variable.is_whole = is_whole
             for ranks in groups:
-                self._collector.reduced([variable], ranks)
+                self._collector.reduced([variable], ranks, ways)
         for parameter in self.models.wrapped(parameters):
             self._hooks.tracked(parameter).is_past = True
 
-    def _carry(
-        self, ranks: Any, tensors: Sequence[Any], elements: int = 0, is_uncounted: bool = False
-    ) -> None:
-        """Tells how much went over a group in all: activations and parts of a model go so."""
-        elements += sum(int(tensor.numel()) for tensor in tensors)
-        if elements < MANY or ranks is None or (ranks != ALL and len(ranks) < 2):
+    def carry(self, one: Carried) -> None:
+        """What went to other ranks is of no optimizer."""
+        self._carry(one.group, math.prod(one.shape), one.together)
+
+    def _carry(self, ranks: Any, elements: int, together: int, is_uncounted: bool = False) -> None:
+        """Tells how much of nobody went over a group in all: activations and parts of a model go
+        so.
+
+        Args:
+            elements: Of a tensor.
+            together: Of all tensors of the call.
+        """
+        if together < MANY or ranks is None or (ranks != ALL and len(ranks) < 2):
             return
         carried = self._carried.setdefault(ranks if ranks == ALL else tuple(ranks), [0, 0])
         carried[0] += elements

@@ -47,7 +47,7 @@ class Unclaimed:
     Attributes:
         shapes: Shape -> the groups over which tensors of that shape went.
         largest: Group and the most elements of one exchange over it.
-        count: How many of them were large.
+        count: How many of them were large; at how many steps, where it is told of these.
         is_uncounted: Whether some of them come as often as nobody counts: no call of Python.
     """
 
@@ -55,6 +55,19 @@ class Unclaimed:
         self.shapes: dict[tuple[int, ...], list[Any]] = {}
         self.largest: list[list[Any]] = []
         self.count, self.is_uncounted = 0, False
+        self._by_steps = self._is_counted = False
+
+    def stepped(self) -> None:
+        """An optimizer makes a step; what is seen from here on is of the next one."""
+        if not self._by_steps:
+            self.count = min(self.count, 1)
+        self._by_steps, self._is_counted = True, False
+
+    def counts(self) -> None:
+        """One of them was large, or went to a single rank."""
+        if not (self._by_steps and self._is_counted):
+            self.count += 1
+        self._is_counted = True
 
     def may_be(self, shape: Sequence[int]) -> bool:
         """Whether one of them may have been of a variable of this shape: it had the shape, or was
@@ -105,7 +118,7 @@ class Unclaimed:
         return self._is_new(group, elements, is_uncounted)
 
     def _is_new(self, group: Any, elements: int, is_uncounted: bool) -> bool:
-        self.count += 1
+        self.counts()
         self.is_uncounted |= is_uncounted
         for entry in self.largest:
             if entry[0] == group:

@@ -38,12 +38,13 @@ def record(one: TrainedSet, weights: bool, seconds: float) -> dict[str, Any]:
         "unused": any(variable.is_unused for variable in own),
         "wasted": _is_half([v for v in own if v.is_wasted], own),
         "parts": not parts.is_whole,
+        "seldom": one.is_seldom and all(went.hows <= {GRADIENTS} for went in map(one.went, own)),
     }
     may_have = one.since or any(one.may_have_gone(variable) for variable in own)
     if weights and (parts.how or may_have):
         one.compared = parts.weights(seconds)
     entry["weights"] = one.compared
-    if one.applied:
+    if one.is_applied_told:
         entry["applied"] = one.applied
     return entry
 

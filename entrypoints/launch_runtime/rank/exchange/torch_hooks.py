@@ -3,20 +3,30 @@
 A step of an optimizer is a call of Python here, so there is little to do at each: a whole look at
 the parameters is taken at the first steps, and then ever more rarely. What an exchange took and
 gave is known by its place in memory (``data_ptr``) until the next step, as long as that memory is
-its own. A gradient that went into one, and is not where the result was left, has got that by a
-copy, or not at all: what the ranks apply then is compared.
+its own (torch_sent.py). Where a gradient is a result, it may have been computed anew since; where
+it went into an exchange and is elsewhere, it has got the result by a copy, or not at all: what the
+ranks apply then is compared.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
+import math
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
-from launch_runtime.rank.exchange import APPLYING, fingerprints, is_looked_at
-from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
-from launch_runtime.rank.exchange.torch_memory import Carried
+from launch_runtime.rank.exchange import APPLYING, is_looked_at
+from launch_runtime.rank.exchange.torch_memory import PART, TO_ME, WHOLE, Carried
+from launch_runtime.rank.exchange.torch_sent import Sent
+from launch_runtime.rank.exchange.torch_tensors import (
+    Reader,
+    is_capturing,
+    is_part,
+    own,
+    place_of,
+    values_of,
+)
+from launch_runtime.rank.exchange.trained_set import LIKE, OWN
 from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.exchange.variables import MOST, Variable
 
@@ -34,6 +44,7 @@ class Hooks:
         at_step: Called with the optimizer, those of its parameters that have gradients, and the
             number of the step, ahead of each step of an optimizer that is looked at.
         after_step: Called with the optimizer after each of its steps.
+        at_nobodys: Called with what went to other ranks and is of no optimizer.
     """
 
     def __init__(self, collector: Collector):
@@ -41,19 +52,18 @@ class Hooks:
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._made: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._running: set[int] = set()  # numbers of optimizers that are in their step
-        # By place, since the last step: results, and what went out.
-        self._recent: dict[int, Carried] = {}
-        self._given: dict[int, Carried] = {}
+        self._sent = Sent(self._is_nobodys)
         self._places: dict[int, Variable] = {}  # of parameters' values
         self._shapes: set[tuple[int, ...]] = set()  # of parameters
         # Results of a parameter's shape since the last step, held so that no other tensor gets
         # their place: place -> the result, its group.
         self._results: dict[int, tuple[Any, Any]] = {}
         # Held by the variables alone, which give up what they read once it is dropped.
-        self._readers: weakref.WeakValueDictionary[Variable, _Reader]
+        self._readers: weakref.WeakValueDictionary[Variable, Reader]
         self._readers = weakref.WeakValueDictionary()
         self.at_step: Callable[[Any, Sequence[Any], int], None] = lambda *_: None
         self.after_step: Callable[[Any], None] = lambda _: None
+        self.at_nobodys: Callable[[Carried], None] = lambda _: None
 
     def optimizers(self, module: Any) -> None:
         """``torch.optim.optimizer``."""
@@ -122,12 +132,24 @@ class Hooks:
         if not last:
             self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
         count = self._steps[optimizer]
-        if is_looked_at(count):
+        if is_looked_at(count) or self._is_news(optimizer):
             # A step within another optimizer's is of the same gradients.
             self._look_at(optimizer, count, self._collector.is_inside(APPLYING) and not last)
-        self._recent.clear()
-        self._given.clear()
+        self._sent.stepped(optimizer)
         self._results.clear()
+        self._collector.stepped()
+
+    def _is_news(self, optimizer: Any) -> bool:
+        """Whether a gradient went over a group over which it has not gone before; claims those
+        that went."""
+        is_news = False
+        for parameter in _parameters(optimizer) if self._sent else ():
+            if parameter.grad is not None:
+                place, variable = place_of(parameter.grad), self._known(parameter)
+                groups = self._sent.claim(optimizer, place, own(parameter.grad))
+                known = variable.groups if variable is not None else ()
+                is_news |= any(group not in known for group in groups)
+        return is_news
 
     def _look_at(self, optimizer: Any, count: int, is_inner: bool) -> None:
         parameters = [one for one in _parameters(optimizer) if one.grad is not None]
@@ -138,24 +160,57 @@ class Hooks:
             ref, steps = weakref.ref(optimizer), self._steps
             name = type(optimizer).__name__
             self._collector.applied(optimizer, name, pairs, lambda: steps[ref()], (), is_inner)
-        unfollowed = []
-        for gradient, variable in pairs:
-            place = _place(gradient)
-            came, went = self._recent.get(place), self._given.get(place)
-            if came is not None and came.is_at(_own(gradient)):
-                self._collector.reduced([variable], came.group)
-            elif place and went is not None and went.is_at(_own(gradient)):
-                unfollowed.append((gradient, variable, went.group))
-        if unfollowed and not is_capturing():
-            self._collector.unfollowed(optimizer, count, unfollowed, _values)
+        self._look_at_sent(optimizer, count, pairs)
         self._collector.took(optimizer, [variable for _, variable in pairs])
+
+    def _look_at_sent(
+        self, optimizer: Any, count: int, pairs: Sequence[tuple[Any, Variable]]
+    ) -> None:
+        """Notes the gradients that went to other ranks, and keeps what is about to be applied of
+        them where that may be something else."""
+        if not self._sent:
+            return
+        collector, is_own = self._collector, True
+        followed, unfollowed = [], []
+        for gradient, variable in pairs:
+            part, place = own(gradient), place_of(gradient)
+            groups = self._sent.claim(optimizer, place, part)
+            came = self._sent.result_at(optimizer, place, part)
+            went = self._sent.given_at(optimizer, place, part)
+            if came is not None:
+                for group in (*(one for one in groups if one != came.group), came.group):
+                    collector.reduced([variable], group)
+                variable.is_whole &= came.way != PART
+                if came.way == WHOLE:
+                    followed.append((gradient, variable, came.group))
+            elif went is not None:
+                over = (went.group, *(one for one in groups if one != went.group))
+                unfollowed += [(gradient, variable, group) for group in over]
+                is_own &= went.way == TO_ME
+        if is_capturing():
+            return
+        if unfollowed:
+            collector.unfollowed(optimizer, count, unfollowed, values_of, OWN if is_own else "")
+        elif followed:
+            collector.followed(optimizer, count, followed, values_of)
+        else:
+            self._look_at_like(optimizer, count, pairs)
+
+    def _look_at_like(
+        self, optimizer: Any, count: int, pairs: Sequence[tuple[Any, Variable]]
+    ) -> None:
+        """The same where something like the gradients went, which may have been copies of them."""
+        group = self._sent.like(optimizer, [own(gradient) for gradient, _ in pairs])
+        if group is not None:
+            alike = [(gradient, variable, group) for gradient, variable in pairs]
+            self._collector.followed(optimizer, count, alike, values_of, LIKE)
 
     def look_at_values(self, parameters: Iterable[Any]) -> None:
         """Notes the parameters that were given what an exchange left, since the last step:
         ``parameter.data = averaged``."""
         for parameter in parameters if self._results else ():
-            result, group = self._results.get(_place(parameter), (None, None))
-            shape = tuple(_own(parameter).shape)
+            result, group = self._results.get(place_of(parameter), (None, None))
+            shape = tuple(own(parameter).shape)
             if result is not None and tuple(result.shape) == shape:
                 self._collector.exchanged(parameter, list(shape), group, self.tracked(parameter))
 
@@ -174,14 +229,15 @@ class Hooks:
         """What stands for a parameter, from its first step on."""
         known = self._known(parameter)
         if known is None:
-            reader = _Reader(parameter)
-            known = self._collector.variables.keep(parameter, _own(parameter).shape, reader)
-            known.is_blind, known.is_whole = True, not _is_part(parameter)
+            reader = Reader(parameter)
+            known = self._collector.variables.keep(parameter, own(parameter).shape, reader)
+            known.is_blind, known.is_whole = True, not is_part(parameter)
             self._readers[known] = reader
+            self._sent.forget_values(place_of(parameter))
         else:
             self._readers[known].hold(parameter)  # it may have been moved
         if len(self._places) < MOST:
-            self._places[_place(parameter)] = known
+            self._places[place_of(parameter)] = known
             self._shapes.add(known.shape)
         return known
 
@@ -195,26 +251,50 @@ class Hooks:
             known = [one for one in _parameters(optimizer) if self._known(one) is not None]
             yield optimizer, known
 
+    def steps_of(self, optimizer: Any) -> int:
+        """The steps that it has made."""
+        return self._steps.get(optimizer, 0)
+
     def most_steps(self) -> int:
         """The steps of that optimizer that has made most."""
         return max(self._steps.values(), default=0)
 
-    def exchanged(self, given: Iterable[Any], outputs: Iterable[Any], group: Any) -> None:
-        """These tensors go over ``group``, and what comes is in ``outputs``."""
+    def exchanged(
+        self, given: Sequence[Any], outputs: Iterable[Any], group: Any, way: str = WHOLE
+    ) -> None:
+        """These tensors go over ``group``, and what comes is in ``outputs``.
+
+        Args:
+            way: See :class:`Carried`.
+        """
+        total = sum(math.prod(tensor.shape) for tensor in given)
         for tensor in given:
-            self._collector.exchanged(tensor, list(tensor.shape), group, self._value(tensor))
-            if len(self._given) < MOST:
-                self._given[_place(tensor)] = Carried(_own(tensor), group)
+            value = self._value(tensor)
+            if value is None:
+                self._collector.sent()
+            else:
+                self._collector.exchanged(tensor, list(tensor.shape), group, value)
+            carried = Carried(own(tensor), group, place_of(tensor), way, total)
+            self._sent.went(carried, is_claimed=value is not None)
         for tensor in outputs:
-            if hasattr(tensor, "data_ptr") and len(self._recent) < MOST:
-                place = _place(tensor)
-                self._recent[place] = Carried(_own(tensor), group)
-                if place and tuple(_own(tensor).shape) in self._shapes:
-                    self._results[place] = (_own(tensor).detach(), group)
+            if hasattr(tensor, "data_ptr"):
+                place = place_of(tensor)
+                self._sent.came(Carried(own(tensor), group, place, way))
+                is_like_one = place and tuple(own(tensor).shape) in self._shapes
+                if is_like_one and len(self._results) < MOST:
+                    self._results[place] = (own(tensor).detach(), group)
+
+    def end(self) -> None:
+        """The last word is about to be said."""
+        self._sent.end()
+
+    def _is_nobodys(self, carried: Carried) -> None:
+        self._collector.nobodys(carried.shape, carried.group)
+        self.at_nobodys(carried)
 
     def _value(self, tensor: Any) -> Variable | None:
         """The parameter whose values these are; none of one that has moved away from there."""
-        place = _place(tensor)
+        place = place_of(tensor)
         value = self._places.get(place)
         reader = self._readers.get(value) if value is not None else None
         if value is None or reader is None or value.shape != tuple(tensor.shape):
@@ -229,57 +309,3 @@ def _parameters(optimizer: Any) -> list[Any]:
 def _changes(optimizer: Any) -> int:
     """How often its parameters were changed in place, by anything."""
     return sum(int(getattr(one, "_version", 0)) for one in _parameters(optimizer))
-
-
-def _own(tensor: Any) -> Any:
-    """This rank's part of a DTensor, of which to read the whole would need the other ranks."""
-    return getattr(tensor, "_local_tensor", tensor)
-
-
-def _is_part(tensor: Any) -> bool:
-    """Whether it is a DTensor of which each rank holds a part."""
-    return any(placement.is_shard() for placement in getattr(tensor, "placements", ()))
-
-
-def _place(tensor: Any) -> int:
-    """Where its values begin; 0 for a sparse one, which no place stands for."""
-    tensor = _own(tensor)
-    return 0 if getattr(tensor, "is_sparse", False) else int(tensor.data_ptr())
-
-
-def is_capturing() -> bool:
-    """Whether a CUDA graph is made, in which nothing may be read."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    if cuda is None or not cuda.is_initialized():  # without a driver the other question raises
-        return False
-    return hasattr(cuda, "is_current_stream_capturing") and bool(cuda.is_current_stream_capturing())
-
-
-def _values(tensor: Any, most: int = fingerprints.MOST_APPLIED_VALUES) -> Any:
-    """The first ``most`` of them as a NumPy array."""
-    values = _own(tensor).detach()
-    if not values.is_floating_point():
-        raise ValueError("no real numbers")
-    return values.reshape(-1)[:most].float().cpu().numpy()
-
-
-class _Reader:
-    """Reads a parameter, or its storage once it is gone."""
-
-    def __init__(self, parameter: Any):
-        self._ref = weakref.ref(parameter)
-        self.hold(parameter)
-
-    @property
-    def place(self) -> int:
-        """Where the parameter's values begin; 0 once it is gone."""
-        alive = self._ref()
-        return 0 if alive is None else _place(alive)
-
-    def hold(self, parameter: Any) -> None:
-        """Its storage is where it is now."""
-        self._storage = _own(parameter).detach()
-
-    def __call__(self) -> Any:
-        alive = self._ref()
-        return _values(self._storage if alive is None else alive, MOST_VALUES)

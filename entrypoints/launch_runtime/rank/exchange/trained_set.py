@@ -10,6 +10,7 @@ from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.variables import GRADIENTS, VALUES, Exchanges, Variable
 
 BY_HAND = "a hand-written update"
+OWN, LIKE = "own", "like"
 
 
 class TrainedSet:
@@ -29,6 +30,8 @@ class TrainedSet:
         ways: Of ``evidence.records.WAYS``.
         compared: The weights as they were read last.
         applied: Gradients of a step, where nobody knows whether they were averaged.
+        looks: At how many steps it was looked at.
+        is_seldom: At most steps its gradients did not go to other ranks, by what was counted.
     """
 
     def __init__(
@@ -45,6 +48,8 @@ class TrainedSet:
         self.ways: set[str] = set()
         self.compared: dict[str, Any] | None = None
         self.applied: dict[str, Any] | None = None
+        self.looks, self._likes = 0, 0
+        self.is_seldom = False
         self._last_steps: int | None = None
 
     def is_of(self, owner: Any) -> bool:
@@ -118,9 +123,16 @@ class TrainedSet:
         group: Any,
         gradients: Sequence[tuple[Any, Variable]],
         read: Callable[[Any], Any],
+        what: str = "",
     ) -> None:
         """Keeps the floats of gradients that it is about to apply in this step, and that went over
-        ``group``; of the largest."""
+        ``group``; of the largest.
+
+        Args:
+            what: ``OWN`` where they were summed in this rank alone, which may be the only one to
+                apply them; ``LIKE`` where all that is known to have gone is like them.
+        """
+        self._likes += what == LIKE
         chosen = fingerprints.chosen(
             [variable.elements for _, variable in gradients], fingerprints.MOST_APPLIED
         )
@@ -131,8 +143,15 @@ class TrainedSet:
             except Exception:  # no real numbers, or none to be had
                 prints.append(None)
         kept = self.places([gradients[index][1] for index in chosen])
-        told = {"step": step, "group": group, "kept": kept}
+        told = {"step": step, "group": group, "kept": kept, "what": what}
         self.applied = {**told, "prints": fingerprints.joined(prints)}
+
+    @property
+    def is_applied_told(self) -> bool:
+        """Whether gradients say something: not where what is like them goes but now and then."""
+        if self.applied is None:
+            return False
+        return self.applied["what"] != LIKE or 2 * self._likes >= self.looks
 
     def settle(self) -> None:
         """The steps are read while they can be."""

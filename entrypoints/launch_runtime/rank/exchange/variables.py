@@ -134,7 +134,8 @@ class Variable(Exchanges):
         # All is told by then, and PyTorch 2.11 aborts where a view is let go at that time.
         if ends():
             return
-        if self.owner is not None and (self.how or self.owner.may_have_gone(self)):
+        may_have_gone = self.is_past or (self.owner is not None and self.owner.may_have_gone(self))
+        if self.owner is not None and (self.how or may_have_gone):
             self.owner.settle()
             self.look()
         self._read = None
