@@ -14,10 +14,8 @@ from typing import Any, Callable, NamedTuple, Sequence
 from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, distance
-from launch_runtime.evidence.records import ALL, Rank, Record, placed, table
+from launch_runtime.evidence.records import ALL, LIKE, OWN, Rank, Record, placed, table
 from launch_runtime.words import Words
-
-OWN, LIKE = "own", "like"  # what of gradients went to other ranks: see records.py
 
 
 class Judged(NamedTuple):

@@ -11,6 +11,7 @@ from launch_runtime.evidence.prints import OWN_STEPS, distance
 from launch_runtime.evidence.records import (
     ALL,
     EXCHANGE,
+    FEW,
     INIT,
     STRICT,
     Rank,
@@ -155,12 +156,13 @@ def _forgotten(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> 
 
 def _moved(sets: Sequence[Sequence[Record]]) -> bool:
     """Whether what optimizers did on each rank is still there: of one that trained what another
-    had, the script may have taken it back, or its exchange may not have been seen.
+    had, the script may have taken it back, or its exchange may not have been seen; nor is that of
+    a set of few elements, which looks like a metric's.
 
     Args:
         sets: Those of each rank, of one kind.
     """
-    if not all(one["later"] for each in sets for one in each):
+    if not all(one["later"] or _is_read(one) for each in sets for one in each):
         return True
     own, *others = [[table(one["weights"]) for one in each if one["weights"]] for each in sets]
     for theirs in others:
@@ -169,6 +171,11 @@ def _moved(sets: Sequence[Sequence[Record]]) -> bool:
             if distance([(known[index], other[index]) for index in shared]) > OWN_STEPS:
                 return True
     return False
+
+
+def _is_read(one: Record) -> bool:
+    """Whether it is small, and its weights are there to be compared."""
+    return one["elements"] < FEW and bool(one["weights"]) and not one["weights"]["why"]
 
 
 def _crowded(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Finding | None:

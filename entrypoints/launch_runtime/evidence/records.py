@@ -57,6 +57,12 @@ ADASUM, FP16, BF16, ACCUMULATED = "adasum", "fp16", "bf16", "accumulated"
 # The proof's words.
 WAYS = {ADASUM: "Adasum", FP16: "fp16", BF16: "bf16", ACCUMULATED: "accumulated"}
 
+# What of gradients went out, where that is not simply they: see ``applied``.
+OWN, LIKE = "own", "like"
+PARTS = "each rank has a part of them"  # why weights aren't compared
+# Elements of a set whose exchange nobody can tell from that of a metric.
+FEW = 8
+
 # What of a training is compared to tell whether ranks read the same samples.
 BATCHES, LOSSES = "batches", "losses"
 

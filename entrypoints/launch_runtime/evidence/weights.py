@@ -7,7 +7,18 @@ from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, Pair, distance
-from launch_runtime.evidence.records import ALL, WAYS, Rank, Record, common, may_be, placed, table
+from launch_runtime.evidence.records import (
+    ALL,
+    OWN,
+    PARTS,
+    WAYS,
+    Rank,
+    Record,
+    common,
+    may_be,
+    placed,
+    table,
+)
 from launch_runtime.words import Words
 
 # Where a script may change weights unseen (PyTorch's ``data``), such as rank 0 taking its moving
@@ -145,6 +156,8 @@ def _compare(ranks: Sequence[Rank], key: tuple[str, int, Any], followed: bool) -
                 sets[rank] = one
     held: list[tuple[int, Record]] = [(rank, one["weights"]) for rank, one in sets.items()]
     reason = next((weights["why"] for _, weights in held if weights["why"]), "")
+    if sets and all((one["applied"] or {}).get("what") == OWN for one in sets.values()):
+        reason = PARTS  # layers of one form, each summed in the rank that has it
     if len(held) < 2 or reason:
         return _Compared(False, False, reason)
     changed = {index for _, weights in held for index in weights["changed"]}

@@ -112,7 +112,7 @@ GOOD = {
     "sums of parts of the model, each in one rank": (
         [[record(unfollowed(value, 3.0, what="own", weights=weights(0.0, value)))]
          for value in (2.0, 5.0)],
-        "values exchanged, weights differ by 54% at the end",
+        "values exchanged, weights not compared (each rank has a part of them)",
     ),
     "copies of gradients that came back": (
         [[record(unfollowed(2.0, 3.0, what="like"))]] * 2,
@@ -404,6 +404,10 @@ GOOD = {
         [[record(one_set(weights=weights(0.0, 1.0, on=[0, 1])), LATER)]] * 2,
         EQUAL.words,
     ),
+    "a few elements beside, as copies or in a metric's tensor": (
+        [[record(one_set(), {**BESIDE, "elements": 1, "weights": weights(3.0)})]] * 2,
+        EQUAL.words,
+    ),
     "a later optimizer of one rank": (
         [
             [record(one_set(weights=weights(5.0, 1.0, on=[0, 1])),
@@ -635,6 +639,15 @@ BAD = {
     ),
     "an optimizer forgotten": (
         [[record(one_set(), BESIDE)]] * 2,
+        "2 ranks trained apart with one of their optimizers: the gradients of SGD",
+    ),
+    "a few elements beside, which are apart": (
+        [[record(one_set(), {**BESIDE, "elements": 1, "weights": weights(value)})]
+         for value in (3.0, 3.1)],
+        "2 ranks trained apart with one of their optimizers: the gradients of SGD",
+    ),
+    "a few elements beside, which nobody could read": (
+        [[record(one_set(), {**BESIDE, "elements": 1})]] * 2,
         "2 ranks trained apart with one of their optimizers: the gradients of SGD",
     ),
     "a later optimizer of each rank, by which they moved a little": (

@@ -80,6 +80,32 @@ def test_a_gradient_that_went_out_is_its_optimizers_and_nobody_elses(
     assert [one.place for one in nobodys] == [128]
 
 
+def test_a_buffer_of_many_gradients_is_not_that_of_the_one_it_begins_with(
+    sent: Sent, nobodys: list[Carried]
+) -> None:
+    send(sent, Tensor(64, 12))
+    assert sent.claim(Optimizer(), 64, Tensor(64, 2)) == [ALL]
+    sent.end()
+    assert [one.shape for one in nobodys] == [(12,)]
+
+
+def test_what_a_thread_sends_meanwhile_disturbs_nothing(sent: Sent) -> None:
+    optimizer, there = Optimizer(), Tensor(64, 2)
+    send(sent, there)
+    sent.stepped(optimizer)
+
+    class Asked(Weak):
+        """A thread sends another one as this one's memory is asked for."""
+
+        def expired(self) -> bool:
+            send(sent, Tensor(4096 + 64 * len(sent._went), 2))
+            return False
+
+    send(sent, there)._storage = Asked(there.storage)
+    sent.stepped(optimizer)
+    assert len(sent._went) > 1
+
+
 def test_all_groups_are_told_over_which_a_gradient_went(sent: Sent) -> None:
     gradient = Tensor(64, 2)
     for group in (PAIR, ALL):

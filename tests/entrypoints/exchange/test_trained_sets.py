@@ -104,11 +104,17 @@ def test_a_part_that_was_exchanged_in_another_way_counts_too(trained: TrainedSet
     assert record(trained, True, 5.0)["weights"]["why"] == "each rank has a part of them"
 
 
+def test_the_weights_of_a_small_set_are_read_whatever_was_seen_of_it(trained: TrainedSet):
+    for variable in trained.variables:
+        variable.hows, variable.groups = set(), []
+    assert record(trained, True, 5.0)["weights"]["kept"] == [0, 1]
+
+
 def test_weights_are_read_where_what_went_out_may_have_been_theirs(
     trained: TrainedSet, unclaimed: Unclaimed
 ):
     for variable in trained.variables:
-        variable.hows, variable.groups = set(), []
+        variable.hows, variable.groups, variable.elements = set(), [], 300
     assert record(trained, True, 5.0)["weights"] is None
     unclaimed.see([600], "all")
     assert record(trained, True, 5.0)["weights"]["kept"] == [0, 1]

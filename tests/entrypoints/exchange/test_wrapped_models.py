@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any
 
@@ -184,6 +185,23 @@ def bf16_compress_wrapper() -> Any:
     return hook
 
 
+class BuiltinCommHookType(Enum):
+    """PyTorch's."""
+
+    ALLREDUCE = 0
+    FP16_COMPRESS = 1
+
+
+class Mute:
+    """A hook's state, which answers nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
 @pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize(
     ("method", "given", "ways"),
@@ -191,8 +209,9 @@ def bf16_compress_wrapper() -> Any:
         ("register_comm_hook", (None, fp16_compress_hook), {FP16}),
         ("register_comm_hook", (None, bf16_compress_wrapper()), {BF16}),
         ("register_comm_hook", ("fp16", print), set()),
-        ("_register_builtin_comm_hook", ("BuiltinCommHookType.FP16_COMPRESS",), {FP16}),
-        ("_register_builtin_comm_hook", ("BuiltinCommHookType.ALLREDUCE",), set()),
+        ("_register_builtin_comm_hook", (BuiltinCommHookType.FP16_COMPRESS,), {FP16}),
+        ("_register_builtin_comm_hook", (BuiltinCommHookType.ALLREDUCE,), set()),
+        ("register_comm_hook", (Mute(), print), set()),
     ],
 )
 def test_a_communication_hook_says_in_which_way_gradients_go(

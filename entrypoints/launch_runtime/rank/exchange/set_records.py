@@ -6,6 +6,7 @@ import time
 import zlib
 from typing import Any, Sequence
 
+from launch_runtime.evidence.records import FEW, PARTS
 from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.trained_set import TrainedSet
 from launch_runtime.rank.exchange.variables import GRADIENTS, UNKNOWN, WEIGHTS, Variable, best_of
@@ -40,7 +41,8 @@ def record(one: TrainedSet, weights: bool, seconds: float) -> dict[str, Any]:
         "parts": not parts.is_whole,
         "seldom": one.is_seldom and all(went.hows <= {GRADIENTS} for went in map(one.went, own)),
     }
-    may_have = one.since or any(one.may_have_gone(variable) for variable in own)
+    is_small = entry["elements"] < FEW
+    may_have = one.since or is_small or any(one.may_have_gone(variable) for variable in own)
     if weights and (parts.how or may_have):
         one.compared = parts.weights(seconds)
     entry["weights"] = one.compared
@@ -141,7 +143,7 @@ def _is_half(some: Sequence[Variable], of: Sequence[Variable]) -> bool:
 
 def _why(variables: Sequence[Variable]) -> str:
     """Why there are no weights to compare; ``variables`` are those that could be."""
-    return "the weights could not be read" if variables else "each rank has a part of them"
+    return "the weights could not be read" if variables else PARTS
 
 
 def _form(variables: Sequence[Variable]) -> str:

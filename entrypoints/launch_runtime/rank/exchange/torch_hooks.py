@@ -15,6 +15,7 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
+from launch_runtime.evidence.records import LIKE, OWN
 from launch_runtime.rank.exchange import APPLYING, is_looked_at
 from launch_runtime.rank.exchange.torch_memory import PART, TO_ME, WHOLE, Carried
 from launch_runtime.rank.exchange.torch_sent import Sent
@@ -26,12 +27,13 @@ from launch_runtime.rank.exchange.torch_tensors import (
     place_of,
     values_of,
 )
-from launch_runtime.rank.exchange.trained_set import LIKE, OWN
 from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.exchange.variables import MOST, Variable
 
 if TYPE_CHECKING:
     from launch_runtime.rank.exchange.collector import Collector
+
+_MOST_NEWS = 64  # of an optimizer, for which it is looked at beside the usual steps
 
 
 class Hooks:
@@ -51,6 +53,7 @@ class Hooks:
         self._collector = collector
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._made: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._news: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._running: set[int] = set()  # numbers of optimizers that are in their step
         self._sent = Sent(self._is_nobodys)
         self._places: dict[int, Variable] = {}  # of parameters' values
@@ -144,12 +147,15 @@ class Hooks:
         that went."""
         is_news = False
         for parameter in _parameters(optimizer) if self._sent else ():
-            if parameter.grad is not None:
-                place, variable = place_of(parameter.grad), self._known(parameter)
+            place = 0 if parameter.grad is None else place_of(parameter.grad)
+            if parameter.grad is not None and self._sent.is_known_at(place):
+                variable = self._known(parameter)
                 groups = self._sent.claim(optimizer, place, own(parameter.grad))
                 known = variable.groups if variable is not None else ()
                 is_news |= any(group not in known for group in groups)
-        return is_news
+        # What cannot be noted would be news for ever.
+        self._news[optimizer] = self._news.get(optimizer, 0) + is_news
+        return is_news and self._news[optimizer] <= _MOST_NEWS
 
     def _look_at(self, optimizer: Any, count: int, is_inner: bool) -> None:
         parameters = [one for one in _parameters(optimizer) if one.grad is not None]

@@ -53,6 +53,10 @@ class Sent:
         carried.moment = self._moment
         _keep(self._came, carried)
 
+    def is_known_at(self, place: int) -> bool:
+        """Whether something lies or lay there."""
+        return place in self._waiting or place in self._came
+
     def result_at(self, optimizer: Any, place: int, gradient: Any) -> Carried | None:
         """The result that a gradient of this optimizer is."""
         return self._found(self._came.get(place), optimizer, gradient)
@@ -68,7 +72,8 @@ class Sent:
         for one in self._waiting.get(place, ()):
             # Of what has no place the shape alone is known.
             if self._found(one, optimizer, gradient) and (place or one.shape == _shape(gradient)):
-                one.is_claimed = True
+                # A buffer may hold more than the gradient that it begins with.
+                one.is_claimed |= math.prod(one.shape) <= math.prod(_shape(gradient))
                 groups.append(one.group)
         return groups
 
@@ -78,7 +83,7 @@ class Sent:
         since = self._last.get(optimizer, 0)
         groups = {
             one.shape: one.group
-            for several in self._waiting.values()
+            for several in list(self._waiting.values())  # a thread may send more
             for one in several
             # What is gathered may be each rank's part of a model.
             if one.way == WHOLE and not one.is_claimed and one.moment >= since
@@ -109,8 +114,9 @@ class Sent:
             return one.is_there and one.moment >= last
 
         for found in (self._came, self._went):
-            for place in [place for place, one in found.items() if not is_kept(one)]:
-                del found[place]
+            # A thread of the script may add to it meanwhile.
+            for place in [place for place, one in list(found.items()) if not is_kept(one)]:
+                found.pop(place, None)
         self._leave(is_kept)
 
     def end(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import weakref
 from typing import Any, Callable, Sequence
 
+from launch_runtime.evidence.records import LIKE
 from launch_runtime.rank.exchange import fingerprints
 from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.variables import GRADIENTS, VALUES, Exchanges, Variable
 
 BY_HAND = "a hand-written update"
-OWN, LIKE = "own", "like"
 
 
 class TrainedSet:

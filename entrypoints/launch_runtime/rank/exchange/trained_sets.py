@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Iterator
 
+from launch_runtime.evidence.records import FEW
 from launch_runtime.rank.exchange import fingerprints, set_records
 from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.trained_set import BY_HAND, TrainedSet
 from launch_runtime.rank.exchange.variables import VALUES
 
-SMALLEST_BUFFER = 8  # elements of a whole model in one buffer, which is no metric
 _MOST_SETS = 64
 
 
@@ -85,7 +85,7 @@ def _match(one: TrainedSet, shapes: dict[tuple[int, ...], list[Any]]) -> None:
     fitting = [v for v in open_ones if v.elements > 1 and v.shape in shapes]
     fitted = [v for v in one.variables if one.went(v).hows == {VALUES} and v.shape in shapes]
     everything = sum(v.elements for v in one.variables if not v.local)
-    if open_ones and everything >= SMALLEST_BUFFER:
+    if open_ones and everything >= FEW:
         for group in shapes.get((everything,), ()):
             for variable in open_ones:
                 one.may_have_sent(variable, group)

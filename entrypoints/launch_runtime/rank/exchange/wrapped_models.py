@@ -7,6 +7,7 @@ made its own, the groups' own counters tell whether anything went over them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import weakref
@@ -217,11 +218,13 @@ def _compression(given: Sequence[Any]) -> str:
     """The way in which a hook sends gradients, by its name, or that of a kind of PyTorch's own
     (``BuiltinCommHookType.FP16_COMPRESS``); "" for any other."""
     for one in given:
-        name = str(getattr(one, "__qualname__", one)).lower()
-        if callable(one) or name.startswith("builtin"):
-            found = [way for part, way in (("bf16", BF16), ("fp16", FP16)) if part in name]
-            if found:
-                return found[0]
+        is_kind = type(one).__name__ == "BuiltinCommHookType"
+        name = ""
+        with contextlib.suppress(Exception):  # the script's own object answers
+            name = str(getattr(one, "name" if is_kind else "__qualname__", "")).lower()
+        found = [way for part, way in (("bf16", BF16), ("fp16", FP16)) if part in name]
+        if found:
+            return found[0]
     return ""
 
 
