@@ -29,9 +29,10 @@ FILE = "in-use.json"
 SECONDS_BETWEEN = 15.0  # two signs of life
 _SIGNS = 3  # that an owner elsewhere may owe before it is taken for dead
 LONG_AGO = 3600.0  # seconds; after them no clock is so wrong that its owner is waited for
-# The folder that SageMaker copies to and from its bucket: no other job's process sees it.
+# What SageMaker copies to and from its bucket: no other job's process sees it.
 COPIED = "/opt/ml/checkpoints"
 _TRIES = 3  # of runs that begin at once
+_SERVICE = ("CLOUD_ML_JOB_ID", "CLOUD_ML_TRIAL_ID", "TRAINING_JOB_NAME")
 
 Said = Mapping[str, Any]
 
@@ -64,7 +65,7 @@ class InUse:
             TrainingError: Another run has it.
             OSError: The folder cannot be read or written.
         """
-        if self._place.path.rstrip("/") == COPIED:
+        if f"{os.path.normpath(self._place.path)}/".startswith(f"{COPIED}/"):
             return
         for _ in range(_TRIES):
             found = self._read()
@@ -106,7 +107,9 @@ class InUse:
             return None
         try:
             found = json.loads(storage.read(self._path).decode("utf-8"))
-        except FileNotFoundError:  # removed since
+        except OSError:  # removed since, which some file systems say in other words
+            if FILE in storage.names(self._place.path):
+                raise
             return None
         except ValueError:
             return {}
@@ -171,13 +174,14 @@ class InUse:
 
 def _about(environment: Mapping[str, str]) -> dict[str, Any]:
     job = environment.get("LAUNCH_JOB") or os.path.basename(sys.argv[0])
-    number = environment.get("CLOUD_ML_JOB_ID", "")  # Vertex AI's, the same after a restart
+    # The same after a restart: Vertex AI's job, and trial of a study; SageMaker's job.
+    numbers = (environment.get(name, "") for name in _SERVICE)
     return {
         "run": uuid.uuid4().hex,
         "job": job,
         "host": platform.node(),
         "begun": time.time(),
-        "service": f"{job} {number}" if number else "",
+        "service": " ".join(filter(None, numbers)),
         "process": f"{os.getpid()} {_begun(os.getpid())}",
         "processes": _process_table(),
     }
@@ -195,7 +199,20 @@ def _process_table() -> str:
 
 def _lives(found: Said) -> bool:
     pid, _, begun = str(found.get("process")).partition(" ")
-    return pid.isdigit() and bool(begun) and _begun(int(pid)) == begun
+    if not pid.isdigit() or not begun:
+        return False
+    return _begun(int(pid)) == begun or _is_hidden(int(pid))
+
+
+def _is_hidden(pid: int) -> bool:
+    """Whether it is another user's, whom the system doesn't show (/proc with hidepid)."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return not os.path.exists(f"/proc/{pid}")
+    except OSError:
+        pass
+    return False
 
 
 def _begun(pid: int) -> str:

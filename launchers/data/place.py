@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.planning.plan import counted
 from launchers.core.shipped import library
 from launchers.data.catalogue import RULES
 from launchers.data.reading import ask
@@ -150,7 +151,19 @@ def problems_in_rows(place: Place) -> list[Problem]:
     if place.unread:
         found = f"no statistics in {place.unread:,} row groups"
         wrong.append(RULES["data-unread"].at(f"{place.root}, column content", found))
+    beside = [] if place.has_manifest else _beside_splits(place)
+    if beside:
+        some = ", ".join(beside[:3])
+        found = f"{counted(len(beside), 'Parquet file')} in none of its splits: {some}"
+        wrong.append(RULES["data-beside"].at(place.root, found))
     return wrong
+
+
+def _beside_splits(place: Place) -> list[str]:
+    """Files of a place without a manifest that nobody reads."""
+    known = {one.name for split in place.splits for one in split.files}
+    is_data = library("data.layout").is_data
+    return sorted(name for name in place.sizes if name not in known and is_data(name))
 
 
 def problems_in_hashes(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from launchers.core.model.problems import Problem
+from launchers.core.planning.script_arguments import value_of
 from launchers.core.source.script import JobSource
 from launchers.scaling.catalogue import RULES
 
@@ -19,18 +20,6 @@ _BATCH_SIZE = re.compile(r"0*[1-9][0-9]{0,11}")
 def flag_of(name: str) -> str:
     """As it is written: one hyphen before a single letter."""
     return f"-{name}" if len(name) == 1 else f"--{name}"
-
-
-def value_of(arguments: Sequence[str], name: str) -> str | None:
-    """What ``--NAME`` is given, the last one where it stands twice; None where it is not there,
-    or stands there without a value."""
-    flag, found = f"--{name}", None
-    for index, word in enumerate(arguments):
-        if word == flag and index + 1 < len(arguments):
-            found = arguments[index + 1]
-        elif word.startswith(f"{flag}="):
-            found = word.partition("=")[2]
-    return found
 
 
 def has(arguments: Sequence[str], name: str) -> bool:

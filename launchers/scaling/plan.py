@@ -8,6 +8,7 @@ from dataclasses import replace
 from launchers.core import pipeline
 from launchers.core.model.problems import LaunchError, Problem, errors
 from launchers.core.planning.plan import counted
+from launchers.core.planning.script_arguments import value_of
 from launchers.core.provider import Provider
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
@@ -118,9 +119,9 @@ def _problems_in_comparisons(
 def _problems_in_arguments(job: JobSpec, seed: str, source: JobSource) -> list[Problem]:
     problems = []
     if seed and script_arguments.has(job.arguments, seed):
-        given = script_arguments.value_of(job.arguments, seed) or ""
+        given = value_of(job.arguments, seed) or ""
         problems.append(RULES["scaling-seed"].at("--", f"--{seed} {given}".strip()))
-    folder = script_arguments.value_of(job.arguments, CHECKPOINTS)
+    folder = value_of(job.arguments, CHECKPOINTS)
     if folder and source.shared:  # of another script nobody knows what it does with it
         problems.append(RULES["scaling-checkpoint"].at("--", f"--{CHECKPOINTS} {folder}"))
     return problems

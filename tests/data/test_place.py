@@ -188,6 +188,9 @@ def test_without_a_manifest_splits_are_the_folders_that_training_knows(
         ("train", 3, (1, 0, 2)),
         ("test", 1, (0, 1, 0)),
     ]
+    (warning,) = problems_in_rows(found)
+    assert warning.rule == "data-beside"
+    assert warning.found == "1 Parquet file in none of its splits: elsewhere.parquet"
     assert [one.name for one in read_place(str(tmp_path / "test"), own_python).splits] == [""]
 
 

@@ -385,9 +385,12 @@ def test_a_job_is_ended_though_the_disk_under_the_ledger_is_full(
             while True:
                 filler.write(b"\0" * 4096)
 
-        LocalService().cancel(entry.handle)
+        try:
+            LocalService().cancel(entry.handle)
 
-        assert supervisor.wait() == -signal.SIGTERM
+            assert supervisor.wait(60) == -signal.SIGTERM
+        finally:
+            supervisor.kill()
     status = LocalService().describe(entry.handle)
     assert (status.state, status.reason[:30]) == ("lost", "its supervisor ended without a")
     with refused("ledger-unusable", ""):

@@ -10,21 +10,6 @@ from launchers.scaling import arguments
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--seed", "3"], "3"),
-        (["--seed=3"], "3"),
-        (["--seed", "3", "--seed=4"], "4"),
-        (["--seeds", "3"], None),
-        (["--seed"], None),
-        ([], None),
-    ],
-)
-def test_the_value_of_an_argument_is_the_last_one(words: list[str], expected: str | None):
-    assert arguments.value_of(words, "seed") == expected
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
         (["a", "--seed", "3"], ("a", "--seed", "9")),
         (["--seed=3", "b"], ("--seed=9", "b")),
         (["--seed", "1", "--seed=2"], ("--seed", "9", "--seed=9")),

@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from ..pictures import headers
 
-_BEGIN = 32  # bytes
 # In RE2 \C is a byte, also one that is no UTF-8. EXIF data come first in a JPEG, or after JFIF's 18
-# bytes (Exif 2.3, 4.5.4); byte 25 of a PNG says whether it has a palette or an alpha channel.
-_SPECIAL = r"(?:\C{6}Exif|\C{24}Exif|\CPNG\C{21}[\x03\x04\x06])\C*"
+# bytes (Exif 2.3, 4.5.4) and what else stands there; byte 25 of a PNG says whether it has a palette
+# or an alpha channel, and tRNS names a colour that is transparent.
+_SPECIAL = r"(?:\C*Exif\x00\x00|\CPNG\C{21}[\x03\x04\x06]|\CPNG\C*tRNS)\C*"
 # Of orientation 1 to 8: quarters to the left, then whether left and right are exchanged.
 _QUARTERS = (0, 0, 2, 2, 3, 3, 1, 1)
 _MIRRORED = (False, True, False, True, True, False, True, False)
@@ -37,7 +37,7 @@ def pixels_of(
         size: (rows, columns) to which it will be resized.
         decoded: Decodes it as it is stored, given that size before it is turned.
     """
-    begin = tf.strings.substr(content, 0, _BEGIN)
+    begin = tf.strings.substr(content, 0, headers.BEGIN)
 
     def special() -> Any:
         return tf.cond(tf.io.is_jpeg(content), turned, lambda: _on_white(content, channels))

@@ -24,6 +24,8 @@ _OTHERS = (
     ("JPEG2000", 0, b"\0\0\0\x0cjP  "),
     ("AVIF", 4, b"ftypavif"),
 )
+# TensorFlow's graph looks for EXIF data and transparent colours in so many bytes.
+BEGIN, EXIF = 1024, b"Exif\0\0"
 _TURNED = 0x0112  # the EXIF tag Orientation; 1 is upright
 SIDEWAYS = (5, 6, 7, 8)  # orientations whose width is the stored height
 _MARKER_ALONE = {0x01, *range(0xD0, 0xD8)}
@@ -86,10 +88,12 @@ def orientation(content: bytes) -> int:
 
 def differs_as_stored(content: bytes) -> bool:
     """Whether a picture is seen otherwise than its pixels are stored: a JPEG that its EXIF data
-    turn, a PNG with a palette or an alpha channel, in which parts may be transparent."""
-    if content.startswith(b"\x89PNG"):
-        return content[25:26] in (b"\x03", b"\x04", b"\x06")
-    return orientation(content) != 1
+    turn, a PNG with a palette or an alpha channel, or a colour that shows none, of which parts may
+    be transparent."""
+    begin = content[:BEGIN]
+    if begin.startswith(b"\x89PNG"):
+        return begin[25:26] in (b"\x03", b"\x04", b"\x06") or b"tRNS" in begin
+    return EXIF in begin and orientation(content) != 1
 
 
 def too_large(content: bytes) -> str | None:

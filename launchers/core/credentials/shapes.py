@@ -113,7 +113,7 @@ _OWN: tuple[Shape, ...] = (
     Shape(
         "a Weights & Biases key",
         ("wandb login ",),
-        r"wandb login (?:--?[\w-]+ ){0,4}\\?[\"']?[0-9a-f]{40}" + _END,
+        r"wandb login (?:--?[\w-]+ ){0,4}\\?[\"']?(?!0{40})[0-9a-f]{40}" + _END,
         strict=False,
     ),
     Shape("a Google API key", ("AIza",), _ALONE + r"AIza[\w-]{35}(?![\w-])", unbroken=True),
@@ -187,7 +187,9 @@ _OWN: tuple[Shape, ...] = (
         "a login for a registry",
         ('"auths"',),
         r"\"auths\"\s*:\s*\{[^{}]{0,300}\{[^{}]{0,300}?"
-        r"\"auth\"\s*:\s*\"(?P<literal>[A-Za-z0-9+/]{8,}={0,2})\"",
+        # Not an example's "base64string", or user:pass in it.
+        r"\"auth\"\s*:\s*\"(?!(?i:base64)|dXNlcjpwYXNz|dXNlcm5hbWU6cGFzc)"
+        r"(?P<literal>[A-Za-z0-9+/]{8,}={0,2})\"",
         strict=False,
     ),
     Shape(

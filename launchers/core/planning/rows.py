@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from launchers.core.planning.plan import Plan, Row
+from launchers.core.planning.script_arguments import value_of
 from launchers.core.spec.job import END, EXCHANGE, INIT, STRICT
 from launchers.core.spec.value_types import format_duration
 
@@ -83,7 +84,7 @@ def pinning_rows(plan: Plan) -> list[Row]:
 
 
 # The shared scripts' argument, which comes before LAUNCH_CHECKPOINT_DIR in them.
-_CHECKPOINT_ARGUMENT = "--checkpoint-dir"
+_CHECKPOINT_ARGUMENT = "checkpoint-dir"
 
 
 def checkpoints_row(plan: Plan, place: str) -> Row:
@@ -91,24 +92,13 @@ def checkpoints_row(plan: Plan, place: str) -> Row:
     inherited = plan.run.inherited
     given = "--checkpoint" if plan.job.checkpoint else ""
     why = f"kept from {inherited.name}" if inherited else given
-    told = _value_of(_CHECKPOINT_ARGUMENT, plan.job.arguments)
+    told = value_of(plan.job.arguments, _CHECKPOINT_ARGUMENT)
     if told and plan.source.shared:
-        return Row("checkpoints", told, f"{_CHECKPOINT_ARGUMENT}, an argument of the script")
+        return Row("checkpoints", told, f"--{_CHECKPOINT_ARGUMENT}, an argument of the script")
     if told:
-        depends = f"or where the script's own {_CHECKPOINT_ARGUMENT} {told} says"
+        depends = f"or where the script's own --{_CHECKPOINT_ARGUMENT} {told} says"
         return Row("checkpoints", place, _joined(why, depends))
     return Row("checkpoints", place, why)
-
-
-def _value_of(name: str, arguments: Sequence[str]) -> str:
-    """What the last such argument says; "" without one."""
-    found = ""
-    for at, word in enumerate(arguments):
-        if word.startswith(f"{name}="):
-            found = word.partition("=")[2]
-        elif word == name:
-            found = arguments[at + 1] if at + 1 < len(arguments) else ""
-    return found
 
 
 def limits_rows(limits: Mapping[str, str]) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -16,6 +17,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.source.bundle_files import CHUNK
 from launchers.core.source.by_content import ByContent
 
+_PYTHON = re.compile(rb"#![^\n]*python")
 # By ending, or by the whole name of a file that has none.
 _MANNERS: dict[str, Manner] = {
     word: manner
@@ -87,6 +89,8 @@ def places_in(path: str, content: bytes) -> list[tuple[str, str]]:
     manner = _MANNERS.get(os.path.splitext(name)[1] or name, "prose")
     if name.startswith((".env", "dockerfile")):
         manner = "configuration"
+    if "." not in name and _PYTHON.match(content):
+        manner = "code"
     return [(f"{path}:{line}", kind) for line, kind in _FOUND[manner](content)]
 
 

@@ -64,8 +64,8 @@ def _rows_of(plan: SparkPlan) -> list[Row]:
         Row("set by us", f"{len(plan.conf) - len(job.options.conf)} properties", "in the document"),
         *secrets_rows(plan),
         *limit_rows,
-        _seen(plan, checkpoints_row(plan, plan.checkpoints), plan.checkpoints),
-        _seen(plan, Row("output", str(plan.folder.path), _output(plan)), str(plan.folder.path)),
+        _seen(plan, checkpoints_row(plan, plan.checkpoints)),
+        _seen(plan, Row("output", str(plan.folder.path), _output(plan))),
     ]
 
 
@@ -105,8 +105,8 @@ def _output(plan: SparkPlan) -> str:
     return "model, logs, --output-path" if plan.job.output_path else "model, logs"
 
 
-def _seen(plan: SparkPlan, row: Row, place: str) -> Row:
+def _seen(plan: SparkPlan, row: Row) -> Row:
     """What ranks write must lie where every executor can."""
-    if plan.master.kind in ("local", "local-cluster") or is_elsewhere(place):
+    if plan.master.kind in ("local", "local-cluster") or is_elsewhere(row.text):
         return row
     return Row(row.label, f"{row.text}, which every executor must see", row.origin)

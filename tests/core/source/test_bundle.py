@@ -237,6 +237,7 @@ def test_a_credential_in_source_is_an_error_with_file_and_line_and_without_its_v
         "settings.yaml": "db:\n  password: hunter2\n",
         ".mlflow/credentials": "[mlflow]\nmlflow_tracking_password = hunter2\n",
         "deploy/env": "DB_PASSWORD=hunter2\n",
+        "bin/env": "#!/usr/bin/env python3\npassword = input()\n",
         "fine.py": 'password = os.environ["DB_PASSWORD"]\n',
         "weights.bin": b"\0" + AWS_KEY_ID.encode(),
     }

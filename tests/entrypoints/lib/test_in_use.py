@@ -172,6 +172,67 @@ def test_a_folder_that_the_service_copies_has_no_such_file(
     assert list(tmp_path.iterdir()) == []
     only.check()
     only.leave()
+    (tmp_path / "below").mkdir()
+    ours(tmp_path / "below").take()
+    assert list((tmp_path / "below").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "goes_on"),
+    [
+        ({"CLOUD_ML_JOB_ID": "7"}, {"CLOUD_ML_JOB_ID": "7"}, True),
+        ({"CLOUD_ML_JOB_ID": "7"}, {"CLOUD_ML_JOB_ID": "8"}, False),
+        (
+            {"CLOUD_ML_JOB_ID": "7", "CLOUD_ML_TRIAL_ID": "1"},
+            {"CLOUD_ML_JOB_ID": "7", "CLOUD_ML_TRIAL_ID": "2"},
+            False,
+        ),
+        ({"TRAINING_JOB_NAME": "train-1"}, {"TRAINING_JOB_NAME": "train-1"}, True),
+    ],
+)
+def test_a_service_has_one_start_of_a_job_at_a_time(
+    tmp_path: Path, first: dict[str, str], second: dict[str, str], goes_on: bool
+):
+    place = Place(str(tmp_path), "--checkpoint-dir")
+    before, after = InUse(place, first, SHORT), InUse(place, second, 20.0)
+    before._about["processes"] = "another machine"
+    before.take()
+    if goes_on:
+        after.take()
+        assert said(tmp_path)["run"] == after._about["run"]
+    else:
+        with pytest.raises(TrainingError, match="another run writes"):
+            after.take()
+    for one in (after, before):
+        one.leave()
+
+
+def test_a_process_that_the_system_hides_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first = ours(tmp_path)
+    first._about["process"] = "4000000 17"
+    first.take()
+
+    def kill(pid: int, number: int) -> None:
+        assert (pid, number) == (4000000, 0)
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", kill)
+    with pytest.raises(TrainingError, match="another run writes"):
+        ours(tmp_path).take()
+    first.leave()
+
+
+def test_a_file_that_goes_while_it_is_read_was_its_owners_last_act(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / FILE).write_text("{}")
+
+    def read(path: str) -> bytes:
+        os.remove(path)
+        raise OSError(116, "Stale file handle")
+
+    monkeypatch.setattr(in_use.storage, "read", read)
+    assert ours(tmp_path)._read() is None
 
 
 def attempt(folder: str, start: Any, end: Any, results: Any) -> None:

@@ -113,6 +113,7 @@ class TrainingProgress:
         self._total: int | None = None  # of Keras' bar in this epoch, or of a bar without a title
         self._is_whole = False  # Keras has told this epoch's last step
         self._has_outer = False  # a bar whose steps are epochs
+        self._outer_epochs: int | None = None
         self._pace = Pace()
 
     def see(self, line: LogLine) -> bool:
@@ -141,7 +142,10 @@ class TrainingProgress:
         if told.by == KERAS and told.epoch is None:
             return self._is_fit(told)
         if told.by == BAR and not told.is_of_epochs and self._has_outer:
-            return False  # one within it, which may count its epochs otherwise
+            # One within it, which may count its epochs otherwise; of others is another training.
+            if told.epochs in (None, self._outer_epochs):
+                return False
+            self._has_outer = False
         if told.by == BAR and not told.of:
             return self._is_main(told)
         return True
@@ -179,6 +183,7 @@ class TrainingProgress:
         self._is_trainer = self._is_trainer or told.by == TRAINER
         if told.is_of_epochs:
             self._has_outer = told.passing  # at its end another training may begin
+            self._outer_epochs = told.epochs
         if told.by != BAR or told.of or not self._by:
             self._by = told.by
         changes: dict[str, object] = {"metrics": _joined(before.metrics, told.metrics)}

@@ -214,6 +214,14 @@ def test_a_bar_of_epochs_says_the_epoch_and_the_time_of_all(title: str):
     assert (end.place, end.left, end.fraction) == ("epoch 10/10", 0, 1)
 
 
+def test_another_training_behind_one_that_stopped_early_counts():
+    told = [
+        (1000.0, "Epochs:  30%|###  | 3/10 [00:30<01:10, 10.0s/it]"),
+        (1001.0, "Epoch 1/5:  50%|##  | 25/50 [00:05<00:05,  5.00it/s]"),
+    ]
+    assert after(told).place == "epoch 1/5, step 25/50"
+
+
 def test_a_bar_named_epoch_may_be_one_of_batches():
     progress = after([(1.0, "Epoch:  10%|#    | 40/400 [00:10<01:30,  4.00it/s]")])
     assert (progress.place, progress.left) == ("step 40/400", None)

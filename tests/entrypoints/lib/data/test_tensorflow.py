@@ -180,12 +180,25 @@ def test_a_picture_that_its_exif_data_turn_is_upright_as_with_pillow(
         assert np.array_equal(image.numpy(), decoded(content).numpy())
 
 
+def test_a_picture_is_turned_though_a_comment_comes_before_its_exif_data() -> None:
+    content = samples.turned(64, 32, 6)
+    late = content[:2] + b"\xff\xfe\x00\x0c" + b"x" * 10 + content[2:]
+    for size in ((64, 32), (16, 8)):
+        early, found = (tensorflow_data.decode(one, size).numpy() for one in (content, late))
+        assert np.array_equal(early, found)
+    assert tensorflow_data.seen_size(late) == (32, 64)
+
+
 @pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "RGB", "L"])
 def test_what_is_transparent_is_white_as_with_pillow(mode: str, scaled: bool) -> None:
     picture = samples.image(16, 12).convert(mode)
     if mode == "P":
         content = samples.encoded(picture, "PNG", transparency=bytes(256))
+    elif mode in ("RGB", "L"):
+        colour = (9, 9, 9) if mode == "RGB" else 9
+        picture.paste(colour, (0, 0, 16, 1))
+        content = samples.encoded(picture, "PNG", transparency=colour)
     else:
         picture.putalpha(Image.linear_gradient("L").resize((16, 12)))
         content = samples.encoded(picture, "PNG")
