@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-import weakref
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from launch_runtime.evidence.records import ALL
 from launch_runtime.rank.exchange.groups import Groups
@@ -27,8 +26,8 @@ from launch_runtime.rank.exchange.torch_memory import (
     WHOLE,
     Carried,
 )
+from launch_runtime.rank.exchange.unseen_passes import UnseenPasses
 from launch_runtime.rank.exchange.untraced import untraced
-from launch_runtime.rank.exchange.variables import Variable
 from launch_runtime.rank.exchange.wrapped_models import NO_PASSES, Passes, WrappedModels
 from launch_runtime.rank.import_hook import OnImport
 
@@ -80,22 +79,6 @@ def table(collector: Collector) -> Mapping[str, OnImport]:
     }
 
 
-class _Often(NamedTuple):
-    """Gradients of a compiled DDP, as far as they are known.
-
-    Attributes:
-        optimizer: A weak reference.
-        variables: What it trains.
-        ranks: Of the group.
-        is_so: Whether something went over it at every second step of the optimizer at least.
-    """
-
-    optimizer: Any
-    variables: list[Variable]
-    ranks: Any
-    is_so: bool
-
-
 class ProcessGroups:
     """What goes over the process groups of this process.
 
@@ -109,9 +92,8 @@ class ProcessGroups:
         self._groups = Groups()
         self._carried: dict[Any, list[int]] = {}  # ranks -> elements, and those told of
         self._leaves = 0
-        # What no call of Python made, as of an optimizer's last look: the script may drop it.
-        self._often: dict[tuple[int, int], _Often] = {}
         self.models = WrappedModels(self._groups.ranks_of, self._groups.total_of)
+        self._unseen = UnseenPasses(self._groups, self.models, hooks)
         # What a DDP sends while it is made is no training.
         self.models.on_wrapped = self._groups.begin_again
 
@@ -229,7 +211,7 @@ class ProcessGroups:
         self._tell_models(parameters, self.models.since(optimizer))
         self._tell_seldom(optimizer, parameters, count)
         if count > 1:
-            self._keep_often(optimizer, parameters, count)
+            self._unseen.note(optimizer, parameters, count)
 
     def last_look(self) -> None:
         """The last word is about to be said; the groups may still be there."""
@@ -245,34 +227,11 @@ class ProcessGroups:
             self._collector.took(optimizer, map(self._hooks.tracked, parameters))
             self._tell_seldom(optimizer, parameters, self._hooks.steps_of(optimizer))
         self._tell_models(self._hooks.parameters())
-        for often in self._often.values():
-            if often.optimizer() is None and often.is_so:
-                self._tell_hidden(often.variables, often.ranks)
         steps = self._hooks.most_steps()
-        for group, ranks, is_so in self._hidden(steps) if steps else ():
-            if is_so:
-                found = self.models.wrapped(self._hooks.parameters(), group)
-                self._tell_hidden([self._hooks.tracked(one) for one in found], ranks)
-
-    def _hidden(self, steps: int) -> Iterator[tuple[Any, Any, bool]]:
-        """Groups, their ranks, and whether more went over each than Python called, at every second
-        step at least: a model is trained by it."""
-        groups = self._groups
-        since = groups.at_first_step if steps > 1 else groups.born
-        for group in groups.all():
-            hidden, ranks = groups.hidden(group), groups.ranks_of(group)
-            if hidden is None or ranks is None or id(group) not in since:
-                continue
-            if not self.models.count_for(group):  # else they know what went over it
-                yield group, ranks, 2 * (hidden - since[id(group)]) >= max(steps - 1, 1)
-
-    def _keep_often(self, optimizer: Any, parameters: Sequence[Any], count: int) -> None:
-        for group, ranks, is_so in self._hidden(count):
-            found = self.models.wrapped(parameters, group)
-            variables = [self._hooks.tracked(one) for one in found]
-            if variables:
-                often = _Often(weakref.ref(optimizer), variables, ranks, is_so)
-                self._often[id(variables[0]), id(group)] = often
+        for variables, ranks in self._unseen.found(list(self._hooks.parameters()), steps):
+            self._collector.reduced(variables, ranks)
+            if not variables:
+                self._carry(ranks, UNKNOWN_ELEMENTS, UNKNOWN_ELEMENTS, is_uncounted=True)
 
     def _tell_seldom(self, optimizer: Any, parameters: Sequence[Any], steps: int) -> None:
         """Whether at most steps nothing went over the groups of the DDPs that it trains."""
@@ -281,12 +240,6 @@ class ProcessGroups:
         went = [self._groups.since_first_step(one) for one in self.models.groups_of(parameters)]
         is_seldom = all(count is not None and 2 * count < steps - 1 for count in went)
         self._collector.seldom(optimizer, bool(went) and is_seldom)
-
-    def _tell_hidden(self, variables: Sequence[Variable], ranks: Any) -> None:
-        """More went over a group than Python called: a compiled DDP's gradients, or anything."""
-        self._collector.reduced(variables, ranks)
-        if not variables:
-            self._carry(ranks, UNKNOWN_ELEMENTS, UNKNOWN_ELEMENTS, is_uncounted=True)
 
     def _tell_models(self, parameters: Sequence[Any], since: Passes = NO_PASSES) -> None:
         for parameter, groups, is_whole, ways in self.models.trained(parameters, since):
