@@ -41,11 +41,13 @@ def shown(
 
 def too_wide(text: str, columns: int) -> list[str]:
     """The lines that a terminal would have to fold: but for one word that is too long for any line,
-    and a command, which is not cut since it can be copied."""
+    or stands alone in its own (a path, as long as this checkout's), and a command, which is not cut
+    since it can be copied."""
     return [
         line
         for line in text.splitlines()
         if len(line) > columns
+        and len(line.split()) > 1
         and max(map(len, line.split())) <= columns - _LABEL
         and not line.lstrip().startswith("launch ")
     ]
