@@ -26,6 +26,8 @@ endif
 WORKERS ?= auto
 PYTEST := $(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 FAST := not (docker or horovod or pip_network or processes or services or storm)
+# Each worker would import TensorFlow, of which it has the one file.
+NOT_FAST := --ignore tests/entrypoints/lib/data/test_tensorflow.py
 
 .DEFAULT_GOAL := help
 .PHONY: help base-image check demo environment tools test test-fast lint format types benchmark compat compat-horovod compat-strategies compat-stacks compat-gpus mutants clean python
@@ -40,7 +42,7 @@ test: tools  ## unit tests, and one of each file that starts processes; FULL=1 a
 	@$(WITHOUT_DOCKER)$(ONLY_BRIEF)$(PYTEST) $(SELECTION) $(BRIEF) $(ARGS)
 
 test-fast: tools  ## the unit tests alone: nothing that starts ranks, containers or interpreters, or asks a service
-	@$(PYTEST) -m "$(FAST)" $(ARGS)
+	@$(PYTEST) -m "$(FAST)" $(NOT_FAST) $(ARGS)
 
 check: python  ## name what this machine lacks, download nothing
 	@$(BOOTSTRAP) check
