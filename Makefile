@@ -15,7 +15,7 @@ SELECTION := -m "not docker"
 WITHOUT_DOCKER := echo "make test: without the tests that start containers; DOCKER=1 runs them too";
 endif
 
-# Of each file's tests that start ranks or interpreters, the first alone: eleven minutes, where all of them
+# Of each file's tests that start ranks or interpreters, the first alone: ten minutes, where all of them
 # take forty. All run in CI, and whoever names some has these.
 ifeq ($(CI)$(DOCKER)$(FULL)$(ARGS),)
 BRIEF := --brief
