@@ -120,11 +120,10 @@ class InUse:
 
     def _write_first(self, new: bool) -> bool:
         """Whether the file is ours now. Of two that begin at once, only one makes a new file."""
-        written = new and storage.write_new(self._path, self._content())
-        if new and not written:
-            return False
         if not new:
             storage.write_whole(self._path, self._content())
+        elif not storage.write_new(self._path, self._content()):
+            return False
         return self._is_ours(self._read() or {})
 
     def _is_ours(self, found: Said) -> bool:

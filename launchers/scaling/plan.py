@@ -8,7 +8,7 @@ from dataclasses import replace
 from launchers.core import pipeline
 from launchers.core.model.problems import LaunchError, Problem, errors
 from launchers.core.planning.plan import counted
-from launchers.core.planning.script_arguments import value_of
+from launchers.core.planning.script_arguments import CHECKPOINTS, value_of
 from launchers.core.provider import Provider
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
@@ -26,8 +26,6 @@ from launchers.scaling.running import usable_cores
 MOST_RUNS = 500
 # The label or tag by which a cloud's bill knows a study.
 STUDY_TAG = "scaling-study"
-# The shared scripts' argument for the folder that a run goes on from.
-CHECKPOINTS = "checkpoint-dir"
 
 
 def plan_study(provider: Provider, job: JobSpec, wanted: Wanted, source: JobSource) -> StudyPlan:

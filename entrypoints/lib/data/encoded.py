@@ -22,11 +22,13 @@ class EncodedPictures(StoredPictures):
     """A data set of encoded pictures; see ``dataset.DataSet``."""
 
     def stored_size(self, stored: Any) -> tuple[int, int] | None:
-        """As there."""
-        found = stored_size(stored)
-        contents = (stored.content(number).numpy() for number in looked_at(stored))
-        self._as_seen = any(map(headers.differs_as_stored, contents))
-        return found
+        """As there; notes whether a picture is seen otherwise than it is stored."""
+        sizes, self._as_seen = set(), False
+        for number in looked_at(stored):
+            content = _decodable(stored, number)
+            sizes.add(seen_size(content))
+            self._as_seen |= headers.differs_as_stored(content)
+        return sizes.pop() if len(sizes) == 1 else None
 
     def test_arrays(self, rank: int, world_size: int, batch_size: int) -> Iterator[tuple[Any, Any]]:
         """As ``test_batches``, in NumPy arrays."""
@@ -58,9 +60,7 @@ class EncodedPictures(StoredPictures):
         except (tf.errors.OpError, UnicodeDecodeError):
             for stored in (self._training, self._test):
                 for number in range(len(stored.labels)):
-                    problem = _wrong_with(stored, number)
-                    if problem:
-                        raise TrainingError(problem) from None
+                    _decodable(stored, number)
             raise
 
     def _fetch(self, stored: Stored) -> Any:
@@ -80,31 +80,22 @@ class EncodedPictures(StoredPictures):
         return one
 
 
-def stored_size(stored: Stored) -> tuple[int, int] | None:
-    """(width, height) of the pictures where all that are looked at have one, else None.
+def _decodable(stored: Stored, number: int) -> bytes:
+    """The bytes of a picture.
 
     Raises:
-        TrainingError: One of them is no picture.
+        TrainingError: It cannot be read or decoded.
     """
-    sizes = set()
-    for number in looked_at(stored):
-        problem = _wrong_with(stored, number)
-        if problem:
-            raise TrainingError(problem)
-        sizes.add(seen_size(stored.content(number).numpy()))
-    return sizes.pop() if len(sizes) == 1 else None
-
-
-def _wrong_with(stored: Stored, number: int) -> str | None:
-    """Why a picture cannot be decoded, as a line; None where it can."""
     name = stored.name_of(number)
     try:
-        content = stored.content(number)
+        content = stored.content(number).numpy()
     except tf.errors.OpError as error:
-        return f"{name}: cannot be read ({in_words(error)}). {MEND}"
+        raise TrainingError(f"{name}: cannot be read ({in_words(error)}). {MEND}") from None
     except UnicodeDecodeError:  # TensorFlow's own error has the name, which is no UTF-8
-        return f"{name}: cannot be read. {MEND}"
+        raise TrainingError(f"{name}: cannot be read. {MEND}") from None
     why = why_not_decoded(content, CHANNELS)
-    return why and (
-        f"{name}: no picture that can be decoded ({why}). {remedy(content.numpy(), MEND)}"
-    )
+    if why:
+        raise TrainingError(
+            f"{name}: no picture that can be decoded ({why}). {remedy(content, MEND)}"
+        ) from None
+    return bytes(content)

@@ -42,6 +42,7 @@ class PlacePictures:
 
     name = "parquet"
     brightest = 255
+    ignores_exif = False  # whether its decoder has to be told to show pictures as they are seen
 
     def __init__(self, address: str, test_address: str | None, settings: Settings):
         self.origin = address
@@ -52,9 +53,11 @@ class PlacePictures:
         self._block_groups = settings.shuffle_groups
         self.classes = max(len(self._training.classes), len(self._test.classes))
         self._readers: list[PictureReader] = []
-        looked_at = self._looked_at()
-        self._as_seen = any(map(headers.differs_as_stored, looked_at.content))
-        found = settings.image_size or self._stored_size(looked_at)
+        self._as_seen, found = False, settings.image_size
+        if found is None or self.ignores_exif:
+            looked_at = self._looked_at()
+            self._as_seen = any(map(headers.differs_as_stored, looked_at.content))
+            found = found or self._stored_size(looked_at)
         self._size = found or (USUAL_SIDE, USUAL_SIDE)
 
     @property

@@ -15,6 +15,8 @@ from .tensorflow import naming_bad_pictures, picture_batches, remedy, seen_size,
 class StreamedPictures(PlacePictures):
     """As ``PlacePictures``, in TensorFlow."""
 
+    ignores_exif = True
+
     def decoded(self, reader: PictureReader, steps: int | None, weighted: bool) -> Any:
         """A tf.data.Dataset of the reader's batches; one epoch where ``steps`` is None."""
         return picture_batches(

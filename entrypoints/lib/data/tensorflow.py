@@ -264,10 +264,10 @@ def seen_size(content: bytes) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def why_not_decoded(content: Any, channels: int = 0) -> str | None:
+def why_not_decoded(content: bytes, channels: int = 0) -> str | None:
     """Why a picture's bytes are not decoded, in words: too many pixels, which TensorFlow itself
     would take, or its own reason; None where they are."""
-    too_large = headers.too_large(content.numpy() if tf.is_tensor(content) else content)
+    too_large = headers.too_large(content)
     if too_large is not None:
         return too_large
     try:

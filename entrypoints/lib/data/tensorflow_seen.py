@@ -1,8 +1,8 @@
 """Pictures in TensorFlow as they are seen: upright, and white where they are transparent, as Pillow
 and torchvision have them here (``pictures.decoding``). TensorFlow's decoder ignores both.
 
-The look at a picture's begin takes some 50 us of a core: a tenth of decoding one of 256 x 256, so
-this is for data in which such pictures were found (``headers.differs_as_stored``).
+The look at a picture's begin costs at each of them, so this is for data in which such pictures were
+found (``headers.differs_as_stored``).
 """
 
 from __future__ import annotations

@@ -71,14 +71,7 @@ class MLflowRun:
         from mlflow.tracking import MlflowClient
 
         client = MlflowClient(tracking_uri=self._store.uri)
-        run = self._found(client, one["key"])
-        is_new = run is None
-        if run is None:
-            experiment = self._experiment(client)
-            tags = _cut({**one["tags"], KEY: one["key"], BEGAN: str(one["at"])})
-            run = client.create_run(
-                experiment, start_time=one["at"], tags=tags, run_name=one["name"] or None
-            )
+        run, is_new = self._found_or_made(client, one)
         self._client, self._run = client, run.info.run_id
         self._is_old = self._late and not is_new and _began(run) > one["at"]
         self._there = dict(run.data.tags) if self._is_old else {}
@@ -87,14 +80,20 @@ class MLflowRun:
         self.link = self._link(run)
         self._parameters(one, dict(run.data.params), resumed=not is_new)
 
-    def _found(self, client: Any, key: str) -> Any:
-        """The run of an earlier start, or the one that somebody has made for it; else None."""
+    def _found_or_made(self, client: Any, one: Record) -> tuple[Any, bool]:
+        """The run that somebody has made for this one, that of an earlier start, or a new one; and
+        whether it is new."""
         if self._store.run_id:
-            return client.get_run(self._store.run_id)
+            return client.get_run(self._store.run_id), False
+        experiment = self._experiment(client)
         there = client.search_runs(
-            [self._experiment(client)], filter_string=f"tags.`{KEY}` = '{key}'", max_results=1
+            [experiment], filter_string=f"tags.`{KEY}` = '{one['key']}'", max_results=1
         )
-        return there[0] if there else None
+        if there:
+            return there[0], False
+        tags = _cut({**one["tags"], KEY: one["key"], BEGAN: str(one["at"])})
+        name = one["name"] or None
+        return client.create_run(experiment, start_time=one["at"], tags=tags, run_name=name), True
 
     def _link(self, run: Any) -> str:
         store = self._store

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from launchers.core.planning.plan import Plan, Row
-from launchers.core.planning.script_arguments import value_of
+from launchers.core.planning.script_arguments import CHECKPOINTS, value_of
 from launchers.core.spec.job import END, EXCHANGE, INIT, STRICT
 from launchers.core.spec.value_types import format_duration
 
@@ -83,20 +83,16 @@ def pinning_rows(plan: Plan) -> list[Row]:
     return [*plan.strategy.rows, Row("GPUs", text, plan.pinning.why)]
 
 
-# The shared scripts' argument, which comes before LAUNCH_CHECKPOINT_DIR in them.
-_CHECKPOINT_ARGUMENT = "checkpoint-dir"
-
-
 def checkpoints_row(plan: Plan, place: str) -> Row:
     """Where the checkpoints lie, and whether an earlier run left some there."""
     inherited = plan.run.inherited
     given = "--checkpoint" if plan.job.checkpoint else ""
     why = f"kept from {inherited.name}" if inherited else given
-    told = value_of(plan.job.arguments, _CHECKPOINT_ARGUMENT)
+    told = value_of(plan.job.arguments, CHECKPOINTS)
     if told and plan.source.shared:
-        return Row("checkpoints", told, f"--{_CHECKPOINT_ARGUMENT}, an argument of the script")
+        return Row("checkpoints", told, f"--{CHECKPOINTS}, an argument of the script")
     if told:
-        depends = f"or where the script's own --{_CHECKPOINT_ARGUMENT} {told} says"
+        depends = f"or where the script's own --{CHECKPOINTS} {told} says"
         return Row("checkpoints", place, _joined(why, depends))
     return Row("checkpoints", place, why)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+# The shared scripts' argument for their checkpoints, ahead of LAUNCH_CHECKPOINT_DIR.
+CHECKPOINTS = "checkpoint-dir"
+
 
 def value_of(arguments: Sequence[str], name: str) -> str | None:
     """What ``--NAME`` is given, the last one where it stands twice; None where it is not there,
