@@ -12,14 +12,8 @@ import pytest
 
 from launchers.data import reading_program, sheet_program
 from launchers.data.catalogue import RULES
-from launchers.data.place import (
-    Place,
-    chosen_splits,
-    problems_in_files,
-    problems_in_hashes,
-    problems_in_rows,
-    read_place,
-)
+from launchers.data.place import Place, chosen_splits, read_place
+from launchers.data.place_problems import problems_in_files, problems_in_hashes, problems_in_rows
 from launchers.data.reading_program import MOST_CLASSES, RefusedError
 from tests.data.made import parquet, picture, place
 from tests.refusals import refused

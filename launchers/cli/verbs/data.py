@@ -85,7 +85,7 @@ def info_command(
     from launchers.cli.show.data_as_json import info_as_json
     from launchers.cli.show.data_place import tell_feeding, tell_place
     from launchers.data.feeding import feeding, problems
-    from launchers.data.place import problems_in_rows
+    from launchers.data.place_problems import problems_in_rows
 
     found = _read(place, python, whole=verify)
     if verify:
@@ -174,7 +174,8 @@ def _read(place: str, python: str | None, whole: bool = False) -> Place:
         LaunchError: It is none, or lacks files of its manifest.
     """
     from launchers.data.environment import python_of
-    from launchers.data.place import problems_in_files, read_place
+    from launchers.data.place import read_place
+    from launchers.data.place_problems import problems_in_files
 
     found = read_place(place, lambda: python_of(python), whole)
     if wrong := problems_in_files(found):
@@ -194,7 +195,7 @@ def _verify(place: Place, python: str | None) -> None:
     from launchers.cli.show.data_place import say_verified
     from launchers.cli.show.progress import BYTES, Bar
     from launchers.data.environment import python_of
-    from launchers.data.place import problems_in_hashes
+    from launchers.data.place_problems import problems_in_hashes
 
     bar = Bar(sys.stderr, BYTES)
     try:
