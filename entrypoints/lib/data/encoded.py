@@ -15,7 +15,7 @@ from ..pictures import headers
 from .dataset import Part
 from .numbered import NumberedCourse
 from .stored import CHANNELS, MEND, Stored, StoredPictures, looked_at
-from .tensorflow import decode, in_words, remedy, seen_size, why_not_decoded
+from .tensorflow_decoding import decode, in_words, remedy, seen_size, why_not_decoded
 
 
 class EncodedPictures(StoredPictures):

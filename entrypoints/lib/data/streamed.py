@@ -9,7 +9,8 @@ from ..errors import TrainingError
 from .place_pictures import PlacePictures, end_of
 from .reader import PictureReader
 from .stored import CHANNELS
-from .tensorflow import naming_bad_pictures, picture_batches, remedy, seen_size, why_not_decoded
+from .tensorflow import naming_bad_pictures, picture_batches
+from .tensorflow_decoding import remedy, seen_size, why_not_decoded
 
 
 class StreamedPictures(PlacePictures):

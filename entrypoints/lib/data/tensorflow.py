@@ -7,7 +7,6 @@ thousand pictures together; cutting these into batches, decoding and resizing ar
 from __future__ import annotations
 
 import contextlib
-import re
 from typing import Any, Callable, Generator, Iterator, Tuple
 
 import numpy as np
@@ -15,16 +14,13 @@ import tensorflow as tf
 
 from ..arrays import Array
 from ..errors import TrainingError
-from ..pictures import headers
 from .reader import Batch, PictureReader
-from .tensorflow_seen import pixels_of
+from .tensorflow_decoding import decode, remedy, why_not_decoded
 
 PICTURES_AT_ONCE = 1024  # that cross from Python to TensorFlow together at most
 BYTES_AT_ONCE = 16 << 20  # that these have, roughly
 FILLING = -1.0  # weight of what fills up an epoch's short last batch on the way
 FITS = ("stretch", "crop")
-SCALES = (8, 4, 2)  # at which libjpeg can decode a part of the size
-_PLACES_IN_GRAPH = re.compile(r"\{\{.*?\}\}|\[Op:.*")
 _KINDS = (tf.string, tf.int64, tf.float32)  # of content, labels and weights
 Columns = Tuple[Array, ...]
 
@@ -117,36 +113,6 @@ def picture_batches(
     return _finished(data, reader, weights)
 
 
-def decode(
-    content: Any,
-    size: tuple[int, int],
-    channels: int = 3,
-    fit: str = "stretch",
-    scaled_decoding: bool = False,
-    as_seen: bool = True,
-) -> Any:
-    """One picture, (rows, columns, channels) float32 0 to 255, from its encoded bytes: a tensor.
-
-    What it gives for the same bytes is the same in training, evaluation and prediction. Without
-    ``as_seen`` a picture that EXIF data turn stays as it is stored, as does what is transparent.
-    """
-
-    def decoded(stored: Any) -> Any:
-        if scaled_decoding:
-            return _decoded_to_scale(content, stored, channels)
-        return tf.io.decode_image(content, channels=channels, expand_animations=False)
-
-    if as_seen:
-        image = pixels_of(content, channels, size, decoded)
-    else:
-        image = decoded(size)
-        image.set_shape([None, None, channels])
-    if fit == "crop":
-        image = _cropped(image, size)
-    image = tf.image.resize(image, size)  # float32, 0 to 255
-    return tf.ensure_shape(image, [*size, channels])
-
-
 @contextlib.contextmanager
 def naming_bad_pictures(reader: PictureReader) -> Iterator[None]:
     """Around what reads ``picture_batches``: what is no picture is named with its path.
@@ -225,72 +191,6 @@ def _finished(data: Any, reader: PictureReader, weights: bool) -> Any:
     elif not weights:
         data = data.map(lambda content, labels, _: (content, labels))
     return data.prefetch(2)
-
-
-def _cropped(image: Any, size: tuple[int, int]) -> Any:
-    """The middle of ``image`` in the ratio of ``size``."""
-    shape = tf.shape(image)
-    rows = tf.minimum(shape[0], shape[1] * size[0] // size[1])
-    columns = tf.minimum(shape[1], shape[0] * size[1] // size[0])
-    top, left = (shape[0] - rows) // 2, (shape[1] - columns) // 2
-    return image[top : top + rows, left : left + columns]
-
-
-def _decoded_to_scale(content: Any, size: Any, channels: int) -> Any:
-    def whole() -> Any:
-        return tf.io.decode_image(content, channels=channels, expand_animations=False)
-
-    def at(scale: int) -> Any:
-        return lambda: tf.io.decode_jpeg(content, channels=channels, ratio=scale)
-
-    def jpeg() -> Any:
-        shape = tf.io.extract_jpeg_shape(content)
-        fits = tf.minimum(shape[0] // size[0], shape[1] // size[1])
-        return tf.case([(fits >= scale, at(scale)) for scale in SCALES], default=whole)
-
-    return tf.cond(tf.io.is_jpeg(content), jpeg, whole)
-
-
-def seen_size(content: bytes) -> tuple[int, int]:
-    """(width, height) of a picture as it is seen.
-
-    Raises:
-        tf.errors.OpError: It cannot be decoded.
-    """
-    height, width, _ = tf.io.decode_image(content, expand_animations=False).shape
-    lies = headers.orientation(content) in headers.SIDEWAYS
-    if lies and headers.differs_as_stored(content):
-        width, height = height, width
-    return int(width), int(height)
-
-
-def why_not_decoded(content: bytes, channels: int = 0) -> str | None:
-    """Why a picture's bytes are not decoded, in words: too many pixels, which TensorFlow itself
-    would take, or its own reason; None where they are."""
-    too_large = headers.too_large(content)
-    if too_large is not None:
-        return too_large
-    try:
-        tf.io.decode_image(content, channels=channels, expand_animations=False)
-    except tf.errors.OpError as error:
-        return in_words(error)
-    return None
-
-
-def remedy(content: bytes, otherwise: str) -> str:
-    """What to do about a picture that cannot be decoded: ``otherwise``, unless Pillow reads it."""
-    name = headers.format_for_pillow(content)
-    if name is None:
-        return otherwise
-    return (
-        f"TensorFlow can't decode {name}: convert the pictures with `launch data parquet "
-        "--format jpeg`."
-    )
-
-
-def in_words(error: tf.errors.OpError) -> str:
-    """TensorFlow's error as a line: the middle of ``{{node x}} Invalid PNG. [Op:y] name:``."""
-    return _PLACES_IN_GRAPH.sub("", str(error.message or error).split("\n")[0]).strip()
 
 
 def _first_bad(reader: PictureReader) -> str | None:

@@ -23,6 +23,7 @@ from .places_of_parquet import write_place
 
 tf = pytest.importorskip("tensorflow")
 tensorflow_data = pytest.importorskip("entrypoints.lib.data.tensorflow")
+tensorflow_decoding = pytest.importorskip("entrypoints.lib.data.tensorflow_decoding")
 
 
 def encoded(value: int, shape: tuple[int, int] = (12, 16), form: str = "PNG") -> bytes:
@@ -132,10 +133,10 @@ def test_a_crop_keeps_the_middle_and_the_ratio() -> None:
     pixels[:, 10:30] = 255
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "PNG")
-    image = tensorflow_data.decode(stream.getvalue(), (10, 10), fit="crop").numpy()
+    image = tensorflow_decoding.decode(stream.getvalue(), (10, 10), fit="crop").numpy()
     assert image.shape == (10, 10, 3)
     assert (image == 255).all()
-    stretched = tensorflow_data.decode(stream.getvalue(), (10, 10)).numpy()
+    stretched = tensorflow_decoding.decode(stream.getvalue(), (10, 10)).numpy()
     assert (stretched[:, 0] == 0).all()
 
 
@@ -153,12 +154,12 @@ def test_scaled_decoding_gives_nearly_the_same_picture(side: int) -> None:
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "JPEG", quality=95)
     whole, scaled = (
-        tensorflow_data.decode(stream.getvalue(), (16, 16), scaled_decoding=scaled).numpy()
+        tensorflow_decoding.decode(stream.getvalue(), (16, 16), scaled_decoding=scaled).numpy()
         for scaled in (False, True)
     )
     assert np.abs(whole - scaled).mean() < 8
     png = encoded(9, (64, 64))
-    assert (tensorflow_data.decode(png, (16, 16), scaled_decoding=True).numpy() == 9).all()
+    assert (tensorflow_decoding.decode(png, (16, 16), scaled_decoding=True).numpy() == 9).all()
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -168,12 +169,12 @@ def test_a_picture_that_its_exif_data_turn_is_upright_as_with_pillow(
 ) -> None:
     content = samples.turned(64, 32, orientation)
     shown = np.asarray(decoding.decoded(content, decoding.looked_at(content)))
-    assert tensorflow_data.seen_size(content) == (shown.shape[1], shown.shape[0])
+    assert tensorflow_decoding.seen_size(content) == (shown.shape[1], shown.shape[0])
     half = (shown.shape[0] // 2, shown.shape[1] // 2)
     for size, step in ((shown.shape[:2], 1), (half, 2)):
 
         def decoded(one: Any, size: Any = size) -> Any:
-            return tensorflow_data.decode(one, size, scaled_decoding=scaled)
+            return tensorflow_decoding.decode(one, size, scaled_decoding=scaled)
 
         (image,) = tf.data.Dataset.from_tensors(content).map(decoded)  # in a graph
         assert np.abs(image.numpy() - shown[::step, ::step]).mean() < 12
@@ -184,9 +185,9 @@ def test_a_picture_is_turned_though_a_comment_comes_before_its_exif_data() -> No
     content = samples.turned(64, 32, 6)
     late = content[:2] + b"\xff\xfe\x00\x0c" + b"x" * 10 + content[2:]
     for size in ((64, 32), (16, 8)):
-        early, found = (tensorflow_data.decode(one, size).numpy() for one in (content, late))
+        early, found = (tensorflow_decoding.decode(one, size).numpy() for one in (content, late))
         assert np.array_equal(early, found)
-    assert tensorflow_data.seen_size(late) == (32, 64)
+    assert tensorflow_decoding.seen_size(late) == (32, 64)
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -203,7 +204,7 @@ def test_what_is_transparent_is_white_as_with_pillow(mode: str, scaled: bool) ->
         picture.putalpha(Image.linear_gradient("L").resize((16, 12)))
         content = samples.encoded(picture, "PNG")
     shown = decoding.decoded(content, decoding.looked_at(content))
-    image = tensorflow_data.decode(content, (12, 16), scaled_decoding=scaled).numpy()
+    image = tensorflow_decoding.decode(content, (12, 16), scaled_decoding=scaled).numpy()
     assert np.abs(image - np.asarray(shown.convert("RGB"))).max() <= 1
     assert image[0].min() > 240, "hardly anything of it is seen in the first row"
 
