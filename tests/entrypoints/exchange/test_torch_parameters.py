@@ -15,6 +15,7 @@ from launch_runtime.rank.exchange import (
     fingerprints,
     horovod_torch_hooks,
     torch_hooks,
+    torch_parameters,
     torch_sent,
     torch_tensors,
 )
@@ -395,7 +396,7 @@ def test_a_result_keeps_its_place_until_the_next_step_and_only_its_shape_is_a_pa
 def test_no_more_places_of_parameters_are_kept_than_there_is_room_for(
     hooks: Hooks, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch_hooks, "MOST", 2)
+    monkeypatch.setattr(torch_parameters, "MOST", 2)
     several = [parameter(1.0, place=place) for place in (64, 128, 192)]
     first, second, _ = [hooks.tracked(one) for one in several]
     hooks.exchanged(several, [], ALL)

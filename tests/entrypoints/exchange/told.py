@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
+from launch_runtime.rank.exchange.variables import Variables
+
 
 class Collector:
     """Writes down what it is told."""
@@ -13,6 +15,7 @@ class Collector:
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
         self.inside: list[str] = []
+        self.variables = Variables()
 
     def reduced(self, variables: list[Any], group: Any, ways: list[str]) -> None:
         self.told.append(("reduced", variables, group, ways))

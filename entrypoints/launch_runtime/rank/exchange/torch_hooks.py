@@ -18,15 +18,9 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 from launch_runtime.evidence.records import LIKE, OWN
 from launch_runtime.rank.exchange import APPLYING, is_looked_at
 from launch_runtime.rank.exchange.torch_memory import PART, TO_ME, WHOLE, Carried
+from launch_runtime.rank.exchange.torch_parameters import Parameters
 from launch_runtime.rank.exchange.torch_sent import Sent
-from launch_runtime.rank.exchange.torch_tensors import (
-    Reader,
-    is_capturing,
-    is_part,
-    own,
-    place_of,
-    values_of,
-)
+from launch_runtime.rank.exchange.torch_tensors import is_capturing, own, place_of, values_of
 from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.exchange.variables import MOST, Variable
 
@@ -56,14 +50,10 @@ class Hooks:
         self._news: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._running: set[int] = set()  # numbers of optimizers that are in their step
         self._sent = Sent(self._is_nobodys)
-        self._places: dict[int, Variable] = {}  # of parameters' values
-        self._shapes: set[tuple[int, ...]] = set()  # of parameters
+        self._parameters = Parameters(collector.variables, self._sent.forget_values)
         # Results of a parameter's shape since the last step, held so that no other tensor gets
         # their place: place -> the result, its group.
         self._results: dict[int, tuple[Any, Any]] = {}
-        # Held by the variables alone, which give up what they read once it is dropped.
-        self._readers: weakref.WeakValueDictionary[Variable, Reader]
-        self._readers = weakref.WeakValueDictionary()
         self.at_step: Callable[[Any, Sequence[Any], int], None] = lambda *_: None
         self.after_step: Callable[[Any], None] = lambda _: None
         self.at_nobodys: Callable[[Carried], None] = lambda _: None
@@ -84,7 +74,7 @@ class Hooks:
     def modules(self, module: Any) -> None:
         """``torch.nn.modules.module``."""
         original = module.Module.load_state_dict
-        collector, known = self._collector, self._known
+        collector, known = self._collector, self._parameters.known
 
         @functools.wraps(original)
         def load_state_dict(network: Any, *args: Any, **kwargs: Any) -> Any:
@@ -149,7 +139,7 @@ class Hooks:
         for parameter in _parameters(optimizer) if self._sent else ():
             place = 0 if parameter.grad is None else place_of(parameter.grad)
             if parameter.grad is not None and self._sent.is_known_at(place):
-                variable = self._known(parameter)
+                variable = self._parameters.known(parameter)
                 groups = self._sent.claim(optimizer, place, own(parameter.grad))
                 known = variable.groups if variable is not None else ()
                 is_news |= any(group not in known for group in groups)
@@ -228,24 +218,9 @@ class Hooks:
                 self._steps[optimizer] = 1
                 self._look_at(optimizer, 1, True)
 
-    def _known(self, parameter: Any) -> Variable | None:
-        return self._collector.variables.of(parameter)
-
     def tracked(self, parameter: Any) -> Variable:
         """What stands for a parameter, from its first step on."""
-        known = self._known(parameter)
-        if known is None:
-            reader = Reader(parameter)
-            known = self._collector.variables.keep(parameter, own(parameter).shape, reader)
-            known.is_blind, known.is_whole = True, not is_part(parameter)
-            self._readers[known] = reader
-            self._sent.forget_values(place_of(parameter))
-        else:
-            self._readers[known].hold(parameter)  # it may have been moved
-        if len(self._places) < MOST:
-            self._places[place_of(parameter)] = known
-            self._shapes.add(known.shape)
-        return known
+        return self._parameters.tracked(parameter)
 
     def parameters(self) -> list[Any]:
         """Those of all optimizers that have made a step and are still there."""
@@ -254,7 +229,9 @@ class Hooks:
     def optimized(self) -> Iterator[tuple[Any, list[Any]]]:
         """The optimizers that have made a step and are still there, with their parameters."""
         for optimizer in list(self._steps):
-            known = [one for one in _parameters(optimizer) if self._known(one) is not None]
+            known = [
+                one for one in _parameters(optimizer) if self._parameters.known(one) is not None
+            ]
             yield optimizer, known
 
     def steps_of(self, optimizer: Any) -> int:
@@ -275,7 +252,7 @@ class Hooks:
         """
         total = sum(math.prod(tensor.shape) for tensor in given)
         for tensor in given:
-            value = self._value(tensor)
+            value = self._parameters.valued_by(tensor)
             if value is None:
                 self._collector.sent()
             else:
@@ -286,7 +263,7 @@ class Hooks:
             if hasattr(tensor, "data_ptr"):
                 place = place_of(tensor)
                 self._sent.came(Carried(own(tensor), group, place, way))
-                is_like_one = place and tuple(own(tensor).shape) in self._shapes
+                is_like_one = place and self._parameters.has_shape(tuple(own(tensor).shape))
                 if is_like_one and len(self._results) < MOST:
                     self._results[place] = (own(tensor).detach(), group)
 
@@ -297,15 +274,6 @@ class Hooks:
     def _is_nobodys(self, carried: Carried) -> None:
         self._collector.nobodys(carried.shape, carried.group)
         self.at_nobodys(carried)
-
-    def _value(self, tensor: Any) -> Variable | None:
-        """The parameter whose values these are; none of one that has moved away from there."""
-        place = place_of(tensor)
-        value = self._places.get(place)
-        reader = self._readers.get(value) if value is not None else None
-        if value is None or reader is None or value.shape != tuple(tensor.shape):
-            return None
-        return value if reader.place == place else None
 
 
 def _parameters(optimizer: Any) -> list[Any]:
