@@ -50,6 +50,11 @@ from launchers.machine.devices import share_of, visible_gpus
 from launchers.machine.python_environment import PythonEnvironment, inspect
 from launchers.machine.supervised.folder import output_root
 
+_FOR_TORCH = (
+    "name one with --python PATH, or build it there, after torch: HOROVOD_WITH_PYTORCH=1 "
+    "HOROVOD_WITH_GLOO=1 pip install --no-build-isolation horovod"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalPlan(Plan):
@@ -277,9 +282,11 @@ def _library_problems(python: PythonEnvironment, source: Source, plan: LocalPlan
         fix = f"name one with --python PATH, or {strategy.install}"
         return [RULES["local-no-library"].at("--python", found, expected, fix)]
     script = source.folder / source.script
-    uses = source.shared or (script.is_file() and "horovod" in script.read_text(errors="replace"))
-    if plan.world_size == 1 and not uses:
+    text = script.read_text(errors="replace") if script.is_file() else ""
+    if plan.world_size == 1 and not source.shared and "horovod" not in text:
         return []
-    return [
-        RULES["local-no-horovod"].at("--python", f"{python.path} ({python.origin}) has no Horovod")
-    ]
+    found = f"{python.path} ({python.origin}) has no Horovod"
+    if "torch" in text and "tensorflow" not in text:
+        # `make demo` builds Horovod for TensorFlow alone.
+        return [RULES["local-no-horovod"].at("--python", found, fix=_FOR_TORCH)]
+    return [RULES["local-no-horovod"].at("--python", found)]

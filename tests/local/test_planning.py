@@ -128,6 +128,20 @@ def test_a_python_without_horovod_is_refused_with_both_fixes(launch: Launch, tmp
     assert "make demo" in answer.err
 
 
+def test_horovod_for_pytorch_is_what_a_script_of_pytorch_is_told_to_build(
+    launch: Launch, tmp_path: Path
+):
+    import venv
+
+    venv.create(tmp_path / "bare", with_pip=False)
+    launch.write("train.py", "import torch\nimport horovod.torch as hvd\n")
+    answer = launch("local", "train.py", "--python", str(tmp_path / "bare"), "--dry-run")
+    assert answer.code == 2
+    assert "[local-no-horovod]" in answer.err
+    assert "HOROVOD_WITH_PYTORCH=1" in answer.err
+    assert "make demo" not in answer.err
+
+
 @pytest.mark.parametrize("name", ["python", "source"])
 def test_a_path_of_the_document_that_is_not_there_is_told(
     launch: Launch, tmp_path: Path, name: str
