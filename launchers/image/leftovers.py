@@ -47,9 +47,9 @@ def _removed(client: docker.DockerClient, identifier: str, base_size: int) -> in
     ours = names.STAGE_LABEL in image.labels or names.RECIPE_LABEL in image.labels
     if not ours or attributes.get("RepoTags") or attributes.get("RepoDigests"):
         return 0
-    patience, client.api.timeout = client.api.timeout, REMOVAL_SECONDS
+    usual, client.api.timeout = client.api.timeout, REMOVAL_SECONDS
     try:
         client.images.remove(image.id)
     finally:
-        client.api.timeout = patience
+        client.api.timeout = usual
     return max(0, int(attributes["Size"]) - base_size)

@@ -48,7 +48,7 @@ def have_image(client: Any, image: str, recipe: str, told: Told) -> None:
     """Make sure that ``image`` is on this machine: as it is there, else pulled. May block long.
 
     Raises:
-        LaunchError: It is not there and cannot be pulled; exit code 2, with the ways on.
+        LaunchError: It is not there and cannot be pulled; exit code 2, with what can be done.
     """
     try:
         _have(client, image, told)
@@ -154,19 +154,19 @@ def _pull(client: Any, image: str, told: Told) -> None:
     # The engine's client waits for an answer as long as one may take; this one does not.
     threading.Thread(target=_pull_into, args=(client, image, steps), daemon=True).start()
     layers: dict[str, tuple[int, int]] = {}
-    patience = _FIRST_SECONDS
+    timeout = _FIRST_SECONDS
     while True:
         try:
-            step = steps.get(timeout=patience)
+            step = steps.get(timeout=timeout)
         except Empty:
-            raise _NotPulledError(f"no answer in {patience:.0f} s") from None
+            raise _NotPulledError(f"no answer in {timeout:.0f} s") from None
         if step is None:
             return
         if isinstance(step, Exception):
             raise _NotPulledError(explanation(step))
         if "error" in step:
             raise _NotPulledError(str(step["error"]))
-        patience = _SILENT_SECONDS
+        timeout = _SILENT_SECONDS
         sizes = step.get("progressDetail") or {}
         if sizes.get("total") and step.get("status") == "Downloading":
             layers[str(step.get("id"))] = (sizes.get("current", 0), sizes["total"])

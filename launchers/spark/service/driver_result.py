@@ -1,4 +1,4 @@
-"""The result file of the driver program: how the job ended, by its own word."""
+"""The result file of the driver program: how the job ended, as the program says."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from typing import Any
 from launchers.core.model.problems import Problem
 from launchers.core.spec.value_types import format_duration
 from launchers.vertex.ai_platform.input import INPUT, Given, load, merge
-from launchers.vertex.ai_platform.left_behind import dropped, left_behind
 from launchers.vertex.ai_platform.machines import Hardware, boot_disk, master
+from launchers.vertex.ai_platform.obsolete import dropped, tell_obsolete
 from launchers.vertex.ai_platform.replicas import processes, reduction_servers, workers
 from launchers.vertex.ai_platform.start import training
 from launchers.vertex.catalogue import RULES
@@ -67,7 +67,7 @@ def convert(
         "tags": dict(given.get("labels") or {}),
         "vertex": own,
     }
-    left_behind(given, problems)
+    tell_obsolete(given, problems)
     return {
         key: value for key, value in values.items() if value not in (None, "", [], {})
     }, problems

@@ -6,8 +6,8 @@ from typing import Any
 
 from launchers.core.model.problems import Problem
 from launchers.vertex.ai_platform.input import INPUT, Given
-from launchers.vertex.ai_platform.left_behind import dropped
 from launchers.vertex.ai_platform.machines import Hardware, boot_disk, machine_named, worker
+from launchers.vertex.ai_platform.obsolete import dropped
 from launchers.vertex.ai_platform.start import Training
 from launchers.vertex.catalogue import RULES
 

@@ -7,7 +7,7 @@ from launchers.vertex.ai_platform.input import INPUT, Given, load
 from launchers.vertex.catalogue import RULES
 
 
-def left_behind(given: Given, problems: list[Problem]) -> None:
+def tell_obsolete(given: Given, problems: list[Problem]) -> None:
     """Fields and flags that mean nothing any more, and those that refuse the whole job."""
     refused = {
         f"{INPUT}.hyperparameters": "a search over hyperparameters; `sweep:` in launch.yaml "
