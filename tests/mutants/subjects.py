@@ -51,7 +51,7 @@ SUBJECTS = (
             *_in(f"{_RUNTIME}/rank/exchange", "process_groups", "torch_hooks", "wrapped_models"),
             *_in(f"{_RUNTIME}/rank/exchange", "horovod_torch_hooks", "groups", "devices"),
             *_in(f"{_RUNTIME}/rank/exchange", "torch_sent", "torch_tensors", "torch_memory"),
-            *_in(f"{_RUNTIME}/rank/exchange", "unseen_passes"),
+            *_in(f"{_RUNTIME}/rank/exchange", "torch_parameters", "unseen_passes"),
         ),
         (
             "tests/entrypoints/strategies/test_strategies.py",
