@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -19,6 +19,7 @@ MOST_PROBLEMS = 50
 _LONGEST_NUMBER = 64
 _BRACKETS = re.compile(r"[\[\]{}]")
 _COLON = re.compile(r"\s*:")
+_OBJECT = re.compile(r"\s*\{")
 
 
 class _KeyTwiceError(Exception):
@@ -26,11 +27,11 @@ class _KeyTwiceError(Exception):
 
 
 class NotJsonError(Exception):
-    """The text is no JSON; ``line`` and ``reason`` say where and why."""
+    """The text is no JSON; ``line``, ``at`` (the character) and ``reason`` say where and why."""
 
-    def __init__(self, line: int, reason: str) -> None:
+    def __init__(self, line: int, at: int, reason: str) -> None:
         super().__init__(reason)
-        self.line, self.reason = line, reason
+        self.line, self.at, self.reason = line, at, reason
 
 
 def parse_json(text: str, file: str, is_part: bool = False) -> Any:
@@ -57,7 +58,7 @@ def parse_json(text: str, file: str, is_part: bool = False) -> Any:
             parse_constant=lambda name: math.inf,
         )
     except json.JSONDecodeError as error:
-        raise NotJsonError(error.lineno, error.msg) from None
+        raise NotJsonError(error.lineno, error.pos, error.msg) from None
     except RecursionError:
         raise LaunchError(_too_deep(file)) from None
     except _KeyTwiceError:
@@ -65,6 +66,22 @@ def parse_json(text: str, file: str, is_part: bool = False) -> Any:
         raise LaunchError([_twice(file, *one, is_part) for one in twice]) from None
     _check(value, file)
     return value
+
+
+def as_list(text: str) -> str:
+    """A stream of objects (JSON Lines, or what several commands have put into one file) as the
+    text of one list, with every line where it was and the first a sign longer; empty where ``text``
+    is no such stream. Behind the first object it need not be right."""
+    decoder, starts = json.JSONDecoder(), [0]
+    try:
+        while next_one := _OBJECT.match(text, starts[-1]):
+            end = decoder.raw_decode(text, next_one.end() - 1)[1]
+            starts.append(end)
+    except (json.JSONDecodeError, RecursionError):
+        starts.append(len(text))  # whoever parses the list tells what is wrong there
+    *whole, last = (text[start:end] for start, end in pairwise([*starts, len(text)]))
+    parts = [*whole[:-1], whole[-1] + last] if whole else []
+    return f"[{','.join(parts)}]" if len(parts) > 1 else ""
 
 
 def texts_in(text: str) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import tomli
 
 from infra.refresh.regex_samples import python_pattern
-from launchers.core.credentials.shapes import entropy
+from launchers.core.credentials.randomness import entropy
 
 
 class _Allowed(NamedTuple):

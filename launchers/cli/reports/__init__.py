@@ -38,6 +38,7 @@ def _part(part: Checked) -> Checked:
         part,
         findings=tuple(replace(one, problem=_problem(one.problem)) for one in part.findings),
         place=masked(part.place),
+        kind=masked(part.kind),
         because=masked(part.because),
         answer=masked(part.answer),
     )

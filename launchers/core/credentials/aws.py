@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from launchers.core.credentials.matching import Match
-from launchers.core.credentials.shapes import entropy
+from launchers.core.credentials.randomness import entropy
 
 KEY_ID = "an AWS access key id"
 _SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from launchers.core.credentials.shapes import entropy
+from launchers.core.credentials.randomness import entropy
 
 NameKind = Literal["", "a password", "a secret", "a token", "a key"]
 

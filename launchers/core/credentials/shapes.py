@@ -6,9 +6,7 @@ Each shape is the issuer's documented format, and begins with a plain substring,
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -219,6 +217,23 @@ _OWN: tuple[Shape, ...] = (
         r"(?=[A-Za-z_.~+/-]*\d)(?P<literal>[\w.~+/-]{12,}={0,2})(?=[\"'\\])",
         strict=False,
     ),
+    Shape(
+        "a token in a conda channel",
+        ("/t/",),
+        # anaconda.org's own on any host, any on its hosts: a forum has /t/TITLE. Source: conda's
+        # "Managing channels".
+        r"/t/[a-z]{2}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])"
+        r"|(?:(?<=\.anaconda\.org)|(?<=\.anaconda\.cloud))/t/(?=[A-Za-z_-]*\d)(?P<literal>[\w-]{16,})",
+        strict=False,
+    ),
+    Shape(
+        "a Kaggle key",
+        ("username",),
+        # kaggle.json under any name, or its text in a program.
+        r"username\\?[\"']\s*:\s*\\?[\"'][\w.-]+\\?[\"']\s*,\s*\\?[\"']key\\?[\"']\s*:\s*"
+        r"\\?[\"'](?P<literal>(?!0{32})[0-9a-f]{32})" + _END,
+        strict=False,
+    ),
     Shape("a Mailchimp key", ("-us",), r"(?<=(?<![0-9a-f])[0-9a-f]{32})-us\d{1,2}(?!\w)"),
     Shape(
         "a 1Password secret key",
@@ -281,9 +296,3 @@ def _letters(alphabet: str) -> frozenset[str]:
 
 
 SHAPES: tuple[Shape, ...] = (*_OWN, *_from_table())
-
-
-def entropy(value: str) -> float:
-    """Shannon entropy of the characters of ``value``, in bits per character; 0.0 when empty."""
-    total = len(value)
-    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())

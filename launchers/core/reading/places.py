@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from launchers.core.json_text import NotJsonError, parse_json, texts_in
+from launchers.core.json_text import NotJsonError, as_list, parse_json, texts_in
 from launchers.core.model.problems import LaunchError
 from launchers.core.reading.yaml_nodes import Node, compose_all
 
@@ -20,26 +20,29 @@ def places_of(text: str, file: str) -> dict[tuple[Any, ...], Place]:
     """Line and column, from 1, of each key (of a list's item: of its value) in ``text``.
 
     By the keys and indexes that lead there: ``("HyperParameters", "epochs")``; ``()`` is the whole.
-    In a stream of several documents the number of the document, from 0, comes first. The text is
-    one that was read before (:func:`launchers.core.reading.text_file.parse`); empty where it cannot
-    be.
+    In a stream of several documents, of YAML or JSON, the number of the document, from 0, comes
+    first. The text is one that was read before (:func:`launchers.core.reading.text_file.parse`);
+    empty where it cannot be.
     """
     try:
         parse_json(text, file)
         return _of_json(text)
     except NotJsonError:
-        pass
+        stream = as_list(text)
+        if stream:  # its list begins a sign before it
+            places = _of_json(stream)
+            return {at: (row, column - (row == 1)) for at, (row, column) in places.items() if at}
     except LaunchError:
         return {}
-    places: dict[tuple[Any, ...], Place] = {}
+    found: dict[tuple[Any, ...], Place] = {}
     try:
         nodes = compose_all(text, file)
     except LaunchError:
         return {}
     documents = [(index, node) for index, node in enumerate(nodes) if not _is_empty(node)]
     for index, node in documents:
-        _of_node(node, () if len(documents) == 1 else (index,), places)
-    return places
+        _of_node(node, () if len(documents) == 1 else (index,), found)
+    return found
 
 
 def _is_empty(node: Node) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 from launchers.core.bounded import read_text
 from launchers.core.catalogue import RULES
-from launchers.core.json_text import NotJsonError, parse_json
-from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.json_text import NotJsonError, as_list, parse_json
+from launchers.core.model.problems import LaunchError
 
 
 def read_json_or_yaml(file: str) -> Any:
@@ -34,28 +34,32 @@ def parse(text: str, file: str) -> Any:
 
 
 def read_trees(file: str) -> list[Any]:
-    """As :func:`read_json_or_yaml`, with every document of a YAML stream."""
+    """As :func:`read_json_or_yaml`, with every document of a stream."""
     return parse_all(read_text(file), file)
 
 
 def parse_all(text: str, file: str) -> list[Any]:
-    """As :func:`parse`, with every document of a YAML stream."""
-    no_json: Problem | None = None
+    """As :func:`parse`, with every document of a stream of YAML or JSON (JSON Lines)."""
     try:
         return [parse_json(text, file)]
     except NotJsonError as error:
-        if text.lstrip().startswith("{"):
-            no_json = RULES["file-json"].at(f"{file}:{error.line}", error.reason)
-            if file.lower().endswith(".json"):
-                raise LaunchError(no_json) from None
-    from launchers.core.reading.unreadable import is_chart, reason_of
+        no_json_error = error
+    from launchers.core.reading.unreadable import is_chart, no_json_of, reason_of
+
+    stream = as_list(text)
+    if stream:
+        return _of_stream(stream, file)
+    is_object, is_named_so = text.lstrip().startswith("{"), file.lower().endswith(".json")
+    no_json = no_json_of(text, file, no_json_error) if is_object or is_named_so else None
+    if no_json and is_object and is_named_so:
+        raise LaunchError(no_json)
     from launchers.core.reading.yaml_nodes import compose_all
     from launchers.core.reading.yaml_values import YamlValues
 
     try:
         trees = [YamlValues(file, functions=True).of(node) for node in compose_all(text, file)]
     except LaunchError as error:
-        # What begins as JSON does was meant as that, where it is no YAML either.
+        # What begins or is named as JSON was meant as that, where it is no YAML either.
         reason = None if _is_bound(error) else no_json or reason_of(text, file)
         raise (LaunchError(reason) if reason else error) from None
     # A program may be YAML as well: a text of many lines.
@@ -64,6 +68,15 @@ def parse_all(text: str, file: str) -> list[Any]:
     if reason:
         raise LaunchError(reason)
     return trees
+
+
+def _of_stream(stream: str, file: str) -> list[Any]:
+    try:
+        return list(parse_json(stream, file))
+    except NotJsonError as error:
+        from launchers.core.reading.unreadable import no_json_of
+
+        raise LaunchError(no_json_of(stream, file, error)) from None
 
 
 def _is_bound(error: LaunchError) -> bool:

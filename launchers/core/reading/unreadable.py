@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from launchers.core.catalogue import RULES
+from launchers.core.json_text import NotJsonError
 from launchers.core.model.problems import Problem
 
 _SAVE = (
@@ -63,6 +64,25 @@ def reason_of(text: str, file: str) -> Problem | None:
         if re.search(pattern, text[:_READ], re.MULTILINE):
             return RULES["file-shape"].at(file, found, "JSON or YAML", fix)
     return None
+
+
+# What stands where JSON ends, with the character before it -> what to do.
+_HINTS = (
+    (r".?(?:\$\{|\{\{|\{%|<%)", "it is a template: render it, and check what comes out"),
+    (r".?(?://|/\*|#)", "JSON has no comments; YAML has them, behind #"),
+    (r".?[\u2018\u2019\u201c\u201d]", 'replace the typographic quotes by "'),
+    (r".?'", "JSON's texts stand in double quotes; json.dump writes them for a Python dict"),
+)
+
+
+def no_json_of(text: str, file: str, error: NotJsonError) -> Problem:
+    """What is wrong with a text that was meant as JSON, and what to do where that is known."""
+    near = text[max(error.at - 1, 0) : error.at + 2]
+    fix = next((fix for pattern, fix in _HINTS if re.match(pattern, near, re.DOTALL)), "")
+    if text[error.at : error.at + 1] in ("]", "}") and text[: error.at].rstrip().endswith(","):
+        fix = "take out the comma before it"
+    fix = fix if error.reason.startswith("Expecting") else ""
+    return RULES["file-json"].at(f"{file}:{error.line}", error.reason, fix=fix)
 
 
 # Characters from a file's beginning that are looked at.

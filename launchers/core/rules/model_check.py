@@ -54,6 +54,8 @@ def wrong_type(value: object, kind: str, path: str) -> Problem:
         fix = "write it without quotes"
     elif kind == "text" and isinstance(value, (bool, int, float)):
         fix = "write it in quotes"
+    elif isinstance(value, str):
+        fix = fix_of_placeholder(value)
     return RULES["model-type"].at(path, shown(value), kind, fix)
 
 
@@ -61,8 +63,18 @@ def not_one_of(allowed: Collection[str], value: str, path: str, otherwise: str =
     """``value`` is none of ``allowed``; the fix is the nearest one, else ``otherwise``."""
     few = len(allowed) <= 8
     expected = f"one of {', '.join(allowed)}" if few else f"one of {len(allowed)} known names"
-    fix = did_you_mean(value, allowed) or otherwise
+    fix = fix_of_placeholder(value) or did_you_mean(value, allowed) or otherwise
     return RULES["model-enum"].at(path, shown(value), expected, fix)
+
+
+def fix_of_placeholder(value: str) -> str:
+    """What to do about a text that is yet to be filled in; empty for any other."""
+    filled_in_later = _PLACEHOLDER.search(value)
+    return "it is a placeholder: fill it in, and check what comes out" if filled_in_later else ""
+
+
+# As envsubst, Jinja and sed replace them, and as a person leaves them.
+_PLACEHOLDER = re.compile(r"\$\{[^{}]+\}|\{\{.+?\}\}|^(?:<[^<>]+>|__\w+__|%\w+%)$")
 
 
 def unknown_key(structure: str, key: str, members: Members, root: str, path: str) -> Problem:

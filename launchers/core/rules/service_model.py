@@ -27,6 +27,7 @@ from launchers.core.model.problems import Problem
 from launchers.core.model.rules import Rule
 from launchers.core.model.unknown import Unknown
 from launchers.core.rules.model_check import (
+    fix_of_placeholder,
     not_one_of,
     place,
     shown,
@@ -203,7 +204,7 @@ class ServiceModel:
         outside = list(
             _outside(shape, len(value), path, RULES["model-length"], "character", "characters")
         )
-        yield from outside
+        yield from (replace(one, fix=fix_of_placeholder(value) or one.fix) for one in outside)
         if "enum" in shape:
             if value not in shape["enum"]:
                 yield not_one_of(shape["enum"], value, path, self._hints.get(name, ""))
@@ -245,7 +246,7 @@ def _not_matching(pattern: str, value: str, path: str) -> Problem:
     found = f"a line break in {shown(value)}" if set(value) & _LINE_BREAKS else shown(value)
     any_line = pattern in (".*", ".+")
     expected = "text without line breaks" if any_line else f"text that matches {pattern}"
-    return RULES["model-pattern"].at(path, found, expected)
+    return RULES["model-pattern"].at(path, found, expected, fix_of_placeholder(value) or None)
 
 
 def _outside(

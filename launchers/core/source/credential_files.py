@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from launchers.core.source.bundle_files import CHUNK
 from launchers.core.source.by_content import ByContent
 
 _PYTHON = re.compile(rb"#![^\n]*python")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # By ending, or by the whole name of a file that has none.
 _MANNERS: dict[str, Manner] = {
     word: manner
@@ -81,6 +83,7 @@ class CredentialFiles:
 
 def places_in(path: str, content: bytes) -> list[tuple[str, str]]:
     """Place (``path:LINE``) and kind of each credential in a file of at most a chunk."""
+    content = _as_utf8(content)
     if b"\0" in content:
         search = StreamSearch()
         search.feed(content)
@@ -92,6 +95,14 @@ def places_in(path: str, content: bytes) -> list[tuple[str, str]]:
     if "." not in name and _PYTHON.match(content):
         manner = "code"
     return [(f"{path}:{line}", kind) for line, kind in _FOUND[manner](content)]
+
+
+def _as_utf8(content: bytes) -> bytes:
+    """A file that begins with UTF-16's mark, as PowerShell's ``>`` writes it, as UTF-8; any other
+    as it is."""
+    if not content.startswith(_UTF_16) or content.startswith(codecs.BOM_UTF32_LE):
+        return content
+    return content.decode("utf-16", "replace").encode("utf-8", "replace")
 
 
 def _places(path: str, search: StreamSearch) -> list[tuple[str, str]]:

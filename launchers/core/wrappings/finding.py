@@ -17,8 +17,8 @@ from launchers.core.wrappings.texts import with_unknowns
 _DEEPEST = 12
 # More jobs than any tool keeps in a file.
 _MOST = 10_000
-# Entries of which it is said what they are, where none holds a job.
-_FEW = 20
+# Entries that are looked at, and kinds of them that are told, where none holds a job.
+_FEW, _MOST_TOLD = 20, 4
 
 
 class Recogniser(Protocol):
@@ -74,7 +74,8 @@ class Finder:
         """What a document is that some wrapping knows and in which no spec is; empty for none."""
         if not isinstance(node, Mapping):
             parts = node[:_FEW] if isinstance(node, list) else []
-            return next(filter(None, map(self.lacking, parts)), "")
+            told = dict.fromkeys(filter(None, map(self.lacking, parts)))
+            return "; ".join([*told][:_MOST_TOLD])
         wrappings = [one for reader in self.readers.values() for one in reader.wrappings]
         return next(filter(None, (one.lacking(node) for one in wrappings)), "")
 
@@ -90,21 +91,37 @@ class Finder:
         return found or None
 
 
-def nested(finder: Finder, node: Any, place: str = "$", depth: int = 0) -> str:
-    """The place of the first spec somewhere in a document that nothing knows; empty for none."""
+def nested(finder: Finder, root: Any) -> str:
+    """The place of the first part that holds a spec, somewhere in a document that nothing knows;
+    empty for none."""
+    way = _way(finder, root, "$", 0)
+    return next((where for where, part in way if _holds(finder, part, where)), "")
+
+
+def _way(finder: Finder, node: Any, place: str, depth: int) -> list[tuple[str, Any]]:
+    """What leads to the first part that looks like a spec by itself, and that part, each with its
+    place; empty for none."""
     if depth > _DEEPEST:
-        return ""
+        return []
     if isinstance(node, Mapping):
         parts = [(joined(place, str(key)), part) for key, part in node.items()]
     elif isinstance(node, list):
         parts = [(joined(place, index), part) for index, part in enumerate(node)]
     else:
-        return ""
+        return []
     for where, part in parts:
-        recognised = isinstance(part, Mapping) and any(
+        if isinstance(part, Mapping) and any(
             reader.recognises(part) for reader in finder.readers.values()
-        )
-        found = where if recognised else nested(finder, part, where, depth + 1)
-        if found:
-            return found
-    return ""
+        ):
+            return [(where, part)]
+        inner = _way(finder, part, where, depth + 1)
+        if inner:
+            return [(where, part), *inner]
+    return []
+
+
+def _holds(finder: Finder, part: Any, place: str) -> bool:
+    try:
+        return bool(finder.specs(part, place))
+    except LaunchError:  # of a text in it, which is told when it is meant
+        return False

@@ -41,6 +41,14 @@ def is_terraform(node: Mapping[str, Any]) -> bool:
     return shown or ("terraform_version" in node and isinstance(node.get("resources"), list))
 
 
+def is_configuration(node: Mapping[str, Any]) -> bool:
+    """Whether it is a configuration in JSON, a ``.tf.json``: resources by type and name."""
+    types = node.get("resource")
+    return isinstance(types, Mapping) and any(
+        "_" in str(kind) and isinstance(named, Mapping) for kind, named in types.items()
+    )
+
+
 def resources(node: Mapping[str, Any], place: str) -> list[Resource]:
     """Every resource that is there when the plan is applied, in order."""
     if isinstance(node.get("resource_changes"), list):
@@ -58,6 +66,8 @@ def _changes(changes: list[Any], place: str) -> Iterator[Resource]:
         if isinstance(change, Mapping) and isinstance(change.get("after"), Mapping):
             values = merged(change["after"], change.get("after_unknown"), _UNKNOWN)
             where = joined(place, index, "change", "after")
+            if not isinstance(values, Mapping):
+                continue  # nothing of it is known
             yield Resource(str(entry.get("type")), str(entry.get("address")), values, where)
 
 

@@ -68,7 +68,11 @@ class Marks:
         Raises:
             LaunchError: It is no JSON.
         """
-        return with_unknowns(json_of(_quoted(text), place), self._unknown)
+        return self.unmarked(json_of(_quoted(text), place))
+
+    def unmarked(self, value: Any) -> Any:
+        """What was read of a text with marks, with an unknown for each text that has one."""
+        return with_unknowns(value, self._unknown)
 
     def shown(self, text: str) -> str:
         """``text`` with the expressions for the marks."""

@@ -96,7 +96,7 @@ def check(
 
 def _named_values(document: Mapping[str, Any], section: str) -> Mapping[Any, Any]:
     if section == "Tags":
-        return {tag.get("Key"): tag.get("Value") for tag in entries(document, section)}
+        return {str(tag.get("Key")): tag.get("Value") for tag in entries(document, section)}
     return mapping(document, section)
 
 

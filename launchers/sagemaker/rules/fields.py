@@ -118,6 +118,8 @@ def _channels(document: object) -> list[Problem]:
     seen: set[Any] = set()
     for index, channel in enumerate(entries(document, "InputDataConfig")):
         name = channel.get("ChannelName")
+        if not isinstance(name, str):
+            continue  # of which the model's own check says enough
         if name in seen:
             problems.append(
                 RULES["channel-twice"].at(
@@ -134,7 +136,9 @@ def _tags(document: object) -> list[Problem]:
     for index, tag in enumerate(entries(document, "Tags")):
         key = tag.get("Key")
         path = f"$.Tags[{index}].Key"
-        if isinstance(key, str) and key.lower().startswith("aws:"):
+        if not isinstance(key, str):
+            continue
+        if key.lower().startswith("aws:"):
             problems.append(RULES["tag-reserved"].at(path, key))
         if key in seen:
             problems.append(RULES["tag-twice"].at(path, f"{key} again"))

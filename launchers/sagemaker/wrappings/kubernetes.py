@@ -50,8 +50,9 @@ class Kubernetes(Wrapping):
             return ""
         if group.startswith((_GROUP, _OLD_GROUP)):
             return f"a {kind} of Kubernetes; a job lies in the spec of a {' or a '.join(_KINDS)}"
-        # It may hold one as text: a Workflow's manifest, a ConfigMap's data.
-        return f"a {kind} of Kubernetes ({group}), in which no job is looked for"
+        # It may hold one as text: a ConfigMap's data.
+        article = "an" if kind.startswith(("A", "E", "I", "MPI", "O")) else "a"
+        return f"{article} {kind} of Kubernetes ({group}), in which no job is looked for"
 
 
 def _as_maps(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,6 +53,11 @@ class TerraformPlan(Wrapping):
 
     def lacking(self, node: Mapping[str, Any]) -> str:
         """See :class:`launchers.core.wrappings.spec.Wrapping`."""
+        if terraform.is_configuration(node):
+            return (
+                "Terraform's own language, as JSON; `terraform plan -out=PLAN && terraform show "
+                "-json PLAN` gives a plan that is read"
+            )
         if not terraform.is_terraform(node):
             return ""
         open_ones = [

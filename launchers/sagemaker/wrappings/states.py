@@ -2,7 +2,8 @@
 
 Source: Step Functions' developer guide, "Create and manage Amazon SageMaker AI jobs", and the
 Amazon States Language: keys that end in ``.$`` take a path or an intrinsic function, and with
-JSONata a text in ``{% %}`` is an expression.
+JSONata a text in ``{% %}`` is an expression. A definition in a file of its own may have ``${ }``,
+for which SAM or Terraform puts a value.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ _RESOURCE = re.compile(
     re.IGNORECASE,
 )
 _EXPRESSION = matching(r"^\{%.*%\}$")
+# What SAM's DefinitionSubstitutions, Terraform's templatefile and their like fill in. In a shell's
+# words it is a variable of the container.
+_SUBSTITUTION = matching(r"\$\{[^{}]*\}")
+_SHELL = frozenset(("ContainerEntrypoint", "ContainerArguments"))
 _PATH_KEY = ".$"
 # Where more states lie in a state.
 _BRANCHES, _INNER = "Branches", ("Iterator", "ItemProcessor")
@@ -121,4 +126,6 @@ def _read(value: Any, steps: Steps, place: str, moved: dict[Steps, str]) -> Any:
             _read(entry, (*steps, index), joined(place, index), moved)
             for index, entry in enumerate(value)
         ]
-    return _EXPRESSION(value) or value
+    if _SHELL.intersection(steps):
+        return _EXPRESSION(value) or value
+    return _EXPRESSION(value) or _SUBSTITUTION(value) or value

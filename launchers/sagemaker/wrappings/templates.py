@@ -23,6 +23,8 @@ _DEFINITIONS: Mapping[str, Sequence[tuple[str, ...]]] = {
     "AWS::SageMaker::Pipeline": (("PipelineDefinition", "PipelineDefinitionBody"),),
     "AWS::Scheduler::Schedule": (("Target",),),
 }
+# Properties that name a definition's file.
+_FILES = ("DefinitionUri", "DefinitionS3Location")
 _CALLS = ("Create", "Update")
 _ACTION = re.compile(r"createTrainingJob(Command)?", re.IGNORECASE)
 _TARGET = re.compile(r":aws-sdk:sagemaker:createTrainingJob$", re.IGNORECASE)
@@ -49,6 +51,13 @@ class Template(Wrapping):
         """See :class:`launchers.core.wrappings.spec.Wrapping`."""
         if not is_template(node):
             return ""
+        elsewhere = [*_elsewhere(node["Resources"])]
+        if elsewhere:
+            name, where = elsewhere[0]
+            return (
+                "a CloudFormation template without a job of its own; the definition of "
+                f"{short(name)} lies in {short(where)}, which is another file: check that"
+            )
         return (
             "a CloudFormation template, which has no resource for a training job, and here no "
             "state machine, pipeline, schedule or SDK call that starts one"
@@ -80,6 +89,16 @@ class SdkCall(Wrapping):
         if not isinstance(action, str) or not _ACTION.fullmatch(action):
             return None
         return look(node.get("parameters"), joined(place, "parameters"))
+
+
+def _elsewhere(resources: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each resource whose definition is another file, and where that is."""
+    for name, resource in resources.items():
+        properties = resource.get("Properties") if isinstance(resource, Mapping) else None
+        for key in _FILES:
+            if isinstance(properties, Mapping) and key in properties:
+                place = properties[key]
+                yield str(name), place if isinstance(place, str) else f"S3 ({key})"
 
 
 def is_template(node: object) -> bool:

@@ -15,7 +15,12 @@ from datetime import datetime
 from pathlib import Path
 
 from launchers.core.model.problems import Problem
-from launchers.core.rules.model_check import not_one_of, shown, wrong_type
+from launchers.core.rules.model_check import (
+    fix_of_placeholder,
+    not_one_of,
+    shown,
+    wrong_type,
+)
 from launchers.core.rules.service_model import ServiceModel, Shape
 from launchers.vertex.catalogue import RULES
 from launchers.vertex.document import seconds_of
@@ -55,7 +60,8 @@ def _integer(value: object, path: str, bits: int) -> Iterator[Problem]:
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,30}", value, re.ASCII):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        yield RULES["model-type"].at(path, shown(value), "a whole number")
+        fix = fix_of_placeholder(value) if isinstance(value, str) else ""
+        yield RULES["model-type"].at(path, shown(value), "a whole number", fix)
     elif not -(2**bits) <= value < 2**bits:
         yield RULES["model-range"].at(path, shown(value), f"a number of {bits + 1} bits")
 
@@ -90,7 +96,8 @@ def _enum(shape: Shape, value: object, path: str) -> Iterator[Problem]:
         found = not_one_of(list(names), value, path)
         if shape is MODEL.shapes["AcceleratorType"]:
             # By the GPU's name, as --accelerator does: NVIDIA_L4 for NVIDIA_TESLA_L4.
-            found = replace(found, fix=machines.accelerator_suggestion(value))
+            fix = fix_of_placeholder(value) or machines.accelerator_suggestion(value)
+            found = replace(found, fix=fix)
         yield found
     else:
         yield wrong_type(value, "text", path)

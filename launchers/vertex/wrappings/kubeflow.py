@@ -62,8 +62,8 @@ def _specification(node: Mapping[str, Any], place: str) -> tuple[Mapping[str, An
 
 def _given(node: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that a PipelineJob gives its run."""
-    runtime = node.get("runtimeConfig")
-    values = runtime.get("parameterValues") if isinstance(runtime, Mapping) else None
+    runtime = node.get("runtimeConfig", node.get("runtime_config"))
+    values = _at(runtime, "parameterValues") or _at(runtime, "parameter_values")
     return dict(values) if isinstance(values, Mapping) else {}
 
 
@@ -140,7 +140,7 @@ class _Reader:
     def _filled(self, constant: Any, task: Any, inputs: Mapping[str, _Input]) -> Any:
         """A constant with what its placeholders stand for: inputs of the same task."""
 
-        def unknown(value: Any) -> Unknown | None:
+        def unknown(value: Any) -> Any:
             match = _INPUT.search(value) if isinstance(value, str) else None
             if match is None:
                 return matching(_ANY)(value)
@@ -148,7 +148,8 @@ class _Reader:
             if not isinstance(outer, str):
                 return Unknown("the output of another task")
             known = inputs[outer].value if outer in inputs else self._parameter(outer)
-            return known if isinstance(known, Unknown) else Unknown(f"the parameter {outer}")
+            whole = match[0] == value
+            return known if whole or isinstance(known, Unknown) else Unknown(short(value))
 
         return with_unknowns(constant, unknown)
 

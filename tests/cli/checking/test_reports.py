@@ -200,3 +200,12 @@ def test_no_report_shows_a_credential_that_stands_where_nobody_expects_one(here:
     assert "sagemaker_mpi_enabled" in answer.out + answer.err
     assert token not in answer.out + answer.err
     assert "(36 characters" in (answer.out + answer.err).replace("\\", "")
+
+
+def test_the_name_of_a_step_is_no_way_out_for_a_credential(here: Here):
+    token = "ghp_" + "k7Qm2xR9vT4bZ1nW8cY5" + "dL0p3sF6hJ9q"
+    step = {"Name": token, "Type": "Training", "Arguments": job()}
+    here.write("pipeline.json", {"Version": "2020-12-01", "Steps": [step]})
+    answer = here("pipeline.json")
+    assert "(the step ***" in answer.err
+    assert token not in answer.out + answer.err

@@ -32,6 +32,7 @@ SHA256 = _random_text(64, HEXADECIMAL)
 MIXED = _random_text(40, ALPHANUMERIC)
 AWS_KEY_ID = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 AWS_SECRET = "wJalrXUtnFEMI" + "/K7MDENG/" + "bPxRfiCY" + "EXAMPLEKEY"
+CONDA_TOKEN = "19ec59a6-f3b4-4d62-" + "a686-a882d9c1f209"
 JWT = ".".join(
     base64.urlsafe_b64encode(part.encode()).decode().rstrip("=")
     for part in ('{"alg":"HS256","typ":"JWT"}', '{"sub":"1234567890"}', "not-a-real-signature")
@@ -227,6 +228,11 @@ SOURCE_LINES = {
     "wandb's command with a flag": f"os.system('wandb login --relogin {GIT_HASH}')",
     "registry": '{"auths": {"index.docker.io": {"auth": "bWU6Wmszdlexample=="}}}',
     "secret": f"client_secret = '{MIXED}'",
+    "conda channel": f"  - https://conda.example.com/t/an-{CONDA_TOKEN}/team",
+    "anaconda.org's channel": f"  - https://conda.anaconda.org/t/{MIXED[:24]}/team",
+    "Kaggle's file": f'{{"username":"me","key":"{GIT_HASH[:32]}"}}',
+    "Kaggle's file in a program": f"""f.write('{{"username": "me", "key": "{GIT_HASH[:32]}"}}')""",
+    "Kaggle's file in a notebook": f'"{{\\"username\\":\\"me\\",\\"key\\":\\"{GIT_HASH[:32]}\\"}}"',
 }
 
 HARMLESS_LINES = {
@@ -254,6 +260,10 @@ HARMLESS_LINES = {
     "wandb's command with zeros": f"wandb login {'0' * 40}",
     "registry with a variable": '{"auths": {"index.docker.io": {"auth": "${DOCKER_AUTH}"}}}',
     "header with a variable": 'headers = {"Authorization": f"Bearer {token}"}',
+    "conda channel with a variable": "  - https://conda.anaconda.org/t/${CONDA_TOKEN_OF_TEAM_12}/team",
+    "a forum's address": "# https://discuss.example.org/t/how-to-fix-2-gpus-of-4-ranks/12345",
+    "user and the key of a table": f'{{"username": "me", "key": "{"0" * 32}"}}',
+    "Kaggle's file without a key": '{"username":"","key":""}',
     "image": f'IMAGE = "docker://registry:5000/x@sha256:{SHA256}"',
 }
 

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from launchers.core.model.problems import LaunchError
-from launchers.core.reading.text_file import read_json_or_yaml, read_trees, read_verbatim_mapping
+from launchers.core.reading.places import places_of
+from launchers.core.reading.text_file import (
+    parse,
+    parse_all,
+    read_json_or_yaml,
+    read_trees,
+    read_verbatim_mapping,
+)
 
 
 @pytest.mark.parametrize(
@@ -106,3 +113,43 @@ def test_a_yaml_that_begins_as_json_is_yaml(tmp_path: Path, text: str, trees: li
     with pytest.raises(LaunchError) as raised:
         read_trees(str(file))
     assert [one.rule for one in raised.value.problems] == ["file-json"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}\n{"b": "x\\n"}\n',
+        '{"a": 1}\r\n\r\n{"b": "x\\n"}',
+        '{"a": 1}{"b": "x\\n"}',
+        '{\n "a": 1\n}\n{\n "b": "x\\n"\n}\n',
+    ],
+)
+def test_json_lines_and_documents_behind_each_other_are_a_stream(text: str):
+    assert parse_all(text, "jobs.jsonl") == parse_all(text, "jobs.json")
+    assert parse_all(text, "jobs.jsonl") == [{"a": 1}, {"b": "x\n"}]
+    with pytest.raises(LaunchError, match="2 documents"):
+        parse(text, "jobs.jsonl")
+
+
+def test_a_value_of_a_json_stream_stands_at_its_line_and_column():
+    text = '{"a": 1}\n{"b": [1,\n 2]}\n'
+    places = places_of(text, "jobs.jsonl")
+    assert places[(0, "a")] == (1, 2)
+    assert places[(1, "b")] == (2, 2)
+    assert places[(1, "b", 1)] == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "place"),
+    [
+        ('{"a": 1}\n{"b": }\n', "file-json", "x.jsonl:2"),
+        ('{"a": 1}\n{"b": 1, "b": 2}\n', "file-key-twice", "x.jsonl:2: b"),
+        ('{"a": 1}\n{"b": 1}\nnote\n', "file-json", "x.jsonl:3"),
+        ('{"a": 1}\n' + '{"b":' * 5000, "file-too-large", "x.jsonl"),
+    ],
+    ids=["value", "key", "note", "depth"],
+)
+def test_what_is_wrong_in_a_json_stream_is_told_with_its_line(text: str, rule: str, place: str):
+    with pytest.raises(LaunchError) as raised:
+        parse_all(text, "x.jsonl")
+    assert [(one.rule, one.path) for one in raised.value.problems] == [(rule, place)]

@@ -47,3 +47,36 @@ def test_a_document_whose_text_has_such_words_is_read():
     text = 'command: ["python", "-c", "import os"]\nnote: |\n  import boto3\n'
     [tree] = parse_all(text, "x.yaml")
     assert tree["command"][0] == "python"
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ('{"a": ${COUNT}}', "a template"),
+        ('{"a": {{ count }}}', "a template"),
+        ('{\n  // the job\n  "a": 1\n}', "no comments"),
+        ('{"a": 1, # one\n "b": 2}', "no comments"),
+        ("{'a': 1}", "json.dump"),
+        ("{\u201ca\u201d: 1}", "typographic quotes"),
+        ('{"a": 1,\n}', "the comma before it"),
+        ('{"a": [1}', ""),
+        ('{"a": 1 "b": "#fff"}', ""),
+        ('{"a": 1}}', ""),
+        ('{"a": 1}\n{"b": ${COUNT}}\n', "a template"),
+    ],
+)
+def test_what_is_no_json_says_what_to_do_where_that_is_known(text: str, fix: str):
+    with pytest.raises(LaunchError) as caught:
+        parse_all(text, "x.json")
+    [problem] = caught.value.problems
+    assert problem.rule == "file-json"
+    assert fix in problem.fix
+    assert bool(problem.fix) is bool(fix)
+
+
+def test_what_is_named_as_json_and_is_no_yaml_either_is_told_as_json():
+    with pytest.raises(LaunchError) as caught:
+        parse_all('/* the job */\n{\n  "a": 1,\n  "b": 2\n}\n', "x.json")
+    [problem] = caught.value.problems
+    assert (problem.rule, problem.path) == ("file-json", "x.json:1")
+    assert "no comments" in problem.fix

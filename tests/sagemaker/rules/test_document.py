@@ -392,3 +392,13 @@ def test_no_malformed_document_makes_a_rule_fail(key: str, value: Any):
     document = plain()
     document[key] = value
     check(document, 8)
+
+
+@pytest.mark.parametrize("name", [[None], {"Ref": "Name"}, 3, None])
+def test_a_name_that_is_no_text_makes_no_rule_fail(name: Any):
+    document = plain()
+    document["InputDataConfig"][0]["ChannelName"] = name
+    document["Tags"] = [{"Key": name, "Value": "x"}, {"Key": name, "Value": "y"}]
+    found = {problem.path: problem.rule for problem in errors(check(document))}
+    assert found["$.InputDataConfig[0].ChannelName"] == "model-type"
+    assert found["$.Tags[1].Key"] == "model-type"

@@ -193,6 +193,27 @@ MUTATIONS: list[tuple[str, Callable[[Document], None], str, str, str]] = [
         "64 characters; expected 1 to 63 characters",
     ),
     (
+        "role to be filled in",
+        _put("RoleArn", value="${ROLE_ARN}"),
+        "$.RoleArn",
+        "model-length",
+        "it is a placeholder: fill it in",
+    ),
+    (
+        "name to be filled in",
+        _put("TrainingJobName", value="train-{{ ds }}"),
+        "$.TrainingJobName",
+        "model-pattern",
+        "it is a placeholder: fill it in",
+    ),
+    (
+        "number to be filled in",
+        _put("ResourceConfig", "InstanceCount", value="<hosts>"),
+        "$.ResourceConfig.InstanceCount",
+        "model-type",
+        "it is a placeholder: fill it in",
+    ),
+    (
         "name with an underscore",
         _put("TrainingJobName", value="a_b"),
         "$.TrainingJobName",

@@ -162,6 +162,20 @@ MISTAKES: list[tuple[str, Callable[[Document], None], str, str, str]] = [
         "missing",
     ),
     (
+        "an accelerator to be filled in",
+        put(f"{POOL}.machineSpec.acceleratorType", "${ACCELERATOR_TYPE}"),
+        f"{AT_POOL}.machineSpec.acceleratorType",
+        "model-enum",
+        "it is a placeholder: fill it in",
+    ),
+    (
+        "a number to be filled in",
+        put(f"{POOL}.replicaCount", "${REPLICAS}"),
+        f"{AT_POOL}.replicaCount",
+        "model-type",
+        "it is a placeholder: fill it in",
+    ),
+    (
         "an accelerator with dashes",
         put(f"{POOL}.machineSpec.acceleratorType", "nvidia-tesla-t4"),
         f"{AT_POOL}.machineSpec.acceleratorType",
