@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 from typing import Any, Mapping
 
 from . import checkpoints, storage
@@ -50,6 +51,7 @@ class SavedState:
     ):
         self._settings, self._ranks, self._data = settings, ranks, data
         self._learner, self._place, self._in_use = learner, place, in_use
+        self._named = _named(data)
         self._history: list[dict[str, Any]] = []
         self.epochs_done = self.steps_done = self.begun_at = self.step = 0
         self.data: Mapping[str, Any] | None = None
@@ -220,6 +222,7 @@ class SavedState:
                 "--precision": settings.precision,
                 "--warmup-epochs": settings.warmup_epochs,
                 "world size": self._ranks.size,
+                "the data": self._named,
             },
             history=self._history,
             weights=self._learner.weights(),
@@ -227,3 +230,9 @@ class SavedState:
             step=self.step,
             data=self.data or {},
         )
+
+
+def _named(data: DataSet) -> str:
+    """By what data are known again, wherever they lie."""
+    number = zlib.crc32(repr([int(each) for each in data.fingerprint()]).encode())
+    return f"{data.training_count} training images ({number:08x})"

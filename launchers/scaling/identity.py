@@ -28,7 +28,8 @@ def settings_of(
     grid = wanted.grid
     found = {"provider": provider.name}
     for name in SIZES:
-        values = getattr(grid, name) or tuple(filter(None, [getattr(job, name)]))
+        # In whatever order they are typed, the smallest is run first.
+        values = sorted(getattr(grid, name)) or tuple(filter(None, [getattr(job, name)]))
         if values:
             found[f"--{name}"] = ",".join(map(str, values))
     found["--repeat"] = str(grid.repeat)

@@ -207,6 +207,13 @@ def test_a_dry_run_names_the_runs_and_leaves_nothing_behind(project: Launch):
     assert jobs(project) == []
 
 
+def test_sizes_in_another_order_are_the_same_study(launch: Launch):
+    launch.write("train.py", "import horovod.tensorflow as hvd\nhvd.init()\n")
+    role = ("--role", "arn:aws:iam::111122223333:role/x", "--machine", "ml.g5.12xlarge")
+    dry = ("scaling", "sagemaker", "train.py", *role, "--dry-run", "--json", "--processes")
+    assert launch(*dry, "2,4").json["name"] == launch(*dry, "4,2").json["name"]
+
+
 LISTS = ("--processes", "1,2")
 REFUSED = {
     ("train.py",): "scaling-nothing",

@@ -75,8 +75,7 @@ def seen_size(content: bytes) -> tuple[int, int]:
         tf.errors.OpError: It cannot be decoded.
     """
     height, width, _ = tf.io.decode_image(content, expand_animations=False).shape
-    lies = headers.orientation(content) in headers.SIDEWAYS
-    if lies and headers.differs_as_stored(content):
+    if headers.orientation(content) in headers.SIDEWAYS:
         width, height = height, width
     return int(width), int(height)
 

@@ -15,9 +15,14 @@ import tensorflow as tf
 from ..pictures import headers
 
 # In RE2 \C is a byte, also one that is no UTF-8. EXIF data come first in a JPEG, or after JFIF's 18
-# bytes (Exif 2.3, 4.5.4) and what else stands there; byte 25 of a PNG says whether it has a palette
-# or an alpha channel, and tRNS names a colour that is transparent.
-_SPECIAL = r"(?:\C*Exif\x00\x00|\CPNG\C{21}[\x03\x04\x06]|\CPNG\C*tRNS)\C*"
+# bytes (Exif 2.3, 4.5.4) and what else stands there, and in a PNG before its IDAT; byte 25 of a PNG
+# says whether it has a palette or an alpha channel, and tRNS names a colour that is transparent.
+_TURNED = r"\C*Exif\x00\x00|\CPNG\C*eXIf"
+_TRANSPARENT = r"\CPNG(?:\C{21}[\x03\x04\x06]|\C*tRNS)"
+_SPECIAL = rf"(?:{_TURNED}|{_TRANSPARENT})\C*"
+# A JPEG's frame (its length, 8 bits a sample, rows and columns, 1, 3 or 4 components) or a PNG's
+# pixels. Where a colour profile or the like keeps them out of the begin, EXIF data may be behind.
+_ENDS = r"(?:GIF8|BM|\C*IDAT|\C*\x00(?:\x0b\x08\C{4}\x01|\x11\x08\C{4}\x03|\x14\x08\C{4}\x04))\C*"
 # Of orientation 1 to 8: quarters to the left, then whether left and right are exchanged.
 _QUARTERS = (0, 0, 2, 2, 3, 3, 1, 1)
 _MIRRORED = (False, True, False, True, True, False, True, False)
@@ -39,16 +44,25 @@ def pixels_of(
     """
     begin = tf.strings.substr(content, 0, headers.BEGIN)
 
+    def begins(pattern: str) -> Any:
+        return tf.strings.regex_full_match(begin, pattern)
+
     def special() -> Any:
-        return tf.cond(tf.io.is_jpeg(content), turned, lambda: _on_white(content, channels))
+        may_lie = tf.logical_or(begins(rf"(?:{_TURNED})\C*"), tf.logical_not(begins(_ENDS)))
+        way = tf.cond(may_lie, orientation, lambda: 1)
+        lies = way >= headers.SIDEWAYS[0]
 
-    def turned() -> Any:
-        orientation = tf.numpy_function(_orientation, [content], tf.int32)
-        orientation = tf.ensure_shape(orientation, [])
-        lies = orientation >= headers.SIDEWAYS[0]
-        return _upright(decoded(tf.cond(lies, lambda: size[::-1], lambda: size)), orientation)
+        def opaque() -> Any:
+            return decoded(tf.cond(lies, lambda: size[::-1], lambda: size))
 
-    image = tf.cond(tf.strings.regex_full_match(begin, _SPECIAL), special, lambda: decoded(size))
+        is_filled = begins(rf"(?:{_TRANSPARENT})\C*")
+        return _upright(tf.cond(is_filled, lambda: _on_white(content, channels), opaque), way)
+
+    def orientation() -> Any:
+        return tf.ensure_shape(tf.numpy_function(_orientation, [content], tf.int32), [])
+
+    is_special = tf.logical_or(begins(_SPECIAL), tf.logical_not(begins(_ENDS)))
+    image = tf.cond(is_special, special, lambda: decoded(size))
     return tf.ensure_shape(image, [None, None, channels])
 
 

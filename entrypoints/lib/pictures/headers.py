@@ -25,7 +25,7 @@ _OTHERS = (
     ("AVIF", 4, b"ftypavif"),
 )
 # TensorFlow's graph looks for EXIF data and transparent colours in so many bytes.
-BEGIN, EXIF = 1024, b"Exif\0\0"
+BEGIN = 1024
 _TURNED = 0x0112  # the EXIF tag Orientation; 1 is upright
 SIDEWAYS = (5, 6, 7, 8)  # orientations whose width is the stored height
 _MARKER_ALONE = {0x01, *range(0xD0, 0xD8)}
@@ -81,19 +81,22 @@ def format_for_pillow(content: bytes) -> str | None:
 
 
 def orientation(content: bytes) -> int:
-    """The EXIF orientation, 1 to 8; 1 for all that is no JPEG, or none that is whole so far."""
+    """The EXIF orientation, 1 to 8; 1 for all that is no JPEG or PNG, or none that is whole so
+    far."""
     found = _seen(content)
     return 1 if found is None else found.turned
 
 
 def differs_as_stored(content: bytes) -> bool:
-    """Whether a picture is seen otherwise than its pixels are stored: a JPEG that its EXIF data
-    turn, a PNG with a palette or an alpha channel, or a colour that shows none, of which parts may
-    be transparent."""
+    """Whether a picture is seen otherwise than its pixels are stored: one that its EXIF data turn,
+    a PNG with a palette or an alpha channel, or a colour that shows none, of which parts may be
+    transparent."""
     begin = content[:BEGIN]
-    if begin.startswith(b"\x89PNG"):
-        return begin[25:26] in (b"\x03", b"\x04", b"\x06") or b"tRNS" in begin
-    return EXIF in begin and orientation(content) != 1
+    if begin.startswith(b"\x89PNG") and (
+        begin[25:26] in (b"\x03", b"\x04", b"\x06") or b"tRNS" in begin
+    ):
+        return True
+    return orientation(content) != 1
 
 
 def too_large(content: bytes) -> str | None:
@@ -130,13 +133,26 @@ def _header(content: bytes) -> Header | None:
         return _jpeg(content)
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         width, height = struct.unpack_from(">II", content, 16)
-        return Header("PNG", (width, height), ends=b"IEND" in content[-16:])
+        return Header("PNG", (width, height), _turned_png(content), b"IEND" in content[-16:])
     if content.startswith((b"GIF87a", b"GIF89a")):
         return Header("GIF", struct.unpack_from("<HH", content, 6))
     if content.startswith(b"BM") and content[14:18] == b"\x28\x00\x00\x00":
         length, width, height = struct.unpack_from("<2xI12xii", content)
         return Header("BMP", (width, abs(height)), ends=0 < length <= len(content))
     return None
+
+
+def _turned_png(content: bytes) -> int:
+    """Of its chunks before the pixels, with EXIF data or not (PNG 1.5.0 extensions, eXIf)."""
+    at = 8
+    while at + 8 <= len(content):
+        length, kind = struct.unpack_from(">I4s", content, at)
+        if kind == b"eXIf":
+            return _orientation(content[at + 8 : at + 8 + length])
+        if kind in (b"IDAT", b"IEND"):
+            break
+        at += 12 + length
+    return 1
 
 
 def _jpeg(content: bytes) -> Header:

@@ -64,7 +64,8 @@ def _headline(study: Study, sizes: Sequence[Beside]) -> Iterator[Finding]:
         return
     counts = [one.speed.by.count for one in sizes if one.speed]
     if not counts:
-        yield Finding("No two sizes said how fast they trained.", HEADLINE, WARNING)
+        how = "`launch help scaling` shows the lines that a script prints for it"
+        yield Finding(f"No two sizes said how fast they trained; {how}.", HEADLINE, WARNING)
     elif max(counts) < ENOUGH:
         runs = "One run" if max(counts) == 1 else "Two runs"
         text = "a size can't tell a difference from chance: repeat each size three times or more."

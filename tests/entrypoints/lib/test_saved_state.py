@@ -16,7 +16,15 @@ from entrypoints.lib.ranks import Ranks
 from entrypoints.lib.saved_state import SavedState
 from tests.entrypoints.lib import thread_ranks
 
-DATA: Any = SimpleNamespace(name="digits", shape=(8, 8, 1), classes=10)
+
+def data_of(*fingerprint: int) -> Any:
+    return SimpleNamespace(
+        **{"name": "digits", "shape": (8, 8, 1), "classes": 10, "training_count": 100},
+        fingerprint=lambda: fingerprint,
+    )
+
+
+DATA = data_of(1, 2)
 
 
 class Learner:
@@ -51,9 +59,9 @@ def _no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ranks, "of_this_process", None)
 
 
-def state_of(ranks: Ranks, folder: Path | None, *argv: str) -> SavedState:
+def state_of(ranks: Ranks, folder: Path | None, *argv: str, data: Any = DATA) -> SavedState:
     place = None if folder is None else Place(str(folder), "--checkpoint-dir")
-    return SavedState(arguments.parse(list(argv)), ranks, DATA, Learner(ranks), place)
+    return SavedState(arguments.parse(list(argv)), ranks, data, Learner(ranks), place)
 
 
 def test_a_folder_that_rank_0_alone_was_told_of_keeps_the_ranks_in_step(tmp_path: Path) -> None:
@@ -105,3 +113,22 @@ def test_settings_that_differ_are_told_but_for_those_that_an_earlier_version_did
         1, lambda ranks: state_of(ranks, tmp_path, "--seed", "7", "--dropout", "0.5").restore()
     )
     assert "mind that --dropout is 0.0 there and 0.5 here" in capsys.readouterr().out
+
+
+def test_that_the_data_are_others_than_those_of_the_checkpoint_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where another folder of pictures has as many classes."""
+
+    def written(ranks: Ranks) -> None:
+        state_of(ranks, tmp_path).after_epoch(1, 5, {"loss": 0.5}, {"epoch": 1})
+
+    thread_ranks.together(1, written)
+    same = data_of(np.int64(1), np.uint32(2))  # whatever their NumPy calls its numbers
+    for data, told in ((same, 0), (data_of(1, 3), 1)):
+        capsys.readouterr()
+        thread_ranks.together(1, lambda ranks, data=data: state_of(
+            ranks, tmp_path, data=data).restore())  # fmt: skip
+        lines = [line for line in capsys.readouterr().out.splitlines() if "mind that" in line]
+        assert len(lines) == told
+        assert all(line.startswith("checkpoints: mind that the data is 100 ") for line in lines)

@@ -236,3 +236,14 @@ def test_the_study_stays_as_it_was():
     kept = replace(before)
     verdict(before)
     assert before == kept
+
+
+def test_where_no_run_said_anything_it_is_told_what_to_print():
+    quiet = study(
+        row(1, run(1, epoch_seconds=None, accuracies=())),
+        row(2, run(2, epoch_seconds=None, accuracies=())),
+    )
+    assert verdict(quiet)[0] == (
+        "No two sizes said how fast they trained; `launch help scaling` shows the lines that a "
+        "script prints for it."
+    )

@@ -5,6 +5,7 @@ Epoch 0:  50%|█████     | 5/10 [00:01<00:01,  4.90it/s, v_num=0, train
 Epoch 0/4 ━━━━━━━━━━━━━━━━━━━━ 5/10 0:00:01 • 0:00:01 4.90it/s v_num: 0.000 train_loss: 0.300
 Epochs:  30%|███       | 3/10 [00:30<01:10, 10.0s/epoch]
   1/100  2.1G  1.234  2.345  1.234  16  640:  50%|█████     | 31/62 [00:05<00:05,  6.0it/s]
+  1/100  2.1G  1.234  2.345  1.234  16  640: 50% ━━━━━━────── 31/62 6.0it/s 5.1s<5.2s
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ _EPOCHS = re.compile(r"(?:[a-z]+ )?epochs", re.IGNORECASE)
 _EPOCH_UNITS = ("epoch", "epochs", "ep")
 # Ultralytics': epoch, memory of the GPU, losses.
 _COLUMNS = re.compile(r"(\d+)/(\d+) +[\d.]+[KMGT]? ")
+_COLUMNS_BAR = re.compile(
+    r"(\d+)/(\d+) +[\d.]+[KMGT]? .*: \d{1,3}% [━╸─]+ (\d+)/(\d+)"
+    r"(?: +([\d.]+)(it/s|s/it))?(?: +[\d.:]+s?(?:<([\d.:]+)(s?))?)?"
+)
 _RICH = re.compile(
     r"Epoch (\d+)(?:/(\d+))?\s[━╸╺─\s]*(\d+)/(\d+|--)\s+[\d:-]+ • ([\d:-]+)\s+([\d.]+)it/s(.*)"
 )
@@ -60,6 +65,8 @@ def parse(text: str) -> Told | None:
     text = text.strip()
     if " • " in text and (match := _RICH.match(text)):
         return _by_rich(match)
+    if "% " in text and (match := _COLUMNS_BAR.fullmatch(text)):
+        return _by_columns(match)
     at = text.find(_MARK)
     if at < 0:
         unbounded = _UNBOUNDED.match(text)
@@ -146,6 +153,22 @@ def _by_rich(match: re.Match[str]) -> Told:
         metrics=_metrics(_RICH_METRIC.findall(match[7])),
         left=numbers.seconds(match[5]),
         passing=steps is None or step != steps,
+    )
+
+
+def _by_columns(match: re.Match[str]) -> Told:
+    step, steps, pace = numbers.whole(match[3]), numbers.whole(match[4]), numbers.positive(match[5])
+    rate = 1 / pace if pace and match[6] == "s/it" else pace
+    return Told(
+        BAR,
+        epoch=numbers.whole(match[1]),
+        epochs=numbers.whole(match[2]),
+        step=step,
+        steps=steps,
+        of=EPOCH,
+        rate=rate,
+        left=numbers.real(match[7]) if match[8] else numbers.seconds(match[7]),
+        passing=step != steps,
     )
 
 

@@ -7,7 +7,10 @@ import re
 # A bar that was written over a thousand times is one line: its last state stands at the end.
 LONGEST = 4096
 # One of these stands in every form.
-_HINT = re.compile(r"progress: |poch|%\||/step|ETA:|Test set: ")
+_HINT = re.compile(
+    r"progress: |poch|%\||% [━─]|/step|ETA:|Te?(?:st|rain)(?: set| \(EMA\))?: |"
+    r"Iter(?:\((?:train|val)\))? {0,8}\[|total_loss: "
+)
 
 
 def may_tell(text: str) -> bool:

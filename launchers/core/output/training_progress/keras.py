@@ -53,6 +53,8 @@ def parse(text: str) -> Told | None:
             pairs.append((found[1], found[2]))
     if step is None or (eta is None and time is None):
         return None
+    if match[3] is None and steps is not None:
+        return None  # a logger's date and time: 07/03 13:04:17 - ...
     is_open = steps is None or step < steps
     if is_open and eta is None and (match[3] or "").startswith("━"):
         eta = time  # Keras 3 has it where the time of the whole epoch stands at its end

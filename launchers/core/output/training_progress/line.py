@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from launchers.core.output.training_progress import bars, dictionaries, examples, keras, ours
+from launchers.core.output.training_progress import (
+    bars,
+    dictionaries,
+    examples,
+    keras,
+    logged,
+    ours,
+)
 from launchers.core.output.training_progress.hint import LONGEST, may_tell
 from launchers.core.output.training_progress.told import Told
 from launchers.core.printable import printable
 
-_FORMS = (ours.parse, keras.parse, bars.parse, dictionaries.parse, examples.parse)
+_FORMS = (ours.parse, keras.parse, bars.parse, dictionaries.parse, examples.parse, logged.parse)
 
 
 def parse(text: str) -> Told | None:

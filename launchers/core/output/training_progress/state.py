@@ -15,6 +15,7 @@ from launchers.core.output.training_progress.told import (
     KERAS,
     LAUNCH,
     LIGHTNING,
+    LOGGED,
     STEPS,
     TRAINER,
     TRAINING,
@@ -114,6 +115,8 @@ class TrainingProgress:
         self._is_whole = False  # Keras has told this epoch's last step
         self._has_outer = False  # a bar whose steps are epochs
         self._outer_epochs: int | None = None
+        self._scheduled: int | None = None  # epochs, as a logger says them before the first one
+        self._end: tuple[float | None, float] | None = None  # when a line said how much was left
         self._pace = Pace()
 
     def see(self, line: LogLine) -> bool:
@@ -138,6 +141,9 @@ class TrainingProgress:
     def _counts(self, told: Told) -> bool:
         """Whether it is of the training, by what was said before."""
         if self._by == LAUNCH and told.by != LAUNCH:
+            return False
+        if told.by == LOGGED and told.epoch is None and told.epochs:
+            self._scheduled = told.epochs
             return False
         if told.by == KERAS and told.epoch is None:
             return self._is_fit(told)
@@ -193,6 +199,8 @@ class TrainingProgress:
             if number != before.epoch and told.by != TRAINER:
                 changes.update(step=None, steps=None)
                 self._total, self._is_whole = None, False
+        if told.by == LOGGED and told.epoch is not None:
+            changes["epochs"] = self._scheduled
         if told.epochs is not None:
             changes["epochs"] = self._epochs(told)
         if told.of:
@@ -227,6 +235,11 @@ class TrainingProgress:
         each = self._pace.seconds_each() or _seconds_each(now)
         if each is not None and done is not None and total is not None:
             left = max(0.0, total - done) * each
+        if told.training_left is not None:
+            self._end = at, told.training_left
+        if left is None and self._end is not None:
+            since, left = self._end
+            left = max(0.0, left - (at - since)) if at and since else left
         if now.of == TRAINING:
             left = told.left if left is None else left
         elif now.step is not None and now.steps:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Who prints so. A bar is tqdm's own, or a framework's that looks like it.
-LAUNCH, KERAS, BAR, LIGHTNING, TRAINER, EXAMPLE = (
+# Who prints so. A bar is tqdm's own, or a framework's that looks like it; logged are the lines of a
+# framework's logger.
+LAUNCH, KERAS, BAR, LIGHTNING, TRAINER, EXAMPLE, LOGGED = (
     "launch",
     "keras",
     "bar",
     "lightning",
     "trainer",
     "example",
+    "logged",
 )
 STEPS, SAMPLES, IMAGES = "steps", "samples", "images"
 EPOCH, TRAINING = "epoch", "training"
@@ -37,6 +39,7 @@ class Told:
         metrics: By name; a name that begins with ``validation`` is of held-out data.
         seconds: Of training so far.
         left: Seconds until ``steps`` are done, as the line says it.
+        training_left: Seconds until the training's end, where ``steps`` are an epoch's.
         passing: Whether it is a state of a bar that the next one writes over.
     """
 
@@ -54,6 +57,7 @@ class Told:
     metrics: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
     left: float | None = None
+    training_left: float | None = None
     passing: bool = False
 
     @property

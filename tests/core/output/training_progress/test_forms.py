@@ -130,6 +130,60 @@ def test_an_epoch_of_ours_is_read_whole():
         ),
         ("     12/Unknown - 1s 50ms/step - loss: 0.5", "", None, ""),
         ("{'loss': '0.5', 'epoch': '0.25'}", "epoch 1", None, ""),
+        (
+            (
+                "Train: 0 [   9/1251 (  1%)]  Loss: 6.95 (6.96)  Time: 0.36s,  709.12/s  "
+                "(0.39s,  651.88/s)  LR: 1.000e-05  Data: 0.005 (0.026)"
+            ),
+            "epoch 1, step 10/1251",
+            651.88,
+            "samples",
+        ),
+        (
+            (
+                "07/03 13:04:17 - mmengine - INFO - Epoch(train)   [1][ 10/196]  "
+                "lr: 3.3333e-04  eta: 0:13:14  time: 0.5000  data_time: 0.0335  loss: 6.2"
+            ),
+            "epoch 1, step 10/196",
+            2.0,
+            "steps",
+        ),
+        (
+            (
+                "2024/05/13 22:58:17 - mmengine - INFO - Iter(train) [   50/40000]  "
+                "lr: 9.9891e-03  eta: 16:31:08  time: 0.2500  data_time: 0.0053  loss: 2.1633"
+            ),
+            "step 50/40000",
+            4.0,
+            "steps",
+        ),
+        (
+            (
+                "2022-11-12 14:30:37,044 - mmdet - INFO - Epoch [1][50/962]\tlr: 1.978e-03, "
+                "eta: 2:03:32, time: 0.200, data_time: 0.058, memory: 3483, loss: 1.0950"
+            ),
+            "epoch 1, step 50/962",
+            5.0,
+            "steps",
+        ),
+        (
+            (
+                "\x1b[32m[11/24 17:17:38 d2.utils.events]: \x1b[0m eta: 0:03:49  iter: 19  "
+                "total_loss: 5.922  time: 0.2500  data_time: 0.8461  lr: 3.9962e-05"
+            ),
+            "step 20",
+            4.0,
+            "steps",
+        ),
+        (
+            (
+                "      2/100      2.1G      1.234      2.345         16        640: "
+                "50% ━━━━━━────── 31/62 6.2it/s 5.0s<5.0s"
+            ),
+            "epoch 2/100, step 31/62",
+            6.2,
+            "steps",
+        ),
     ],
 )
 def test_lines_of_other_forms(line: str, place: str, rate: float | None, unit: str):
@@ -167,6 +221,12 @@ def test_lines_of_other_forms(line: str, place: str, rate: float | None, unit: s
         "{'epoch': inf}",
         "Train Epoch: one [1/2 (50%)]",
         "313/313 [====",
+        "07/03 13:04:17 - step 3 of the epoch took 5 ms/step",
+        "06/11 03:36:18 - mmengine - INFO - Epoch(val) [40][ 5/13]    eta: 0:00:00  time: 0.0558",
+        "Train: images in 3 folders [12/40]",
+        "workflow: [('train', 1)], max: 12 epochs",
+        "Class     Images  Instances      Box(P: 50% ━━━━━━────── 2/4 3.0it/s 0.7s<0.7s",
+        "setup.zip: 50% ━━━━━━────── 1/2 3.0it/s 0.7s<0.7s",
     ],
 )
 def test_what_says_nothing_of_a_training_is_no_progress(line: str):
@@ -179,3 +239,47 @@ def test_an_evaluation_of_keras_before_any_epoch_is_no_training():
     training = TrainingProgress()
     training.see(LogLine(0.0, "", 0, "20/22 [====>...] - ETA: 0s - loss: 0.4"))
     assert training.progress is None
+
+
+TIMM = "Train: {} [{:>4d}/10 ( 5%)]  Loss: 6.9 (6.8)  Time: 1s, 64.0/s  (1s, 64.0/s)  LR: 1e-5"
+MMENGINE = "07/03 13:04:17 - mmengine - INFO - "
+
+
+def logged(*lines: str) -> Progress:
+    training = TrainingProgress()
+    for number, line in enumerate(lines):
+        training.see(LogLine(1000.0 + 10 * number, "host-1", 0, line))
+    assert training.progress is not None
+    return training.progress
+
+
+def test_timm_is_read_with_its_epochs_and_validations():
+    progress = logged(
+        "Scheduled epochs: 3. LR stepped per epoch.",
+        *(TIMM.format(epoch, step) for epoch in (0, 1) for step in range(10)),
+        "Test: [   0/4]  Time: 0.5 (0.5)  Loss:   9.0 ( 9.0)  Acc@1:  11.1 ( 11.1)",
+        "Test: [   4/4]  Time: 0.1 (0.2)  Loss:   1.2 ( 1.4)  Acc@1:  72.3 ( 68.9)",
+    )
+    assert progress.place == "epoch 2/3, step 10/10"
+    assert progress.metrics == {"loss": 6.8, "validation loss": 1.4, "validation acc@1": 68.9}
+    assert progress.left is not None
+    assert 90 <= progress.left <= 140
+
+
+def test_what_openmmlab_says_is_left_counts_where_the_epochs_are_unknown():
+    training = "Epoch(train) [1][196/196]  lr: 1e-3  eta: 2 days, 0:00:30  time: 0.5  loss: 6.1"
+    progress = logged(
+        MMENGINE + training,
+        MMENGINE + "Epoch(val) [1][79/79]    accuracy/top1: 45.8000  data_time: 0.01  time: 0.03",
+    )
+    assert progress.place == "epoch 1, step 196/196"
+    assert progress.left == 2 * 86400 + 20
+    assert progress.metrics == {"lr": 1e-3, "loss": 6.1, "validation accuracy/top1": 45.8}
+
+
+def test_epochs_of_mmcv_are_those_that_it_said_at_its_begin():
+    progress = logged(
+        "2022 - mmdet - INFO - workflow: [('train', 1)], max: 12 epochs",
+        "2022 - mmdet - INFO - Epoch [2][481/962]\tlr: 1e-3, eta: 2:00:00, time: 0.5, loss: 1.09",
+    )
+    assert (progress.place, progress.fraction) == ("epoch 2/12, step 481/962", 1.5 / 12)

@@ -137,6 +137,11 @@ HOSTILE = [
     "Epoch 1/2:  50%|#| 5/10 [00:00<00:01, .0000000000000000000001s/it]",
     "x epoch" + " " * 4000 + "x  5%|#| 1/2 [00:00<00:00, 1it/s]",
     "Epoch 0/4 ━━ 5/10 0:00:01 • 0:00:01 4.90it/s " + "a" * 4000,
+    "total_loss: " + "iter: 1  " * 400,
+    "Train: 0 [ 1/2 (1%)] " + "a: " * 1300,
+    "workflow: " * 400 + "epoch",
+    f"Epoch(train) [{'9' * 300}][1/{'9' * 300}]  eta: 9999 days, 99:99:99  time: 1e-320  a: nan",
+    "1/2 2G " + "x: 50% ━" * 500,
     "progress: epoch 1/3, " + ", ".join(f"metric{n} {n}" for n in range(100_000)),
 ]
 

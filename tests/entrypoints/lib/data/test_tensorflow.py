@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import random
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +17,7 @@ from entrypoints.lib.data.division import DROP, PAD, Division
 from entrypoints.lib.data.parquet_place import Pictures, open_place
 from entrypoints.lib.data.reader import Batch, PictureReader
 from entrypoints.lib.errors import TrainingError
-from entrypoints.lib.pictures import decoding
+from entrypoints.lib.pictures import decoding, headers
 from tests.entrypoints.lib.pictures import samples
 
 from .places_of_parquet import write_place
@@ -162,12 +163,12 @@ def test_scaled_decoding_gives_nearly_the_same_picture(side: int) -> None:
     assert (tensorflow_decoding.decode(png, (16, 16), scaled_decoding=True).numpy() == 9).all()
 
 
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(("kind", "scaled"), [("JPEG", False), ("JPEG", True), ("PNG", True)])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_a_picture_that_its_exif_data_turn_is_upright_as_with_pillow(
-    orientation: int, scaled: bool
+    orientation: int, kind: str, scaled: bool
 ) -> None:
-    content = samples.turned(64, 32, orientation)
+    content = samples.turned(64, 32, orientation, kind)
     shown = np.asarray(decoding.decoded(content, decoding.looked_at(content)))
     assert tensorflow_decoding.seen_size(content) == (shown.shape[1], shown.shape[0])
     half = (shown.shape[0] // 2, shown.shape[1] // 2)
@@ -188,6 +189,42 @@ def test_a_picture_is_turned_though_a_comment_comes_before_its_exif_data() -> No
         early, found = (tensorflow_decoding.decode(one, size).numpy() for one in (content, late))
         assert np.array_equal(early, found)
     assert tensorflow_decoding.seen_size(late) == (32, 64)
+
+
+def behind_profile(kind: str, palette: bool) -> bytes:
+    """A picture on its side whose EXIF data lie behind a large colour profile."""
+    profile = random.Random(1).randbytes(3000)  # does not get smaller
+    lying = samples.turned(64, 32, 6, kind, icc_profile=profile)
+    if kind == "PNG" and not palette:
+        return lying
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    if kind == "PNG":
+        picture = samples.opened(lying).convert("P")
+        return samples.encoded(picture, "PNG", icc_profile=profile, exif=exif)
+    upright = samples.turned(64, 32, 1, icc_profile=profile)
+    upright = upright[:2] + upright[upright.index(b"\xff\xe2") :]  # without EXIF data
+    at = upright.index(b"\xff\xdb")
+    segment = b"Exif\0\0" + exif.tobytes().removeprefix(b"Exif\0\0")
+    size = (len(segment) + 2).to_bytes(2, "big")
+    return upright[:at] + b"\xff\xe1" + size + segment + upright[at:]
+
+
+@pytest.mark.parametrize(("kind", "palette"), [("JPEG", False), ("PNG", False), ("PNG", True)])
+def test_a_picture_is_turned_by_exif_data_behind_a_large_colour_profile(
+    kind: str, palette: bool
+) -> None:
+    content = behind_profile(kind, palette)
+    assert not any(mark in content[: headers.BEGIN] for mark in (b"Exif", b"eXIf"))
+    assert headers.differs_as_stored(content)
+    assert tensorflow_decoding.seen_size(content) == (32, 64)
+    shown = decoding.decoded(content, decoding.looked_at(content)).convert("RGB")
+
+    def decoded(one: Any) -> Any:
+        return tensorflow_decoding.decode(one, (64, 32))
+
+    (image,) = tf.data.Dataset.from_tensors(content).map(decoded)
+    assert np.abs(image.numpy() - np.asarray(shown)).mean() < 12
 
 
 @pytest.mark.parametrize("scaled", [False, True])

@@ -33,10 +33,10 @@ def opened(content: bytes) -> Image.Image:
     return picture
 
 
-def turned(width: int, height: int, orientation: int) -> bytes:
-    """A JPEG whose upper left corner is red as stored, with that EXIF orientation."""
+def turned(width: int, height: int, orientation: int, kind: str = "JPEG", **options: Any) -> bytes:
+    """A picture whose upper left corner is red as stored, with that EXIF orientation."""
     picture = Image.new("RGB", (width, height), "blue")
     picture.paste("red", (0, 0, width // 2, height // 2))
     exif = Image.Exif()
     exif[0x0112] = orientation
-    return encoded(picture, exif=exif, quality=95)
+    return encoded(picture, kind, exif=exif, **{"quality": 95, **options})

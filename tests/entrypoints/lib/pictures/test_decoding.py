@@ -139,10 +139,11 @@ def test_an_animation_gives_its_first_picture() -> None:
         (8, (0, 1), True),
     ],
 )
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
 def test_a_turned_picture_is_set_upright(
-    orientation: int, corner: tuple[int, int], stands: bool
+    orientation: int, corner: tuple[int, int], stands: bool, kind: str
 ) -> None:
-    content = samples.turned(64, 32, orientation)
+    content = samples.turned(64, 32, orientation, kind)
     assert decoding.looked_at(content).turned == orientation
     shown = pixels(content)
     assert shown.size == ((32, 64) if stands else (64, 32))
