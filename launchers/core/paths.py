@@ -59,9 +59,20 @@ def _no_working_folder() -> Problem:
     # The shell's own word for it; another one of that name may be there by now.
     was = Path(os.environ.get("PWD", ""))
     ways = [was, *was.parents] if was.is_absolute() else []
-    there = next((folder for folder in ways if folder.is_dir()), Path.home())
+    there = next((folder for folder in ways if folder.is_dir()), at_home("~"))
     fix = f"go to one that exists: cd {shlex.quote(str(there))}"
     return RULES["working-folder"].at("the working folder", "deleted since you went there", fix=fix)
+
+
+def at_home(path: str) -> Path:
+    """``path``, a ``~`` at its beginning replaced by the home folder. Where nobody knows that one
+    (:meth:`Path.expanduser` raises RuntimeError there) it is a name like others.
+
+    Example:
+        >>> str(at_home("~no-such-user/train.py"))
+        '~no-such-user/train.py'
+    """
+    return Path(os.path.expanduser(path))
 
 
 def shortest(path: Path) -> str:

@@ -13,14 +13,14 @@ def identity(pid: int) -> str:
     is no /proc the number alone serves.
     """
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        # The command in parentheses may hold any bytes.
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return str(pid) if not Path("/proc/self/stat").exists() and _exists(pid) else ""
-    fields = stat.rpartition(")")[2].split()
+    fields = stat.rpartition(b")")[2].decode().split()
     if fields[0] == "Z":
         return ""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{pid}:{fields[19]}:{boot}"
+    return f"{pid}:{fields[19]}:{_boot()}"
 
 
 def is_alive(known: str) -> bool:
@@ -46,6 +46,14 @@ def send(known: str, number: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def _boot() -> str:
+    """This start of the machine; "" where a sandbox does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _exists(pid: int) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from launchers.core.doctor.checks import findings_of
 from launchers.core.model.findings import Finding, finding, skipped, well
 from launchers.core.model.problems import EXIT_PREFLIGHT, LaunchError
+from launchers.core.paths import at_home
 from launchers.core.prerequisites import CHECK_SECONDS, Check, Doctor
 from launchers.core.spec.job import JobSpec
 from launchers.docker.engine import engine
@@ -40,7 +41,7 @@ class DockerDoctor(Doctor):
     def unused(self, job: JobSpec) -> str:
         """See :class:`Doctor`."""
         there = shutil.which("docker") or os.environ.get("DOCKER_HOST")
-        if there or any(Path(one).expanduser().exists() for one in _SOCKETS):
+        if there or any(at_home(one).exists() for one in _SOCKETS):
             return ""
         return "no docker command, no socket and no DOCKER_HOST"
 

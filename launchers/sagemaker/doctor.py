@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from launchers.core.model.findings import Finding, finding, well
 from launchers.core.model.problems import did_you_mean
+from launchers.core.paths import at_home
 from launchers.core.prerequisites import Check, Doctor
 from launchers.core.sdk.installed import installed_version
 from launchers.core.sdk.table import sdk_findings
@@ -58,9 +58,7 @@ class SageMakerDoctor(Doctor):
         """See :class:`Doctor`."""
         account = account_of(job)
         said = account.region_origin != "assumed" or not account.role_is_placeholder
-        has_file = any(
-            Path(os.environ.get(name, usual)).expanduser().is_file() for name, usual in _FILES
-        )
+        has_file = any(at_home(os.environ.get(name, usual)).is_file() for name, usual in _FILES)
         if said or has_file or any(os.environ.get(name) for name in _VARIABLES):
             return ""
         return "no region, role, profile or key"

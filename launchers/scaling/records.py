@@ -16,7 +16,7 @@ from typing import Any
 
 from launchers.core.credentials.elsewhere import masked_arguments, without_credentials
 from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.paths import writing
+from launchers.core.paths import at_home, writing
 from launchers.core.records.ledger import data_folder
 from launchers.core.records.lock import process_lock
 from launchers.scaling.catalogue import RULES
@@ -150,7 +150,7 @@ def place_of(name: str, given: str | None, travels: Path | None) -> Path:
     """
     if given is None:
         return data_folder() / "studies" / name
-    folder = Path(given).expanduser().absolute()
+    folder = at_home(given).absolute()
     if travels is not None and folder.resolve().is_relative_to(travels.resolve()):
         raise LaunchError(RULES["scaling-output"].at("--output", f"{given}, in {travels}"))
     return folder

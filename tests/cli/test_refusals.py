@@ -21,6 +21,9 @@ REFUSED = [
     (("local", "train.py", "--instances", "2"), SWEEP, "sweep-local"),
     ((*CLOUD, "--dry-run=docker"), SWEEP, "sweep-rehearsal"),
     (("local", "../elsewhere/train.py", "--source", "."), "", "script-outside-source"),
+    (("local", "~no-such-user/train.py"), "", "script-missing"),
+    (("local", "train.py", "--source", "~no-such-user"), "", "source-missing"),
+    (("local", "train.py", "--requirements", "~no-such-user/r.txt"), "", "requirements-missing"),
 ]
 
 

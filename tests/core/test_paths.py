@@ -10,6 +10,7 @@ import pytest
 from launchers.core import paths
 from launchers.core.model.problems import LaunchError
 from launchers.core.paths import (
+    at_home,
     entrypoints_folder,
     images_folder,
     straight,
@@ -45,6 +46,14 @@ def test_a_place_has_one_name_and_links_keep_theirs(
     # As the system has it: behind a link `..` is above its target.
     assert straight(Path("../link/../train.py")) == tmp_path / "real" / "train.py"
     assert straight(Path("/../..")) == Path("/")
+
+
+def test_a_home_folder_that_nobody_knows_is_a_name_like_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert at_home("~/train.py") == Path("/home/me/train.py")
+    assert at_home("~no-such-user/train.py") == Path("~no-such-user", "train.py")
 
 
 def test_without_a_working_folder_the_nearest_one_is_named(

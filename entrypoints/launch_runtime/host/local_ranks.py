@@ -85,7 +85,7 @@ class LocalRanks:
                 )
                 log = log_path(self._settings, rank.number)
                 rank.start(command, source, environment, self._console, log, self._on_event)
-            except OSError as error:
+            except (OSError, RuntimeError) as error:  # of a thread that cannot be started
                 reason = f"rank {rank.number} cannot be started: {error}"
                 return Failure(rank.host, reason, failures.STARTING, rank=rank.number)
         return None

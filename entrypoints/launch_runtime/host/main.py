@@ -14,6 +14,7 @@ from launch_runtime.host.cluster import Cluster, LoneReplicaError
 from launch_runtime.host.cluster import read as read_cluster
 from launch_runtime.host.console import Console
 from launch_runtime.host.job import PortError
+from launch_runtime.host.peers.door import NO_THREADS
 from launch_runtime.host.peers.signatures import Key
 from launch_runtime.host.preparation import prepare, requirements_file
 from launch_runtime.host.sagemaker import start as sagemaker
@@ -31,9 +32,16 @@ def main(arguments: Sequence[str], entrypoints: str) -> int:
     Returns:
         The exit code: 0 when all ranks of all hosts ended well.
     """
-    if arguments[:1] == [sagemaker.FLAG]:
-        return sagemaker.main(arguments[1:], entrypoints, run)
-    return run(arguments, entrypoints, read_cluster).code
+    try:
+        if arguments[:1] == [sagemaker.FLAG]:
+            return sagemaker.main(arguments[1:], entrypoints, run)
+        return run(arguments, entrypoints, read_cluster).code
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        # Not by the console, which has a thread of its own.
+        print(lines.message(f"{NO_THREADS}, so the agent ends"), flush=True)
+        return 1
 
 
 def run(

@@ -17,6 +17,7 @@ from launchers.core.analysis.strategy_search import SEEN, Sight
 from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import Examined, Plain
 from launchers.core.model.problems import LaunchError, Problem
+from launchers.core.paths import at_home
 from launchers.core.planning.plan import spread
 from launchers.core.source.texts import SourceTexts
 from launchers.core.source.tree import read_tree
@@ -39,7 +40,7 @@ class DocumentSource:
 
     @cached_property
     def _read(self) -> tuple[SourceTexts, frozenset[str]]:
-        return _texts_in(Path(self.where).expanduser())
+        return _texts_in(at_home(self.where))
 
     @property
     def texts(self) -> SourceTexts:

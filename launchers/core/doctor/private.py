@@ -12,12 +12,12 @@ import os
 import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from launchers.core.credentials.elsewhere import without_credentials
 from launchers.core.credentials.names import kind_of_name_in_text
 from launchers.core.credentials.search import looks_like_credential, scan_text
+from launchers.core.paths import at_home
 
 SECRET = "***"
 # Below it a text is a word that stands elsewhere by chance.
@@ -137,7 +137,7 @@ def _of_files() -> Iterator[str]:
     for variable, usual in aws:
         yield from _of_ini(_text(os.environ.get(variable) or usual))
     for folder in ("~/.aws/sso/cache", "~/.aws/cli/cache"):
-        for file in sorted(Path(folder).expanduser().glob("*.json"))[:50]:
+        for file in sorted(at_home(folder).glob("*.json"))[:50]:
             yield from _of_json(_text(str(file)))
     docker = os.environ.get("DOCKER_CONFIG") or "~/.docker"
     yield from _of_json(_text(f"{docker}/config.json"))
@@ -149,7 +149,7 @@ def _of_files() -> Iterator[str]:
 
 def _text(file: str) -> str:
     """What the file holds; empty where it cannot be read."""
-    path = Path(file).expanduser()
+    path = at_home(file)
     try:
         if not file or not path.is_file():
             return ""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
+from launchers.core.paths import at_home
 
 FOLDER_VARIABLE = "LAUNCH_CONFIG_DIR"
 FILE = "defaults.yaml"
@@ -23,21 +24,25 @@ def config_folder() -> Path:
     """``LAUNCH_CONFIG_DIR``, else the user's configuration folder; it need not be there."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
-        return Path(named).expanduser().absolute()
+        return at_home(named).absolute()
     from platformdirs import user_config_path
 
-    return user_config_path("launch", appauthor=False)
+    try:
+        return user_config_path("launch", appauthor=False)
+    except RuntimeError:  # a user without a home folder
+        return at_home("~/.config/launch")
 
 
 def defaults_file() -> Path | None:
     """The file; None where there is nothing of that name."""
     path = config_folder() / FILE
-    return path if os.path.lexists(path) else None
+    # Of a user without a home folder it is not: `~` is then a name in the working folder.
+    return path if path.is_absolute() and os.path.lexists(path) else None
 
 
 def shown(path: Path) -> str:
     """``~/.config/launch/defaults.yaml``."""
-    home = Path.home()
+    home = at_home("~")
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 

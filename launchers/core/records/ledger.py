@@ -22,7 +22,7 @@ from typing import Any
 from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED, JobHandle
 from launchers.core.model.problems import LaunchError, NameTakenError, did_you_mean
-from launchers.core.paths import writing
+from launchers.core.paths import at_home, writing
 from launchers.core.printable import printable
 from launchers.core.records.ledger_file import UNFINISHED, bound, connected, is_there
 from launchers.core.records.wanted import Wanted
@@ -68,13 +68,25 @@ class Entry:
 
 
 def data_place() -> Path:
-    """Where the data folder is, or would be."""
+    """Where the data folder is, or would be.
+
+    Raises:
+        LaunchError: The user has no home folder, as one that no system knows (a container's).
+    """
     named = os.environ.get("LAUNCH_HOME")
     if named:
-        return Path(named).expanduser().absolute()
+        return at_home(named).absolute()
     from platformdirs import user_data_path
 
-    return user_data_path("launch", appauthor=False)
+    found = "this user has no home folder"
+    try:
+        place = user_data_path("launch", appauthor=False)
+    except RuntimeError:
+        place = Path()
+    if not place.is_absolute():  # `~/...`, by its older releases
+        fix = "set LAUNCH_HOME to a folder"
+        raise LaunchError(RULES["folder-unwritable"].at("the data folder", found, fix=fix))
+    return place
 
 
 def data_folder() -> Path:

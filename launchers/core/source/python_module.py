@@ -7,6 +7,7 @@ from pathlib import Path
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem, did_you_mean
+from launchers.core.paths import at_home
 
 _EXPECTED = "a module in the source, as `python -m` takes it"
 
@@ -58,7 +59,7 @@ def module_file(folder: Path, module: str) -> str:
 def _is_path(folder: Path, path: str, verb: str) -> Problem:
     """The module that a path means, where it lies in the source, and the line for a script."""
     script = f"as a script: launch {verb} {path}"
-    inside = os.path.relpath(folder / Path(path).expanduser(), folder)
+    inside = os.path.relpath(folder / at_home(path), folder)
     name = inside.removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
     if not module_file(folder, name):
         return _problem(f"{path} (a path)", script)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import Problem
-from launchers.core.paths import entrypoints_folder, shortest, straight
+from launchers.core.paths import at_home, entrypoints_folder, shortest, straight
 from launchers.core.source.bundle import Progress, SourceBundle, scan
 from launchers.core.source.python_module import find_module
 from launchers.core.spec.job import SHARED_SCRIPT, JobSpec
@@ -124,9 +124,9 @@ def locate(job: JobSpec) -> tuple[Source, list[Problem]]:
                 )
             ]
         return Source(entrypoints_folder(), SHARED_SCRIPT, shared=True), []
-    script = Path(job.script).expanduser()
+    script = at_home(job.script)
     if job.source is not None:
-        folder = Path(job.source).expanduser()
+        folder = at_home(job.source)
         if not folder.is_dir():
             return Source(folder.absolute(), job.script), [_no_source(job.source)]
         folder = straight(folder)
@@ -177,7 +177,7 @@ def _is_shared(folder: Path, script: str) -> bool:
 
 
 def _located_module(job: JobSpec, module: str) -> tuple[Source, list[Problem]]:
-    folder = Path(job.source or "").expanduser()
+    folder = at_home(job.source or "")
     if not folder.is_dir():
         folder = folder.absolute()
         return Source(folder, "", module=module), [_no_source(job.source or folder)]
@@ -200,7 +200,7 @@ def _no_source(folder: str | Path) -> Problem:
 def _requirements_file(job: JobSpec) -> tuple[Path | None, list[Problem]]:
     if job.requirements is None:
         return None, []
-    path = Path(job.requirements).expanduser()
+    path = at_home(job.requirements)
     if path.is_file():
         return straight(path), []
     return path.absolute(), [

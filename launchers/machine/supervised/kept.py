@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from launchers.core.catalogue import RULES
@@ -57,7 +58,17 @@ def result_of(details: Mapping[str, Any]) -> dict[str, Any]:
     if not details.get("folder"):
         return {}
     result = read_object(JobFolder(Path(details["folder"])).result)
-    return result if result.get("state") in FINAL_STATES else {}
+    if not isinstance(result.get("state"), str) or result["state"] not in FINAL_STATES:
+        return {}
+    # The job's script may write there too.
+    return {name: value for name, value in result.items() if isinstance(value, _kinds(name))}
+
+
+def _kinds(name: str) -> tuple[type, ...]:
+    """What the supervisor writes under ``name``."""
+    if name in ("started", "ended"):
+        return (float, int, NoneType)
+    return (dict, NoneType) if name in ("failure", "exit_codes") else (str,)
 
 
 def with_result(details: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,14 +12,11 @@ import sys
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from launchers.core.catalogue import RULES
 from launchers.core.model.jobs import (
-    LOST,
-    STOPPED,
     STOPPING,
     JobDefinition,
     JobHandle,
@@ -32,10 +29,10 @@ from launchers.core.output.lines import JobWatch
 from launchers.core.paths import unwritable, writing
 from launchers.core.planning.plan import Account, Plan
 from launchers.core.provider import SILENT, Service
-from launchers.core.records.ledger import Entry, Ledger, data_folder
+from launchers.core.records.ledger import Ledger, data_folder
 from launchers.core.source.bundle import SourceBundle
 from launchers.machine import processes
-from launchers.machine.supervised import log_file, tail
+from launchers.machine.supervised import elsewhere, log_file, tail
 from launchers.machine.supervised.folder import (
     JobFolder,
     output_root,
@@ -43,8 +40,9 @@ from launchers.machine.supervised.folder import (
     reading,
     write_private,
 )
-from launchers.machine.supervised.kept import folder_of, require_folder, result_of, with_result
+from launchers.machine.supervised.kept import folder_of, require_folder, with_result
 from launchers.machine.supervised.preflight import ELSEWHERE
+from launchers.machine.supervised.settled import settled
 
 RESERVE_BYTES = 64 * 1024
 TAIL_BYTES = 4 << 20  # of a job's log, in which its newest lines are looked for
@@ -140,6 +138,7 @@ class SupervisedService(Service):
         details = {
             "folder": str(folder.path),
             "supervisor": processes.identity(process.pid),
+            "host": elsewhere.here(),
             "strategy": definition.strategy,
         }
         handle = JobHandle(self.provider, name, details)
@@ -208,26 +207,8 @@ class SupervisedService(Service):
         starting = not supervisor and time.time() - entry.created < _START_SECONDS
         if not starting and not processes.is_alive(supervisor):
             # The supervisor writes its result before it ends: look again before calling it lost.
-            entry = self._settled(ledger.get(self.provider, handle.name) or entry, ledger)
+            entry = settled(ledger.get(self.provider, handle.name) or entry, ledger)
         return JobStatus(entry.state, entry.reason, entry.proof, with_result(entry.details))
-
-    def _settled(self, entry: Entry, ledger: Ledger) -> Entry:
-        """A job whose supervisor is gone, with its end; the ledger keeps it if it can."""
-        if entry.final:
-            return entry
-        told: dict[str, Any]
-        result = result_of(entry.details)
-        if result:
-            told = {key: str(result.get(key) or "") for key in ("state", "reason", "proof")}
-        elif entry.state == STOPPING:
-            told = {"state": STOPPED, "reason": "stopped by its user"}
-        else:
-            reason = "its supervisor ended without a word (killed, or the machine was restarted)"
-            told = {"state": LOST, "reason": reason}
-        with contextlib.suppress(LaunchError):  # a full disk hides no end
-            ledger.update(entry, **told)
-            return ledger.get(self.provider, entry.name) or entry
-        return replace(entry, **told)
 
     def logs(
         self,
@@ -305,7 +286,7 @@ class SupervisedService(Service):
         """SIGTERM to the job's supervisor, which ends every process of the job.
 
         Raises:
-            LaunchError: It is another user's.
+            LaunchError: It is another user's, or another machine's.
         """
         if self.describe(handle).final:
             return
@@ -314,6 +295,10 @@ class SupervisedService(Service):
         if entry is None:
             return
         supervisor = entry.details.get("supervisor", "")
+        host = elsewhere.host_of(entry.details)
+        if host and not processes.is_alive(supervisor):
+            found, fix = f"its processes are on {host}", f"there: launch cancel {handle.name}"
+            raise LaunchError(RULES["job-elsewhere"].at(handle.name, found, fix=fix))
         if not processes.is_ours(supervisor):
             raise LaunchError(
                 RULES["job-of-another-user"].at(

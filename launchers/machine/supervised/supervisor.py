@@ -28,6 +28,7 @@ from launchers.core.records.ledger import Entry, Ledger
 from launchers.core.records.nonce import masked
 from launchers.core.shipped import runtime
 from launchers.machine import processes
+from launchers.machine.supervised import elsewhere
 from launchers.machine.supervised.folder import JobFolder, write_whole
 
 # What a child has between SIGTERM and SIGKILL; it ends its own processes in less.
@@ -68,6 +69,7 @@ class Supervisor(ABC):
         self._partial: dict[int, bytes] = {}
         self._log: IO[str] | None = None
         self._deadline = math.inf
+        self._beat_at = 0.0
 
     @abstractmethod
     def expects(self, document: Mapping[str, Any]) -> Expected:
@@ -161,6 +163,9 @@ class Supervisor(ABC):
         while self._is_at_work():
             for key, _ in self._selector.select(timeout=0.2):
                 key.data(key.fd)
+            if time.monotonic() > self._beat_at:
+                self._beat_at = time.monotonic() + elsewhere.BEAT_SECONDS
+                elsewhere.beat(self.folder)
             if limit and time.monotonic() - self._begun > limit:
                 self.end(TIMED_OUT, f"it ran longer than its time limit of {limit} s")
             self.look_at_children()
@@ -279,6 +284,7 @@ class Supervisor(ABC):
             details = {
                 **entry.details,
                 "supervisor": processes.identity(os.getpid()),
+                "host": elsewhere.here(),
                 "folder": str(self.folder.path),
             }
             if self.ranks_started is not None:

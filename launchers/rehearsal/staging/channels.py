@@ -10,6 +10,7 @@ from pathlib import Path
 
 from launchers.core.model.containers import Channel, Container, DataSource
 from launchers.core.model.problems import LaunchError, Problem, did_you_mean
+from launchers.core.paths import at_home
 from launchers.rehearsal.catalogue import RULES
 
 
@@ -24,7 +25,7 @@ def local_channels(words: Sequence[str], containers: Sequence[Container]) -> dic
     problems = []
     for word in words:
         name, equals, place = word.partition("=")
-        folder = Path(place).expanduser().absolute()
+        folder = at_home(place).absolute()
         if not equals or not place:
             problems.append(_wrong(word, "not NAME=DIR", "train=data/train"))
         elif name not in known:

@@ -10,6 +10,7 @@ from typing import Any
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import LaunchError
+from launchers.core.paths import at_home
 from launchers.core.planning.plan import counted
 from launchers.core.provider import Contract
 from launchers.core.records import nonce
@@ -288,5 +289,5 @@ class _Staging:
                 )
             )
         self._note(f"code from {self._options.source}")
-        source = Path(self._options.source).expanduser().absolute()
+        source = at_home(self._options.source).absolute()
         return archive_of_source(source, work, self._guarded)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import configparser
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
+from launchers.core.paths import at_home
 from launchers.core.planning import plan
 from launchers.sagemaker.options import SageMakerJob
 
@@ -90,7 +90,7 @@ def _profile_region() -> str | None:
     for variable, usual, sections in files:
         parser = configparser.RawConfigParser()
         try:
-            parser.read(Path(os.environ.get(variable, usual)).expanduser(), encoding="utf-8")
+            parser.read(at_home(os.environ.get(variable, usual)), encoding="utf-8")
         except (configparser.Error, OSError, UnicodeDecodeError):
             continue
         for section in sections:

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from launchers.core.paths import at_home
 from launchers.core.planning import plan
 from launchers.vertex.options import VertexJob
 
@@ -138,7 +139,7 @@ def _configured(section: str, key: str) -> str:
 
 
 def _folder() -> Path:
-    return Path(os.environ.get("CLOUDSDK_CONFIG") or "~/.config/gcloud").expanduser()
+    return at_home(os.environ.get("CLOUDSDK_CONFIG") or "~/.config/gcloud")
 
 
 def _active(folder: Path) -> str:

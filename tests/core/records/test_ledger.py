@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import sqlite3
 import subprocess
 import sys
@@ -11,9 +12,17 @@ import pytest
 
 from launchers.core.model.jobs import FAILED, PENDING, RUNNING, STOPPED, SUCCEEDED
 from launchers.core.model.problems import LaunchError
+from launchers.core.reading.user_defaults import defaults_file
 from launchers.core.records import ledger as module
 from launchers.core.records.commands import last_of
-from launchers.core.records.ledger import Entry, Ledger, data_folder, inherited_checkpoint, next_run
+from launchers.core.records.ledger import (
+    Entry,
+    Ledger,
+    data_folder,
+    data_place,
+    inherited_checkpoint,
+    next_run,
+)
 from launchers.core.records.ledger_file import connected
 from tests.refusals import refused
 from tests.rights import without_rights
@@ -36,6 +45,18 @@ def entry(base: str = "train-aaaaaaaa", run: int = 1, **changes: object) -> Entr
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     return Ledger(tmp_path)
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user no system knows."""
+
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    for name in ("HOME", "LAUNCH_HOME", "LAUNCH_CONFIG_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
 
 
 def test_what_was_written_is_what_is_read(ledger: Ledger):
@@ -203,6 +224,14 @@ def test_a_folder_that_cannot_be_made_is_told_so(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "file" / "below"))
     with pytest.raises(LaunchError, match="set LAUNCH_HOME to another folder"):
         data_folder()
+
+
+def test_a_user_without_a_home_folder_is_told_so(homeless: None, monkeypatch: pytest.MonkeyPatch):
+    with refused("folder-unwritable", "this user has no home folder"):
+        Ledger().jobs()
+    assert defaults_file() is None
+    monkeypatch.setenv("LAUNCH_HOME", "~/x")
+    assert data_place() == Path.cwd() / "~" / "x"
 
 
 @pytest.mark.processes

@@ -11,6 +11,7 @@ from launch_runtime.failures import TRAINING, Failure
 from launch_runtime.host import local_ranks
 from launch_runtime.host.cluster import Cluster, Host
 from launch_runtime.host.local_ranks import LocalRanks, log_path
+from launch_runtime.host.peers.ranks_door import Meeting
 from launch_runtime.host.settings import Settings
 
 SETTINGS = Settings(
@@ -87,6 +88,23 @@ def test_a_host_has_the_ranks_behind_those_of_the_hosts_before_it(of: Of) -> Non
     assert of.together.phase == "phase of 3"
     assert log_path(SETTINGS, 4) == "/logs/rank-4.log"
     assert log_path(SETTINGS._replace(log_folder=""), 4) == ""
+
+
+@pytest.mark.parametrize(
+    "error", [BlockingIOError(11, "no more processes"), RuntimeError("can't start new thread")]
+)
+def test_a_rank_that_cannot_be_started_is_named(
+    of: Of, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(local_ranks.rank_environment, "build", lambda *_: {})
+    of.each[0].start = refuse
+    failure = of.together.start(["guard.py"], "/source", Meeting("127.0.0.1", 1))
+    assert failure is not None
+    assert (failure.rank, failure.phase) == (3, "starting")
+    assert failure.reason == f"rank 3 cannot be started: {error}"
 
 
 def test_ranks_run_until_each_was_seen_to_have_ended(of: Of) -> None:

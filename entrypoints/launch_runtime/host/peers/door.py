@@ -21,6 +21,10 @@ from launch_runtime.host.peers.waiting_room import WaitingRoom
 _BACKLOG = 512  # connections that the kernel keeps until they are taken
 _TAKEN_AT_ONCE = 64
 _LOOK_SECONDS = 0.5
+NO_THREADS = (
+    "this machine starts no more threads for the job (ulimit -u, or its container's limit of "
+    "processes)"
+)
 LONGEST_SILENCE = 10.0  # seconds, in the middle of what somebody known says
 
 # What a head is worth: a value for ``serve``, or None for a stranger's.
@@ -41,6 +45,7 @@ class Door:
         serve: Called in a thread of its own with what ``judge`` gave and a :class:`Line`; the
             connection ends with it.
         refused: The status of HTTP that everybody else gets.
+        crowded: Called where no thread can be started for whoever may come in.
 
     Raises:
         PortError: Somebody else has the port, or this user may not take it.
@@ -53,8 +58,10 @@ class Door:
         judge: Judge,
         serve: Callable[[Any, Line], None],
         refused: int = 404,
+        crowded: Callable[[], None] = lambda: None,
     ):
         self._judge, self._serve, self._refused = judge, serve, refused
+        self._crowded = crowded
         self._room = WaitingRoom()
         self._guests: dict[int, _Guest] = {}
         self._selector = selectors.DefaultSelector()
@@ -132,8 +139,9 @@ class Door:
         thread = threading.Thread(target=self._attend, args=(admitted, line), daemon=True)
         try:
             thread.start()
-        except RuntimeError:  # this machine has no more threads; whoever asks tries again
+        except RuntimeError:  # whoever asks tries again
             line.close()
+            self._crowded()
 
     def _attend(self, admitted: Any, line: Line) -> None:
         try:

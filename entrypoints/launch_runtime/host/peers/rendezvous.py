@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple
 
 from launch_runtime.host.peers import signatures, wire
 from launch_runtime.host.peers.counters import Counters
-from launch_runtime.host.peers.door import LONGEST_SILENCE, Door, Line
+from launch_runtime.host.peers.door import LONGEST_SILENCE, NO_THREADS, Door, Line
 from launch_runtime.host.peers.keys import ABSENT, OK, Keys
 from launch_runtime.host.peers.signatures import Answer, Key, Question
 
@@ -26,6 +26,7 @@ ANOTHER_START = 401
 # How long a key that is absent is waited for before 404 is the answer: a rank asks again anyway.
 HOLD_SECONDS = 0.2
 _IDLE_SECONDS = 120.0  # a connection on which nobody asks any more
+_UNANSWERED = "other hosts get no answer; this warning appears once"
 _TOLD = "it gets no answer; this warning appears once"
 
 
@@ -92,7 +93,8 @@ class Rendezvous:
         self._answer, self._keys, self._say = answer, keys, say
         self._counters, self._lock = Counters(), threading.Lock()
         self._told = False
-        self._door = Door(address, port, self._judge, self._serve)
+        self._crowded = False
+        self._door = Door(address, port, self._judge, self._serve, crowded=self._tell_crowded)
         self.port = self._door.port
 
     def close(self) -> None:
@@ -124,6 +126,11 @@ class Rendezvous:
             self._say(
                 f"warning: {address} speaks to this job's rendezvous without the job's key: {_TOLD}"
             )
+
+    def _tell_crowded(self) -> None:
+        if not self._crowded:
+            self._crowded = True
+            self._say(f"warning: {NO_THREADS}: {_UNANSWERED}")
 
     def _serve(self, admitted: _Admitted | None, line: Line) -> None:
         while admitted is not None:

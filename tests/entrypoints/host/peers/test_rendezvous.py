@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from launch_runtime.host import network
+from launch_runtime.host.peers import door as doors
 from launch_runtime.host.peers import rendezvous, signatures, wire
 from launch_runtime.host.peers.door import Door, Line, PortError
 from launch_runtime.host.peers.first_host import FirstHost, ImpostorError
@@ -244,6 +245,22 @@ def test_a_genuine_answer_that_is_too_large_is_not_read() -> None:
             host.report({"question": 1})
     finally:
         door.close()
+
+
+def test_where_no_thread_can_be_started_that_is_said_once(
+    meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise RuntimeError("can't start new thread")
+
+    threads = SimpleNamespace(Thread=lambda **_: SimpleNamespace(start=refuse))
+    with monkeypatch.context() as patched:
+        patched.setattr(doors, "threading", threads)
+        for number in (1, 2):
+            assert meeting.throw(question(number, b'{"question": 1}')) == b""
+        (line,) = meeting.said
+        assert "starts no more threads for the job (ulimit -u" in line
+    assert meeting.host().report({"question": 1}) == {"answer": 2}
 
 
 def test_a_report_that_was_heard_is_not_heard_again(meeting: Meeting) -> None:
