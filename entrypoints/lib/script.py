@@ -48,8 +48,11 @@ def run(train: Callable[[Settings], None], argv: Sequence[str] | None = None) ->
             leave_after_speaker()
         return 1
     except StoppedError as stop:
-        if Ranks.of_this_process is None or Ranks.of_this_process.first:
+        ranks = Ranks.of_this_process
+        if ranks is None or ranks.first:
             _say_last(f"stopped: {stop}")
+        if ranks is not None:
+            ranks.leave()  # all ranks stop together
         return EXIT_CODE
     except PeerEndedError:
         leave_after_speaker()
