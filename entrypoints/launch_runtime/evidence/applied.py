@@ -15,6 +15,7 @@ from launch_runtime import lines
 from launch_runtime.evidence.finding import OPT_OUT, Finding
 from launch_runtime.evidence.prints import FAR_APART, SAME_WEIGHTS, distance
 from launch_runtime.evidence.records import ALL, LIKE, OWN, Rank, Record, placed, table
+from launch_runtime.evidence.samples import are_alike
 from launch_runtime.words import Words
 
 
@@ -38,6 +39,13 @@ def judged(ranks: Sequence[Rank], training: Sequence[int], words: Words) -> Judg
         far = _far(sets, "weights")
         if len(sets) > 1 and (far is None or far > SAME_WEIGHTS):
             return Judged(list(ranks), _apart(sets, "their own gradients", words))
+    reached = _alike(ranks, training, lambda one: one["shut"] or one["given"], lambda one: ALL)
+    # Ranks that take the same steps need no exchange, and rounding may part them.
+    is_same = bool(reached) and are_alike(ranks, training)
+    for sets in reached.values():
+        shut = [one for one in sets.values() if one["shut"] and not is_same]
+        if shut and len(sets) > 1 and (_far(sets, "weights") or 0.0) > SAME_WEIGHTS:
+            return Judged(list(ranks), _unreached(sets, len(shut), words))
     proven: list[Record] = []
     is_own = False
     unfollowed = _alike(
@@ -100,6 +108,17 @@ def _apart(sets: dict[int, Record], what: str, words: Words) -> Finding:
         f"{lines.count(len(sets), 'rank')} trained apart: their gradients went to other ranks, and "
         f"what came back was not put into them: {first['name']} applied {what}",
         f"{words.assign}; or {words.wrap}; {OPT_OUT}",
+    )
+
+
+def _unreached(sets: dict[int, Record], shut: int, words: Words) -> Finding:
+    (first, *_) = sets.values()
+    return Finding(
+        "",
+        f"{lines.count(len(sets), 'rank')} trained apart: what went to other ranks was not put "
+        f"into the variables of {lines.count(shut, 'rank')}: {first['name']} applied each rank's "
+        "own gradients",
+        f"assign averages to the variables, or to the gradients; or {words.wrap}; {OPT_OUT}",
     )
 
 

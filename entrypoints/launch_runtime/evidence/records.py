@@ -14,17 +14,19 @@ A record is a JSON object::
 ranks over which its gradients or values went: ``"all"``, or a sorted list of ranks. ``past``: its
 model is wrapped to exchange them, and the script calls the model inside. ``unused``: values of its
 variables went to other ranks, and the script never gave them another value. ``wasted``: gradients,
-of half of its elements at least, went to other ranks, and were applied as they had been. ``how`` is
-what went: ``gradients``; ``weights``, the values of its variables; ``values``, something of their
-shapes. ``ways`` are words of ``WAYS``. ``form`` is a digest of the shapes of its variables, in
-order. ``prints`` are four 32-bit floats a variable: its norm and three projections of its values on
-fixed directions. ``seldom``: at most of its steps nothing went over the groups of what wraps its
+of half of its elements at least, went to other ranks, and were applied as they had been. ``shut``:
+something went before steps of its own, and nothing that came can be in its variables: they were
+given their own gradients alone; ``given``: the script gave some of them values in between. ``how``
+is what went: ``gradients``; ``weights``, the values of its variables; ``values``, something of
+their shapes. ``ways`` are words of ``WAYS``. ``form`` is a digest of the shapes of its variables,
+in order. ``prints`` are four 32-bit floats a variable: its norm and three projections of its values
+on fixed directions. ``seldom``: at most of its steps nothing went over the groups of what wraps its
 models, and nothing but gradients went otherwise. ``other`` are exchanges of at least ``MANY``
 elements that belong to no variable: group and elements; they are ``rare`` where there was none at
-most steps. ``called_after`` counts
-the collectives that Python called after the first training step. ``devices`` are the GPUs that held
-what was trained, by names that the ranks of a machine share; ``idle_gpu`` is why it trains on none,
-though it has one. ``parts``: other ranks hold the rest of some variables. ``applied`` is there
+most steps. ``called_after`` counts the collectives that Python called after the first training
+step. ``devices`` are the GPUs that held what was trained, by names that the ranks of a machine
+share; ``idle_gpu`` is why it trains on none, though it has one. ``parts``: other ranks hold the
+rest of some variables. ``applied`` is there
 where the script itself sent gradients out, and may not have put into them what came back: prints of
 those that an optimizer applied in the step that was looked at last; ``what`` is "own" where they
 were summed in this rank alone, and "like" where all that is known to have gone is like them::
@@ -192,7 +194,7 @@ def _checked(one: Record) -> Record:
         "phases": [str(phase) for phase in one["phases"]],
         "weights": None,
     }
-    for name in ("past", "parts", "unused", "wasted", "later", "seldom"):
+    for name in ("past", "parts", "unused", "wasted", "later", "seldom", "shut", "given"):
         checked[name] = bool(one.get(name))
     checked["ways"] = [way for way in WAYS if way in one.get("ways", ())]
     for name in ("variables", "elements", "local", "exchanged"):

@@ -37,6 +37,12 @@ def alike(ranks: Sequence[Rank], training: Sequence[int]) -> str:
     return ""
 
 
+def are_alike(ranks: Sequence[Rank], members: Sequence[int]) -> bool:
+    """Whether some of these ranks had the same batches or losses throughout, whatever they
+    exchanged."""
+    return any(_same(ranks, members, kind) for kind in (BATCHES, LOSSES))
+
+
 def _groups(ranks: Sequence[Rank], training: Sequence[int]) -> list[list[int]]:
     found: dict[object, list[int]] = {}
     whole = [rank for rank in training if not any(one["parts"] for one in ranks[rank].exchanging)]

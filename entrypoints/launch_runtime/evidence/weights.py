@@ -41,9 +41,8 @@ def compared(
     if any(rank.joined for rank in ranks):
         return Finding(f"{words}, weights not compared ({strategy.uneven} was called)")
     keys = _keys(ranks, training, True)
-    followed = bool(keys)
-    keys = keys or _keys(ranks, training, False)
-    found = [_compare(ranks, key, followed) for key in keys]
+    found = [_compare(ranks, key, True) for key in keys]
+    found += [_compare(ranks, key, False) for key in _keys(ranks, training, False, bool(keys))]
     alone = next((one.alone for one in found if one.alone), "")
     if alone:
         return Finding("", f"ranks trained apart in a part: {alone}", f"{strategy.wrap}; {OPT_OUT}")
@@ -97,12 +96,18 @@ def exchanged(sets: Iterable[Record]) -> str:
 
 
 def _keys(
-    ranks: Sequence[Rank], training: Sequence[int], followed: bool
+    ranks: Sequence[Rank], training: Sequence[int], followed: bool, is_beside: bool = False
 ) -> list[tuple[str, int, Any]]:
-    """What can be compared: sets of the same form, of the same place among these, and a group."""
+    """What can be compared: sets of the same form, of the same place among these, and a group.
+
+    Args:
+        is_beside: Others are compared too: those alone of which values of their shapes went.
+    """
     keys: dict[tuple[str, int, Any], None] = {}
     for rank in training:
         for form, place, one in _averaged(ranks[rank], followed):
+            if is_beside and one["how"] != "values":
+                continue
             for group in _over(ranks[rank], one):
                 keys[(form, place, ALL if group == ALL else tuple(group))] = None
     return list(keys)

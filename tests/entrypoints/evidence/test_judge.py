@@ -315,6 +315,26 @@ GOOD = {
         [[record(one_set(), devices=["a"])], [record(one_set(), devices=["a", "b"])]],
         EQUAL.words,
     ),
+    "one of two models of one shape, of which values alone went, maybe": (
+        [[record(one_set(), one_set(how="values", weights=weights(0.0, value)))]
+         for value in (1.0, 1.1)],
+        "gradients exchanged, weights differ by 6% at the end",
+    ),
+    "the same samples, gathered, and steps that rounding parts": (
+        [[record({**UNKNOWN_EXCHANGE, "shut": True, "weights": weights(0.0, value)},
+                 other=[[ALL, 600]], samples={"batches": [[1, 3.0], [2, 5.0], [3, 4.0]]})]
+         for value in (1.0, 1.01)],
+        "exchange of unknown values seen, weights differ by 0.6% at the end",
+    ),
+    "the same samples, gathered, and the same steps": (
+        [[record({**UNKNOWN_EXCHANGE, "shut": True}, other=[[ALL, 600]])]] * 2,
+        "exchange of unknown values seen, weights equal",
+    ),
+    "the last part of a model, whose steps are its own": (
+        [[record({**UNKNOWN_EXCHANGE, "shut": rank == 1, "weights": weights(0.0, rank)},
+                 other=[[ALL, 600]])] for rank in (0, 1)],
+        "exchange of unknown values seen, weights differ by 58% at the end",
+    ),
     "local variables alone": ([[record(one_set(), {**BESIDE, "local": 2})]] * 2, EQUAL.words),
     "a group that one of its ranks names": (
         [[record(over([0, 2]))], [record(over([0, 1]))], [record(over([0, 2]))]],
@@ -534,6 +554,22 @@ def test_samples_that_are_none_make_a_record_none(samples: Any) -> None:
 
 
 BAD = {
+    "variables into which nothing of what went came": (
+        [[record(one_set(how="values", shut=True, weights=weights(0.0, value)))]
+         for value in (1.0, 1.01)],
+        "2 ranks trained apart: what went to other ranks was not put into the variables of 2 ranks",
+    ),
+    "averages that one of two ranks takes": (
+        [[record(one_set(how="weights", given=True))],
+         [record({**ALONE, "unused": True, "shut": True, "weights": weights(0.0, 1.01)})]],
+        "was not put into the variables of 1 rank: Adam applied each rank's own gradients",
+    ),
+    "one of two models of one shape, beside averages of the other": (
+        [[record(one_set(given=True, how="weights"),
+                 one_set(shut=True, how="values", weights=weights(0.0, value)))]
+         for value in (1.0, 1.01)],
+        "2 ranks trained apart: what went to other ranks was not put into the variables of 2 ranks",
+    ),
     "no exchange": ([[record(ALONE)]] * 3, "3 ranks trained apart: no gradient"),
     "weights that went out and never came in": (
         [[record({**ALONE, "unused": True})]] * 2,

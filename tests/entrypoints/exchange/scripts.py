@@ -114,6 +114,14 @@ _COMPILED_ANEW = """\
 _COMPILED_AND_WRAPPED = _COMPILED_ANEW.replace(
     "tf.keras.optimizers.SGD(0.01)", "hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01))"
 )
+# Horovod's optimizer for Keras averages where it computes gradients, and not where it applies them.
+_APPLIED_BY_A_WRAPPED_ONE = """\
+    optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(0.01))
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(np.random.rand(8, 8)) - np.random.rand(8, 3)) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))"""
 _TWO = """
 network = Network(1)
 def plain():
@@ -221,6 +229,66 @@ for number in range(4):
 """
 )
 
+_CLIPPED = "gradients = tf.clip_by_global_norm(gradients, 1.0)[0]; "
+_BY_RANK_0 = """means = [hvd.allreduce(v) for v in network.variables]
+    if RANK == 0:
+        for v, mean in zip(network.variables, means): v.assign(mean)
+"""
+# Two models of one shape; averages that nobody can follow are of the first.
+_TWINS = (
+    _READY
+    + """
+one, two = Network(1), Network(2)
+optimizers = {one: tf.keras.optimizers.SGD(0.1), two: tf.keras.optimizers.SGD(0.1)}
+for step in range(5):
+    for network, optimizer in optimizers.items():
+        with tf.GradientTape() as tape:
+            loss = network.loss(step)
+        gradients = tape.gradient(loss, network.variables)
+        if network is one:
+            gradients = [hvd.allreduce(g * 1) for g in gradients]
+        optimizer.apply_gradients(zip(gradients, network.variables))
+"""
+)
+_MOMENTS = """import horovod.tensorflow as hvdtf
+    model = tf.keras.Sequential([
+        tf.keras.layers.Dense(64), hvdtf.SyncBatchNormalization(), tf.keras.layers.Dense(3)])
+"""
+# Each rank has rows of a layer, which all of them gather.
+_SHARDS = (
+    _READY
+    + """
+rows = tf.Variable(np.random.RandomState(RANK).randn(4, 16).astype("f"))
+x = np.random.RandomState(RANK).rand(32, 8).astype("f")
+for step in range(3):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((x @ hvd.allgather(rows)) ** 2)
+    sgd.apply_gradients([(tape.gradient(loss, rows), rows)])
+"""
+)
+# A model a round, of the averages of the one before.
+_ROUNDS = (
+    _READY
+    + """
+means = [v.numpy() for v in Network(1).variables]
+for number in range(3):
+    network = Network(1)
+    network.variables = [tf.Variable(mean) for mean in means]
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    for step in range(3):
+        with tf.GradientTape() as tape:
+            loss = network.loss(step)
+        optimizer.apply_gradients(zip(tape.gradient(loss, network.variables), network.variables))
+    means = [hvd.allreduce(v.numpy()).numpy() for v in network.variables]
+for v, mean in zip(network.variables, means): v.assign(mean)
+"""
+)
+_BY_A_BROADCAST = """parts = [hvd.allgather(v.read_value()[None]) for v in network.variables]
+    if RANK == 0:
+        for v, part in zip(network.variables, parts): v.assign(tf.reduce_mean(part, 0))
+    hvd.broadcast_variables(network.variables, root_rank=0)
+"""
+
 _METRICS = """hvd.allgather_object(
     {"loss": float(loss), "accuracy": 0.5, "step": step, "of": "rank %d of the training" % RANK})
 """
@@ -322,6 +390,7 @@ _BATCHES = (
     )
 )
 
+_UNREACHED = "what went to other ranks was not put into the variables of {} rank"
 EXCHANGED, EQUAL = "gradients exchanged", "gradients exchanged, weights equal"
 SHUTDOWN = _START + "hvd.init()\nhvd.shutdown()\n" + _NETWORK
 
@@ -387,6 +456,20 @@ TOGETHER = {
         _steps(after="for v in network.variables: v.assign(hvd.allreduce(v))"),
         "parameters exchanged, weights equal",
     ),
+    "rows of a layer, gathered in the loss": (
+        _SHARDS,
+        "parameters exchanged, weights differ by 83% at the end",
+    ),
+    "a model a round": (_ROUNDS, "values exchanged, weights differ by 2% at the end"),
+    "averages of rank 0, broadcast": (
+        _steps(begin=_BROADCAST, after=_BY_A_BROADCAST),
+        "exchange of unknown values seen, weights equal",
+    ),
+    "own allreduce of weights, by rows": (
+        _steps(after="for v in network.variables: v.scatter_update("
+               "tf.IndexedSlices(hvd.allreduce(v), tf.range(v.shape[0])))"),
+        "parameters exchanged, weights equal",
+    ),
     "sparse embeddings": (_SPARSE, EQUAL),
     "join": (
         _steps(begin=_BROADCAST, tape=_WRAPPED).replace("range(5)", "range(3 + hvd.rank())")
@@ -446,6 +529,22 @@ APART = {
         ),
         "what came back was not put into them: SGD applied their own gradients",
     ),
+    "clipped gradients whose averages nobody applies": (
+        _steps(begin=_BROADCAST, exchange=_CLIPPED + "hvd.grouped_allreduce(gradients)"),
+        _UNREACHED.format(2),
+    ),
+    "copies of weights whose averages nobody assigns": (
+        _steps(begin=_BROADCAST, after="for v in network.variables: hvd.allreduce(v.numpy())"),
+        _UNREACHED.format(2),
+    ),
+    "averages that rank 0 alone takes": (
+        _steps(begin=_BROADCAST, after=_BY_RANK_0), _UNREACHED.format(1)
+    ),
+    "one of two models, by averages of clipped gradients": (_TWINS, _UNREACHED.format(2)),
+    "moments of batches alone": (
+        _FIT.replace("optimizer = hvd.DistributedOptimizer(optimizer)", _MOMENTS),
+        "2 ranks trained apart: no gradient and no weight",
+    ),
     "averages before the first step, and metrics": (
         _steps(
             begin="for v in network.variables: v.assign(hvd.allreduce(v))",
@@ -493,6 +592,10 @@ APART = {
         _FIT.replace("callbacks=callbacks)", "callbacks=callbacks)\n" + _COMPILED_ANEW),
         "trained apart with one of their optimizers: the gradients of SGD",
     ),
+    "a plain tape for a wrapped optimizer, after fit": (
+        _FIT.replace("callbacks=callbacks)", "callbacks=callbacks)\n" + _APPLIED_BY_A_WRAPPED_ONE),
+        "trained apart with one of their optimizers: the gradients of SGD",
+    ),
     "a layer by the plain tape": (
         _steps(begin=_BROADCAST, exchange=_HALF_AVERAGED),
         "ranks trained apart in a part: 2 of the 4 variables of SGD were not exchanged",
@@ -508,6 +611,11 @@ APART = {
     ),
 }  # fmt: skip
 
+# Three ranks, one of which is in no set.
+OUTSIDE = (
+    _steps(head=_PAIRS.replace(", hvd.ProcessSet([2, 3])", "").replace("// 2", "* 0"),
+           tape=_SET_TAPE.format("mine"), seed="1") + _LEAVE_TOGETHER
+)  # fmt: skip
 # Four ranks in two pairs.
 PAIRS_APART = (
     _steps(head=_PAIRS, tape=_SET_TAPE.format("mine"), seed="hvd.rank() // 2") + _LEAVE_TOGETHER

@@ -82,5 +82,11 @@ def test_groups_that_nothing_connects_train_apart(judged: Judge) -> None:
     assert "groups of ranks trained apart (ranks 0 and 1; ranks 2 and 3)" in finding.failure
 
 
+def test_a_rank_outside_of_the_process_set_trains_apart(judged: Judge) -> None:
+    finding = judged(scripts.OUTSIDE, size=3)
+
+    assert "groups of ranks trained apart (ranks 0 and 1; rank 2)" in finding.failure
+
+
 def test_groups_beside_the_full_set_train_together(judged: Judge) -> None:
     assert judged(scripts.PAIRS_TOGETHER, size=4) == Finding(scripts.EQUAL)

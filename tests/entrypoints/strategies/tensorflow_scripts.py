@@ -83,6 +83,13 @@ loop(change=summed, skip_gradients_aggregation=True)
 loop(make=lambda: tf.keras.optimizers.legacy.SGD(0.01))
 """
 )
+DROPPED = """
+def dropped(gradients):
+    summed(gradients)
+    return gradients
+
+loop(change=dropped, make=lambda: tf.keras.optimizers.SGD(0.01), skip_gradients_aggregation=True)
+"""
 FIT = """
 with strategy.scope():
     net = model()

@@ -82,6 +82,14 @@ def test_a_model_made_outside_of_the_scope_fails_the_job(tf_job: MakeJob) -> Non
     assert "under the strategy's scope()" in failure["fix"]
 
 
+def test_sums_of_gradients_that_nobody_applies_fail_the_job(tf_job: MakeJob) -> None:
+    job = tf_job(**KERAS_2)
+    job.script(scripts.HOSTS + scripts.LOOP + scripts.DROPPED)
+    assert job.run(seconds=SECONDS) == [1, 1], job.text()
+    assert proofs(job) == [WORLD]
+    assert "what came back was not put into them" in job.failure()["reason"]
+
+
 def test_a_host_whose_config_was_wiped_fails_the_job(tf_job: MakeJob) -> None:
     job = tf_job(**KERAS_2)
     wipe = "if worker == 1:\n    del os.environ['TF_CONFIG']\n"

@@ -6,8 +6,8 @@ makes weights comparable. No graph is changed, and inside a ``tf.function`` noth
 """
 
 # What a hook may be in the middle of: an optimizer changes its variables; Horovod reduces gradients
-# whose variables are known.
-APPLYING, REDUCING = "applying", "reducing"
+# whose variables are known; a tape computes gradients.
+APPLYING, REDUCING, COMPUTING = "applying", "reducing", "computing"
 BROADCAST = "broadcast"  # in the place of a group: what came is one rank's value
 
 

@@ -6,6 +6,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from launch_runtime.evidence.records import ACCUMULATED
 from launch_runtime.rank.exchange import BROADCAST, is_looked_at
+from launch_runtime.rank.exchange.reaching import Reaching
 from launch_runtime.rank.exchange.seen import Marks
 from launch_runtime.rank.exchange.telling import Send
 from launch_runtime.rank.exchange.trained_set import BY_HAND
@@ -19,7 +20,7 @@ from launch_runtime.rank.exchange.variables import (
     Variables,
     is_group,
 )
-from launch_runtime.rank.exchange.watching import Watching, quiet
+from launch_runtime.rank.exchange.watching import quiet
 from launch_runtime.rank.import_hook import OnImport, when_imported
 
 Table = Callable[["Collector"], "Mapping[str, OnImport]"]
@@ -39,7 +40,7 @@ def install(send: Send, tables: Sequence[Table]) -> Collector:
     return collector
 
 
-class Collector(Watching):
+class Collector(Reaching):
     """What one process trained and exchanged.
 
     Args:
@@ -54,14 +55,26 @@ class Collector(Watching):
         self._gradients = Marks()  # a gradient -> the variable that it is of
         self._sums = Marks()  # a variable that gathers gradients -> the variable that they are of
         self._arrived = Marks()  # what an exchange gave -> the group that it went over
+        self._begin_reach(self.variables)
         self._has_begun = False  # a gradient was computed
 
     @quiet
-    def computed(self, gradients: Sequence[Any], variables: Sequence[Variable | None]) -> None:
-        """A framework has computed the gradients of variables."""
+    def computed(
+        self,
+        gradients: Sequence[Any],
+        variables: Sequence[Variable | None],
+        is_part: bool = False,
+    ) -> None:
+        """A framework has computed the gradients of variables.
+
+        Args:
+            is_part: Of a part of the loss: something else may have come from other ranks.
+        """
         for gradient, variable in zip(gradients, variables):
             if gradient is None or variable is None:
                 continue
+            variable.is_open |= is_part
+            variable.is_renewed |= self.reach.is_through
             variable.has_gradient = self._has_begun = True
             variable.fresh = Exchanges()
             self._gradients.set(gradient, variable)
@@ -100,9 +113,16 @@ class Collector(Watching):
             if group is not None and group != BROADCAST:
                 variable.is_reduced = True
                 self._went(variable, GRADIENTS, group)
-            elif not reduces and self._gradients.of(gradient) is variable:
+            elif not reduces and self._is_own(gradient, variable):
                 variable.is_raw = True
+            else:
+                variable.is_open |= gradient is not None
+            self.reach.trained(variable)
             known.took(variable)
+
+    def _is_own(self, gradient: Any, variable: Variable) -> bool:
+        """Whether it is the variable's gradient in this rank alone."""
+        return self._gradients.of(gradient) is variable or self.reach.is_as_sent(gradient)
 
     def is_known(self, owner: Any, count: int) -> bool:
         """Whether a further step of this optimizer is no news."""
@@ -123,6 +143,9 @@ class Collector(Watching):
             is_traced: A function that does so is traced, and may run at any time.
         """
         group = self._arrived.of(value)
+        # A broadcast gives start weights, unless something has gone before.
+        if self.reach.is_sent or (is_traced and group != BROADCAST):
+            self._given(variable, is_traced)
         variable.is_renewed |= is_traced or WEIGHTS in variable.hows
         if group is not None:
             # It came from other ranks: a broadcast, or an average of weights.
@@ -194,15 +217,20 @@ class Collector(Watching):
             return
         total, gradient = self._sums.of(tensor), self._gradients.of(tensor)
         if total is not None:
+            self.reach.went(tensor)
             self._went(total, GRADIENTS, group, {*ways, ACCUMULATED})
         elif gradient is not None:
             self._went(gradient, GRADIENTS, group, ways)
         elif isinstance(value, Variable):
             self._went(value, WEIGHTS, group, ways)
+            self.reach.sent(value.shape, is_traced)
             if value.owner is None and not value.has_gradient:  # not trained itself, so far
                 self._unclaimed.see_shape(value.shape, group)
-        elif self._unclaimed.see(shape, group, is_bytes, is_traced):
-            self._telling.news()
+        else:
+            self.reach.went(tensor)
+            self.reach.sent(shape, is_traced, is_bytes)
+            if self._unclaimed.see(shape, group, is_bytes, is_traced):
+                self._telling.news()
 
     @quiet
     def nobodys(self, shape: Sequence[int], group: Any) -> None:

@@ -17,6 +17,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence
 
 from launch_runtime.evidence.records import ALL
+from launch_runtime.rank.exchange import COMPUTING
 from launch_runtime.rank.exchange.structures import dense, flat
 from launch_runtime.rank.exchange.variables import Variable
 from launch_runtime.rank.import_hook import OnImport
@@ -138,6 +139,8 @@ class Replicas:
 
     def _exchanged(self, given: Sequence[tuple[Any, Any]], result: Any) -> None:
         collector = self._collector
+        if collector.is_inside(COMPUTING):  # of what a loss was taken of
+            collector.came_back(is_of_horovod=False)
         for value, group in given:
             if group != ALL:
                 continue

@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from launch_runtime.evidence.records import ADASUM, ALL, FP16
-from launch_runtime.rank.exchange import BROADCAST, REDUCING, tensorflow_hooks
+from launch_runtime.rank.exchange import BROADCAST, COMPUTING, REDUCING, tensorflow_hooks
 from launch_runtime.rank.exchange.seen import Marks
 from launch_runtime.rank.exchange.tensorflow_hooks import plain
 from launch_runtime.rank.import_hook import OnImport
@@ -32,19 +33,33 @@ def table(collector: Collector) -> dict[str, OnImport]:
     return {
         "horovod.tensorflow.mpi_ops": hooks.operations,
         "horovod.tensorflow.compression": hooks.compression,
+        "horovod.tensorflow.functions": hooks.functions,
         "horovod.tensorflow": hooks.binding,
+        "horovod.tensorflow.sync_batch_norm": hooks.batch_norm,
     }
 
 
 def group_of(process_set: Any) -> Any:
-    """The ranks of a process set: ``"all"``, or a sorted list."""
+    """The ranks of a process set: ``"all"``, or a sorted list; an empty one where this rank is not
+    in it, and keeps what it has."""
     number = getattr(process_set, "process_set_id", 0)
     ranks = getattr(process_set, "ranks", None)
     if not number or not ranks:
         return ALL
+    if not _is_in(process_set):
+        return []
     found = sorted(int(rank) for rank in ranks)
     world = os.environ.get("LAUNCH_WORLD_SIZE", "")
     return ALL if world == str(len(found)) else found
+
+
+def _is_in(process_set: Any) -> bool:
+    """Whether this rank is in it; so is one where nobody can say."""
+    included = getattr(process_set, "included", None)
+    try:
+        return included is None or bool(included())
+    except Exception:  # Horovod is shut down, or has no such set any more
+        return True
 
 
 class _Hooks:
@@ -81,8 +96,27 @@ class _Hooks:
         for name in _FROM_ONE:
             if hasattr(module, name):
                 self._tell(module, name, self._sent)
+        if hasattr(module, "broadcast_"):
+            self._overwrites(module, "broadcast_")
         if hasattr(module, "join"):
             self._tell(module, "join", lambda _: self._collector.joined())
+
+    def functions(self, module: Any) -> None:
+        """``horovod.tensorflow.functions``."""
+        if hasattr(module, "broadcast_variables"):  # it runs a function that was traced once
+            self._overwrites(module, "broadcast_variables")
+
+    def _overwrites(self, module: Any, name: str) -> None:
+        original, collector = getattr(module, name), self._collector
+
+        @functools.wraps(original)
+        def broadcast(variables: Any, *args: Any, **kwargs: Any) -> Any:
+            variables = list(variables)
+            for variable in variables:
+                collector.overwritten(variable, tensorflow_hooks.seen(collector, variable))
+            return original(variables, *args, **kwargs)
+
+        setattr(module, name, plain(broadcast))
 
     def binding(self, module: Any) -> None:
         """``horovod.tensorflow``."""
@@ -119,6 +153,20 @@ class _Hooks:
 
         module._make_allreduce_grads_fn = make
 
+    def batch_norm(self, module: Any) -> None:
+        """``horovod.tensorflow.sync_batch_norm``: moments of batches are no part of a model."""
+        original = getattr(module, "_allreduce", None)
+        if original is None:
+            return
+        collector, unseen = self._collector, getattr(original, "__wrapped__", original)
+
+        @functools.wraps(unseen)
+        def moments(*args: Any, **kwargs: Any) -> Any:
+            collector.sent()
+            return unseen(*args, **kwargs)
+
+        module._allreduce = plain(moments)
+
     def _wrap(self, module: Any, name: str, several: bool) -> None:
         original = getattr(module, name)
         parameters = parameters_of(original)
@@ -128,6 +176,12 @@ class _Hooks:
         def operation(*args: Any, **kwargs: Any) -> Any:
             if collector.is_inside(REDUCING):
                 return original(*args, **kwargs)
+            # Horovod's own module calls them for gradients of what they gave.
+            if sys._getframe(1).f_globals is module.__dict__:
+                collector.came_back(is_of_horovod=True)
+                return original(*args, **kwargs)
+            if collector.is_inside(COMPUTING):
+                collector.came_back(is_of_horovod=False)
             group = group_of(argument("process_set", parameters, args, kwargs))
             given = argument(parameters[0], parameters, args, kwargs)
             is_adasum = _is_adasum(argument("op", parameters, args, kwargs), module)

@@ -32,6 +32,10 @@ class Marks:
         except TypeError:
             return
 
+    def forget(self, tensor: Any) -> None:
+        """``tensor`` is nothing from now on."""
+        self._marks.pop(id(dense(tensor)), None)
+
     def of(self, tensor: Any) -> Any:
         """What ``tensor`` is, or None."""
         if tensor is None:

@@ -8,16 +8,20 @@ from typing import Any, Sequence
 
 from launch_runtime.evidence.records import FEW, PARTS
 from launch_runtime.rank.exchange import fingerprints
+from launch_runtime.rank.exchange.reach import Reach
 from launch_runtime.rank.exchange.trained_set import TrainedSet
 from launch_runtime.rank.exchange.variables import GRADIENTS, UNKNOWN, WEIGHTS, Variable, best_of
 
 
-def record(one: TrainedSet, weights: bool, seconds: float) -> dict[str, Any]:
+def record(
+    one: TrainedSet, weights: bool, seconds: float, reach: Reach | None = None
+) -> dict[str, Any]:
     """The set's entry in the record of its process (see ``launch_runtime/evidence/records.py``).
 
     Args:
         weights: Whether to read the values.
         seconds: What is left for that.
+        reach: Tells what may have come into its variables.
     """
     own = [variable for variable in one.variables if not variable.local]
     parts = _Parts(one, own)
@@ -39,10 +43,17 @@ def record(one: TrainedSet, weights: bool, seconds: float) -> dict[str, Any]:
         "unused": any(variable.is_unused for variable in own),
         "wasted": _is_half([v for v in own if v.is_wasted], own),
         "parts": not parts.is_whole,
+        "shut": reach is not None and reach.is_shut(own),
+        "given": reach is not None and reach.is_given(own),
         "seldom": one.is_seldom and all(went.hows <= {GRADIENTS} for went in map(one.went, own)),
     }
     is_small = entry["elements"] < FEW
-    may_have = one.since or is_small or any(one.may_have_gone(variable) for variable in own)
+    may_have = (
+        one.since
+        or is_small
+        or entry["shut"]
+        or any(one.may_have_gone(variable) for variable in own)
+    )
     if weights and (parts.how or may_have):
         one.compared = parts.weights(seconds)
     entry["weights"] = one.compared

@@ -14,7 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable
 
 from launch_runtime.evidence.records import ACCUMULATED
-from launch_runtime.rank.exchange import APPLYING
+from launch_runtime.rank.exchange import APPLYING, COMPUTING
 from launch_runtime.rank.exchange.distribute_hooks import Replicas
 from launch_runtime.rank.exchange.fingerprints import MOST_VALUES
 from launch_runtime.rank.exchange.structures import flat
@@ -38,6 +38,9 @@ _APPLY_GRADIENTS = {
     "tf_keras.src.optimizers.legacy.optimizer_v2": "OptimizerV2",
     "tf_keras.src.optimizers.optimizer": "_BaseOptimizer",
 }
+# By which a script changes a variable, or some of its rows.
+_ASSIGN = ("assign", "assign_add", "assign_sub")
+_SCATTER = ("scatter_update", "scatter_nd_update", "batch_scatter_update", "scatter_add")
 _KERAS_3 = "keras.src.optimizers.base_optimizer"
 
 
@@ -71,12 +74,14 @@ class _Hooks:
     def tape(self, module: Any) -> None:
         """``tensorflow.python.eager.backprop``."""
         original = module.GradientTape.gradient
-        note = self._computed
+        collector, note = self._collector, self._computed
 
         @functools.wraps(original)
         def gradient(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
-            result = original(tape, target, sources, *args, **kwargs)
-            note(tape, sources, result)
+            with collector.within(COMPUTING):
+                result = original(tape, target, sources, *args, **kwargs)
+            begun = args[0] if args else kwargs.get("output_gradients")
+            note(tape, sources, result, begun is not None)
             return result
 
         module.GradientTape.gradient = plain(gradient)
@@ -102,7 +107,7 @@ class _Hooks:
             if collector.is_inside(APPLYING):
                 return original(optimizer, grads_and_vars, *args, **kwargs)
             pairs = list(grads_and_vars)
-            note(optimizer, pairs)
+            note(optimizer, pairs, _sums_first(kwargs))
             with collector.within(APPLYING), step(pairs):
                 return original(optimizer, pairs, *args, **kwargs)
 
@@ -134,8 +139,10 @@ class _Hooks:
 
     def variables(self, module: Any) -> None:
         """``tensorflow.python.ops.resource_variable_ops``."""
-        for name in ("assign", "assign_add", "assign_sub"):
-            self._wrap_assign(module.BaseResourceVariable, name)
+        for name in (*_ASSIGN, *_SCATTER):
+            if hasattr(module.BaseResourceVariable, name):
+                self._wrap_assign(module.BaseResourceVariable, name)
+        self._wrap_init(module.BaseResourceVariable)
         restore = getattr(module, "shape_safe_assign_variable_handle", None)
         if restore is None:
             return
@@ -148,6 +155,17 @@ class _Hooks:
 
         module.shape_safe_assign_variable_handle = plain(restored)
 
+    def _wrap_init(self, cls: Any) -> None:
+        original = cls.__init__
+        made = self._collector.reach_made
+
+        @functools.wraps(original)
+        def __init__(variable: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            original(variable, *args, **kwargs)
+            made(variable)
+
+        cls.__init__ = plain(__init__)
+
     def _wrap_assign(self, cls: Any, name: str) -> None:
         original = getattr(cls, name)
         collector, is_applying = self._collector, self._is_applying
@@ -159,6 +177,7 @@ class _Hooks:
                 known = collector.variables.of(variable)
                 if known is not None:
                     collector.assigned(known, value, is_traced=not is_eager())
+                collector.held(variable, known, is_new=name == "assign")
                 collector.summed(variable, value)
             return original(variable, *args, **kwargs)
 
@@ -175,7 +194,7 @@ class _Hooks:
             if known is not None:
                 self._collector.assigned(known)
 
-    def _computed(self, tape: Any, sources: Any, result: Any) -> None:
+    def _computed(self, tape: Any, sources: Any, result: Any, is_begun: bool) -> None:
         trained, gradients = flat(sources), flat(result)
         if len(trained) != len(gradients):
             return
@@ -183,9 +202,11 @@ class _Hooks:
         local = getattr(tape, "_local_sources", None)  # of Horovod's tape
         if local:
             _note_local(trained, known, local)
-        self._collector.computed(gradients, known)
+        # With what a loss is taken of, or begun with, other ranks may have a part of the model.
+        is_part = is_begun or any(one is None for one in known)
+        self._collector.computed(gradients, known, is_part)
 
-    def _applied(self, optimizer: Any, pairs: list[Any]) -> None:
+    def _applied(self, optimizer: Any, pairs: list[Any], sums_first: bool = True) -> None:
         collector = self._collector
         if collector.is_known(optimizer, len(pairs)):
             return
@@ -201,9 +222,8 @@ class _Hooks:
         name = type(optimizer).__name__
         passes = getattr(helper, "backward_passes_per_step", 1)
         ways = [ACCUMULATED] if isinstance(passes, int) and passes > 1 else []
-        # Horovod's wrapped ones, and all of those under a strategy of TensorFlow's.
-        of_horovod = type(optimizer).__module__.partition(".")[0] == "horovod"
-        reduces = of_horovod or self._replicas is not None
+        # Of Horovod's wrapped ones some, and those under a strategy of TensorFlow's.
+        reduces = _is_reducing(optimizer) or (self._replicas is not None and sums_first)
         collector.applied(optimizer, name, known, _steps_of(optimizer), ways, reduces)
 
 
@@ -222,6 +242,11 @@ def tracked(collector: Collector, found: Any) -> Variable | None:
         return collector.variables.keep(found, shape, _reader(handle, found.dtype), handle)
     except (TypeError, ValueError):
         return None
+
+
+def seen(collector: Collector, found: Any) -> Variable | None:
+    """The same of one that was seen before; None for a further one."""
+    return collector.variables.of(_resource(found))
 
 
 def is_eager() -> bool:
@@ -283,6 +308,22 @@ def _steps_of(optimizer: Any) -> Callable[[], int] | None:
             return int(_resource(ref().iterations).numpy())  # type: ignore[union-attr]
 
     return steps if hasattr(type(optimizer), "iterations") else None
+
+
+def _is_reducing(optimizer: Any) -> bool:
+    """Whether it is one of Horovod's whose ``apply_gradients`` may reduce what it is given: from
+    TensorFlow 2.4 on those of Keras do it where they compute gradients, and there alone."""
+    module = type(optimizer).__module__
+    if module == "horovod._keras":
+        return bool(getattr(sys.modules.get(module), "_PRE_TF_2_4_0", True))
+    return module.partition(".")[0] == "horovod"
+
+
+def _sums_first(kwargs: Any) -> bool:
+    """Whether ``apply_gradients`` of Keras sums gradients over replicas, as it does unless it is
+    told that the script has done so."""
+    is_legacy_sum = kwargs.get("experimental_aggregate_gradients", True)
+    return bool(is_legacy_sum) and not kwargs.get("skip_gradients_aggregation", False)
 
 
 def _note_local(found: Iterable[Any], known: Iterable[Variable | None], local: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterator
 
 from launch_runtime.evidence.records import FEW
 from launch_runtime.rank.exchange import fingerprints, set_records
+from launch_runtime.rank.exchange.reach import Reach
 from launch_runtime.rank.exchange.seen import Unclaimed
 from launch_runtime.rank.exchange.trained_set import BY_HAND, TrainedSet
 from launch_runtime.rank.exchange.variables import VALUES
@@ -19,9 +20,13 @@ class TrainedSets:
 
     Args:
         unclaimed: See :class:`TrainedSet`.
+
+    Attributes:
+        reach: Tells what may have come into variables, where somebody knows.
     """
 
     def __init__(self, unclaimed: Unclaimed) -> None:
+        self.reach: Reach | None = None
         self._unclaimed = unclaimed
         self._all: list[TrainedSet] = []
         self._by_owner: dict[int, TrainedSet] = {}
@@ -70,7 +75,7 @@ class TrainedSets:
         for one in self._all:
             if one.variables and not (is_last and one.never_ran):
                 left = fingerprints.SECONDS - (time.monotonic() - began)
-                entries.append(set_records.record(one, weights, left))
+                entries.append(set_records.record(one, weights, left, self.reach))
         return entries
 
 

@@ -77,7 +77,9 @@ class Variable(Exchanges):
         self.local = False  # registered to be trained by each rank alone
         self.has_gradient = False
         self.is_reduced = False  # what is applied to it is known to come from an exchange
-        self.is_raw = False  # its own gradient was applied, as it was computed
+        self.is_raw = False  # its own gradient was applied, as it was computed or sent
+        self.is_open = False  # what was put into it may have come from other ranks
+        self.given_at: int | None = None  # the steps when the script gave it such a value first
         self.changed_at: int | None = None  # the step at which the script assigned it last
         self.print: bytes | None = None
         self.owner: TrainedSet | None = None
@@ -88,6 +90,11 @@ class Variable(Exchanges):
     def is_of(self, variable: Any) -> bool:
         """Whether it stands for that very object; numbers of objects are used again."""
         return self._ref() is variable
+
+    @property
+    def found(self) -> Any:
+        """The framework's object; None once the script has let it go."""
+        return self._ref()
 
     @property
     def is_dropped(self) -> bool:
@@ -109,6 +116,11 @@ class Variable(Exchanges):
     def is_wasted(self) -> bool:
         """Whether its gradient went out and was applied all the same: what came back was not."""
         return self.is_raw and not self.is_reduced and self.hows == {GRADIENTS}
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its own gradients alone were put into it, and nothing that came."""
+        return self.is_raw and not self.is_reduced and not self.is_open
 
     def went(self, how: str, group: Any, ways: Iterable[str] = ()) -> None:
         """Notes an exchange over ``group``."""
@@ -152,6 +164,10 @@ class Variables:
         """What stands for the framework's object, if it was seen before."""
         known = self._known.get(id(found))
         return known if known is not None and known.is_of(found) else None
+
+    def have(self, shape: Sequence[int | None]) -> bool:
+        """Whether one of them has that shape."""
+        return any(one.shape == shape for one in list(self._known.values()))
 
     def by_handle(self, handle: Any) -> Variable | None:
         """The same by the object of its storage."""
