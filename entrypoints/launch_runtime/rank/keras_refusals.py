@@ -12,7 +12,7 @@ import sys
 from typing import Any, Callable, Sequence
 
 from launch_runtime import lines
-from launch_runtime.rank.exchange.tensorflow_hooks import plain
+from launch_runtime.rank.exchange.tensorflow_variables import plain
 from launch_runtime.rank.import_hook import when_imported
 from launch_runtime.rank.refusal import RefusalError
 

@@ -14,9 +14,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from launch_runtime.evidence.records import ADASUM, ALL, FP16
-from launch_runtime.rank.exchange import BROADCAST, COMPUTING, REDUCING, tensorflow_hooks
+from launch_runtime.rank.exchange import BROADCAST, COMPUTING, REDUCING, tensorflow_variables
 from launch_runtime.rank.exchange.seen import Marks
-from launch_runtime.rank.exchange.tensorflow_hooks import plain
+from launch_runtime.rank.exchange.tensorflow_variables import plain
 from launch_runtime.rank.import_hook import OnImport
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Hooks:
         def broadcast(variables: Any, *args: Any, **kwargs: Any) -> Any:
             variables = list(variables)
             for variable in variables:
-                collector.overwritten(variable, tensorflow_hooks.seen(collector, variable))
+                collector.overwritten(variable, tensorflow_variables.seen(collector, variable))
             return original(variables, *args, **kwargs)
 
         setattr(module, name, plain(broadcast))
@@ -139,7 +139,7 @@ class _Hooks:
             def reduced(grads: Any, vars: Any = None, *rest: Any, **named: Any) -> Any:  # noqa: A002
                 if vars is not None:
                     found = [
-                        tensorflow_hooks.tracked(collector, variable)
+                        tensorflow_variables.tracked(collector, variable)
                         for gradient, variable in zip(grads, vars)
                         if gradient is not None
                     ]
@@ -193,13 +193,13 @@ class _Hooks:
                     tensor,
                     _shape(tensor),
                     group,
-                    tensorflow_hooks.tracked(collector, tensor),
-                    is_now=tensorflow_hooks.is_eager(),
-                    is_traced=not tensorflow_hooks.is_eager(),
+                    tensorflow_variables.tracked(collector, tensor),
+                    is_now=tensorflow_variables.is_eager(),
+                    is_traced=not tensorflow_variables.is_eager(),
                     is_bytes=_is_bytes(tensor),
                     ways=ways | {FP16} if halved.of(tensor) else ways,
                 )
-            if collector.has_begun or not tensorflow_hooks.is_eager():
+            if collector.has_begun or not tensorflow_variables.is_eager():
                 came = result if several and isinstance(result, (list, tuple)) else [result]
                 for tensor in came:
                     collector.arrived(tensor, group)

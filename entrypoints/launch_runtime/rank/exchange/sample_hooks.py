@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Mapping
 
 from launch_runtime.evidence.records import BATCHES, LOSSES
 from launch_runtime.rank.exchange.structures import flat
-from launch_runtime.rank.exchange.tensorflow_hooks import is_eager, plain
+from launch_runtime.rank.exchange.tensorflow_variables import is_eager, plain
 from launch_runtime.rank.exchange.torch_tensors import is_capturing
 from launch_runtime.rank.exchange.untraced import untraced
 from launch_runtime.rank.import_hook import OnImport
