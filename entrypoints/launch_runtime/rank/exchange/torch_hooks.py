@@ -263,7 +263,7 @@ class Hooks:
             if hasattr(tensor, "data_ptr"):
                 place = place_of(tensor)
                 self._sent.came(Carried(own(tensor), group, place, way))
-                is_like_one = place and self._parameters.has_shape(tuple(own(tensor).shape))
+                is_like_one = place and self._collector.variables.have(own(tensor).shape)
                 if is_like_one and len(self._results) < MOST:
                     self._results[place] = (own(tensor).detach(), group)
 

@@ -21,7 +21,6 @@ class Parameters:
         self._variables = variables
         self._met = met
         self._places: dict[int, Variable] = {}
-        self._shapes: set[tuple[int, ...]] = set()
         # Held by the variables alone, which give up what they read once it is dropped.
         self._readers: weakref.WeakValueDictionary[Variable, Reader]
         self._readers = weakref.WeakValueDictionary()
@@ -43,7 +42,6 @@ class Parameters:
             self._readers[known].hold(parameter)  # it may have been moved
         if len(self._places) < MOST:
             self._places[place_of(parameter)] = known
-            self._shapes.add(known.shape)
         return known
 
     def valued_by(self, tensor: Any) -> Variable | None:
@@ -54,7 +52,3 @@ class Parameters:
         if value is None or reader is None or value.shape != tuple(tensor.shape):
             return None
         return value if reader.place == place else None
-
-    def has_shape(self, shape: tuple[int, ...]) -> bool:
-        """Whether one of them is of that shape."""
-        return shape in self._shapes

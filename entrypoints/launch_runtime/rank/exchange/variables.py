@@ -159,6 +159,7 @@ class Variables:
     def __init__(self) -> None:
         self._known: dict[int, Variable] = {}
         self._by_handle: dict[int, Variable] = {}
+        self._shapes: set[tuple[int | None, ...]] = set()
 
     def of(self, found: Any) -> Variable | None:
         """What stands for the framework's object, if it was seen before."""
@@ -166,8 +167,8 @@ class Variables:
         return known if known is not None and known.is_of(found) else None
 
     def have(self, shape: Sequence[int | None]) -> bool:
-        """Whether one of them has that shape."""
-        return any(one.shape == shape for one in list(self._known.values()))
+        """Whether one of them has, or had, that shape."""
+        return tuple(shape) in self._shapes
 
     def by_handle(self, handle: Any) -> Variable | None:
         """The same by the object of its storage."""
@@ -180,6 +181,7 @@ class Variables:
             self._known = _alive(self._known)
             self._by_handle = _alive(self._by_handle)
         known = self._known[id(found)] = Variable(found, shape, read)
+        self._shapes.add(known.shape)
         if handle is not None:
             self._by_handle[id(handle)] = known
         return known
