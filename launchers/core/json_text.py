@@ -70,9 +70,11 @@ def parse_json(text: str, file: str, is_part: bool = False) -> Any:
 
 def as_list(text: str) -> str:
     """A stream of objects (JSON Lines, or what several commands have put into one file) as the
-    text of one list, with every line where it was and the first a sign longer; empty where ``text``
-    is no such stream. Behind the first object it need not be right."""
-    decoder, starts = json.JSONDecoder(), [0]
+    text of one list, with every line where it was, and the first a sign longer, as each is by an
+    object right behind another; empty where ``text`` is no such stream. Behind the first object it
+    need not be right."""
+    # Its numbers are not asked for, and may be too long for Python.
+    decoder, starts = json.JSONDecoder(parse_int=len, parse_float=len), [0]
     try:
         while next_one := _OBJECT.match(text, starts[-1]):
             end = decoder.raw_decode(text, next_one.end() - 1)[1]
@@ -81,7 +83,13 @@ def as_list(text: str) -> str:
         starts.append(len(text))  # whoever parses the list tells what is wrong there
     *whole, last = (text[start:end] for start, end in pairwise([*starts, len(text)]))
     parts = [*whole[:-1], whole[-1] + last] if whole else []
-    return f"[{','.join(parts)}]" if len(parts) > 1 else ""
+    return f"[{''.join([*parts[:1], *map(_behind_comma, parts[1:])])}]" if len(parts) > 1 else ""
+
+
+def _behind_comma(part: str) -> str:
+    """A further object of a list, where it is: a space is what the comma replaces, if it can."""
+    gap = part[: len(part) - len(part.lstrip())]
+    return "," + (part[1:] if gap and not set(gap) & set("\r\n") else part)
 
 
 def texts_in(text: str) -> Iterator[tuple[int, int]]:

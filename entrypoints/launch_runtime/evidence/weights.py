@@ -64,11 +64,12 @@ def compared(
             f"{strategy.wrap}; {OPT_OUT}",
         )
     is_seldom = any(one.seldom and one.apart > SAME_WEIGHTS for one in found)
-    if apart > TOO_FAR and is_seldom:
+    seldom = max((one.apart for one in found if one.seldom), default=0.0)
+    if seldom > TOO_FAR:
         return Finding(
             "",
             f"{lines.count(len(training), 'rank')} trained apart: their weights differ by "
-            f"{_percent(apart)} at the end, and at most steps no gradient went through "
+            f"{_percent(seldom)} at the end, and at most steps no gradient went through "
             f"{strategy.product}",
             f"{strategy.wrap}; {OPT_OUT}",
         )

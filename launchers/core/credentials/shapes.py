@@ -220,10 +220,11 @@ _OWN: tuple[Shape, ...] = (
     Shape(
         "a token in a conda channel",
         ("/t/",),
-        # anaconda.org's own on any host, any on its hosts: a forum has /t/TITLE. Source: conda's
-        # "Managing channels".
+        # Anaconda's own on any host, any on its channels' hosts: a forum has /t/TITLE. Source:
+        # conda's "Managing channels".
         r"/t/[a-z]{2}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])"
-        r"|(?:(?<=\.anaconda\.org)|(?<=\.anaconda\.cloud))/t/(?=[A-Za-z_-]*\d)(?P<literal>[\w-]{16,})",
+        r"|(?:(?<=//conda\.anaconda\.org)|(?<=//repo\.anaconda\.cloud))/t/(?=[A-Za-z_-]*\d)"
+        r"(?P<literal>[\w-]{16,})",
         strict=False,
     ),
     Shape(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from launchers.core.catalogue import RULES
+from launchers.core.credentials.elsewhere import problems_anywhere
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
-from launchers.core.model.unknown import Unknown
+from launchers.core.model.unknown import Unknown, unknowns_in
 from launchers.core.provider import SIZE, Reader
 from launchers.core.reading.text_file import read_trees
 from launchers.core.reading.wrong_values import whole_shown
@@ -54,14 +56,22 @@ def specs_in(trees: Sequence[Any], file: str, job: str = "") -> list[Spec]:
 def examine(spec: Spec, world_size: int | None = None) -> Examined:
     """Every rule that a spec breaks, with its places in the file, and what it starts.
 
-    What depends on a value that is not known here is not told.
+    What depends on a value that is not known here is not told, but for a credential that stands
+    beside the expression for it.
 
     Args:
         world_size: What the caller expects, where it says so.
     """
     reader = _readers()[spec.provider]
     found = reader.examine(spec.document, world_size)
-    return settling.settled(spec, found, reader.depends_on, SIZE)
+    found = settling.settled(spec, found, reader.depends_on, SIZE)
+    return replace(found, problems=(*found.problems, *_credentials(spec)))
+
+
+def _credentials(spec: Spec) -> Iterator[Problem]:
+    """A problem for each expression of another tool in which a credential stands as it is."""
+    for steps, unknown in unknowns_in(spec.document):
+        yield from problems_anywhere(unknown.text, spec.places.of(joined("$", *steps)))
 
 
 def open_size(spec: Spec) -> str:

@@ -74,7 +74,7 @@ def fix_of_placeholder(value: str) -> str:
 
 
 # As envsubst, Jinja and sed replace them, and as a person leaves them.
-_PLACEHOLDER = re.compile(r"\$\{[^{}]+\}|\{\{.+?\}\}|^(?:<[^<>]+>|__\w+__|%\w+%)$")
+_PLACEHOLDER = re.compile(r"\$\{[^{}]+\}|\{\{.+?\}\}|^(?:<[^<>]+>|__[A-Z]\w*__|%\w+%)$")
 
 
 def unknown_key(structure: str, key: str, members: Members, root: str, path: str) -> Problem:

@@ -16,6 +16,8 @@ from launchers.machine.supervised.folder import JobFolder
 BEAT_SECONDS = 60.0
 # After which a machine that cannot be asked is gone; clocks of machines differ by less.
 SILENT_SECONDS = 600.0
+# The same from the job's start, where its folder cannot be seen from here.
+UNSEEN_SECONDS = 86400.0
 
 
 def here() -> str:
@@ -35,10 +37,17 @@ def beat(folder: JobFolder) -> None:
         os.utime(folder.supervisor_log)
 
 
-def silence(details: Mapping[str, Any]) -> float:
-    """Seconds since the last sign of life; 0.0 where the job's folder cannot be seen from here."""
-    try:
+def why_lost(details: Mapping[str, Any], created: float) -> str:
+    """Why the other machine's job is taken for lost; "" while it may still run.
+
+    Args:
+        created: When it was started, in seconds since the epoch.
+    """
+    told, most = created, UNSEEN_SECONDS
+    with contextlib.suppress(KeyError, OSError):
         told = JobFolder(Path(details["folder"])).supervisor_log.stat().st_mtime
-    except (KeyError, OSError):
-        return 0.0
-    return time.time() - told
+        most = SILENT_SECONDS
+    silent = time.time() - told
+    if silent < most:
+        return ""
+    return f"its supervisor on {host_of(details)} has given no sign of life for {silent:.0f} s"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -20,17 +19,16 @@ def settled(entry: Entry, ledger: Ledger) -> Entry:
         return entry
     told: dict[str, Any]
     result, host = result_of(entry.details), elsewhere.host_of(entry.details)
-    silent = elsewhere.silence(entry.details) if host else math.inf
+    reason = "its supervisor ended without a word (killed, or the machine was restarted)"
+    if host:
+        reason = elsewhere.why_lost(entry.details, entry.created)
     if result:
         told = {key: str(result.get(key) or "") for key in ("state", "reason", "proof")}
-    elif silent < elsewhere.SILENT_SECONDS:
+    elif not reason:
         return replace(entry, reason=f"on {host}: only there can be seen whether it still runs")
     elif entry.state == STOPPING:
         told = {"state": STOPPED, "reason": "stopped by its user"}
     else:
-        reason = "its supervisor ended without a word (killed, or the machine was restarted)"
-        if host:
-            reason = f"its supervisor on {host} has given no sign of life for {silent:.0f} s"
         told = {"state": LOST, "reason": reason}
     with contextlib.suppress(LaunchError):  # a full disk hides no end
         ledger.update(entry, **told)

@@ -14,6 +14,8 @@ from launchers.core.wrappings.texts import Marks
 
 _GROUP = "argoproj.io/"
 _KINDS = ("Workflow", "CronWorkflow", "WorkflowTemplate", "ClusterWorkflowTemplate")
+# Actions of a step that make nothing of the manifest.
+_LOOKS = ("get", "delete")
 # What a run fills in.
 _VARIABLE = r"\{\{.*?\}\}"
 
@@ -53,9 +55,8 @@ def _manifests(node: Any, place: str) -> Iterator[tuple[str, str]]:
     elif isinstance(node, Mapping):
         for key, item in node.items():
             where = joined(place, str(key))
-            manifest = (
-                item.get("manifest") if key == "resource" and isinstance(item, dict) else None
-            )
+            makes = key == "resource" and isinstance(item, Mapping)
+            manifest = item.get("manifest") if makes and item.get("action") not in _LOOKS else None
             if isinstance(manifest, str):
                 yield manifest, joined(where, "manifest")
             else:

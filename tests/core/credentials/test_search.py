@@ -241,6 +241,7 @@ HARMLESS_LINES = {
     "with a default": 'token = os.environ.get("HF_TOKEN", "")',
     "placeholder": 'api_key = "YOUR_API_KEY"',
     "sample URL": 'url = "postgres://user:password@localhost/db"',
+    "forum": "# https://community.anaconda.cloud/t/how-to-install-pytorch-2-1-with-conda/12345",
     "comparison": 'if token == "abcdef123456abcdef1234":',
     "tokenizer": 'tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")',
     "special token": 'tokenizer.pad_token = "<|reserved_special_token_0|>"',

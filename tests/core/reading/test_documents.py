@@ -110,3 +110,6 @@ def test_an_unknown_that_holds_a_credential_is_not_shown():
     text = "postgres://admin:Zq8vK2mW9xR4tB7n@db.example.com/$.x"
     found = examine(Spec("sagemaker", request(ResourceConfig=Unknown(text))))
     assert found.because == "$.ResourceConfig is an expression, which is not known here"
+    [problem] = [one for one in found.problems if one.rule == "credential"]
+    assert problem.path == "$.ResourceConfig"
+    assert "Zq8vK2mW9xR4tB7n" not in problem.found

@@ -139,6 +139,11 @@ def test_a_value_of_a_json_stream_stands_at_its_line_and_column():
     assert places[(1, "b", 1)] == (3, 2)
 
 
+def test_objects_on_one_line_stand_at_their_columns():
+    places = places_of('{"a": 1} {"b": 2} {"c": 3}\n', "jobs.jsonl")
+    assert [places[where] for where in ((0, "a"), (1, "b"), (2, "c"))] == [(1, 2), (1, 11), (1, 20)]
+
+
 @pytest.mark.parametrize(
     ("text", "rule", "place"),
     [
@@ -146,8 +151,9 @@ def test_a_value_of_a_json_stream_stands_at_its_line_and_column():
         ('{"a": 1}\n{"b": 1, "b": 2}\n', "file-key-twice", "x.jsonl:2: b"),
         ('{"a": 1}\n{"b": 1}\nnote\n', "file-json", "x.jsonl:3"),
         ('{"a": 1}\n' + '{"b":' * 5000, "file-too-large", "x.jsonl"),
+        ('{"a": 1}\n{"b": ' + "9" * 5000 + " x}\n", "file-json", "x.jsonl:2"),
     ],
-    ids=["value", "key", "note", "depth"],
+    ids=["value", "key", "note", "depth", "number"],
 )
 def test_what_is_wrong_in_a_json_stream_is_told_with_its_line(text: str, rule: str, place: str):
     with pytest.raises(LaunchError) as raised:

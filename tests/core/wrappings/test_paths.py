@@ -218,6 +218,16 @@ def test_what_fills_a_definition_in_is_unknown_but_for_a_shells_variables():
     assert found["ContainerArguments"] == ["echo ${SM_HOSTS}"]
 
 
+def test_a_credential_stays_one_whatever_is_filled_in_beside_it():
+    address = "postgres://app:k8Zq2vXw9LmT4r@db/${Stage}"
+    parameters = {**REQUEST, "Environment": {"DB": address, "PASSWORD": "${Password}"}}
+    state = {**STATE, "Parameters": parameters}
+    [spec] = specs_in([{"StartAt": "Train", "States": {"Train": state}}], "train.asl.json")
+    found = [problem for problem in examine(spec).problems if problem.rule == "credential"]
+    assert [problem.path for problem in found] == [spec.place + ".Environment.DB"]
+    assert "k8Zq2vXw9LmT4r" not in found[0].found
+
+
 def test_the_variables_of_a_manifest_are_unknown_and_its_problems_have_a_place():
     manifest = cleandoc("""
         apiVersion: sagemaker.services.k8s.aws/v1alpha1
@@ -241,6 +251,10 @@ def test_the_variables_of_a_manifest_are_unknown_and_its_problems_have_a_place()
     problems = {problem.path: problem.rule for problem in examine(spec).problems}
     assert problems[f"{place}.resourceConfig.instanceType"] == "model-enum"
     assert f"{place}.trainingJobName" not in problems
+    template["resource"]["action"] = "delete"
+    with pytest.raises(LaunchError, match="an Argo workflow without"):
+        specs_in([tree], "x.yaml")
+    template["resource"]["action"] = "apply"
     template["resource"]["manifest"] = f"{manifest}\n---\n{manifest}\n"
     assert [spec.place for spec in specs_in([tree], "x.yaml")] == [
         f"{place.removesuffix('.spec')}[{index}].spec" for index in (0, 1)

@@ -135,6 +135,13 @@ GOOD = {
         [[record(moved(value, seldom=True), other=[[ALL, 600]])] for value in (1.0, 1.8)],
         "gradients exchanged, weights differ by 33% at the end",
     ),
+    "gradients that seldom go, and beside them values of a second model that differs": (
+        [
+            [record(moved(value, seldom=True), moved(other, form="f1", how="values"))]
+            for value, other in ((1.0, 1.0), (1.01, 1.8))
+        ],
+        "gradients exchanged at few steps, weights differ by 33% at the end",
+    ),
     "gradients that seldom go in one of the ranks": (
         [[record(moved(value, seldom=value > 1))] for value in (1.0, 1.8)],
         "gradients exchanged, weights differ by 33% at the end",
@@ -595,6 +602,13 @@ BAD = {
             [record(unfollowed(5.0, -3.0, weights=weights(0.0, 1.1)))],
         ],
         "2 ranks trained apart: their gradients went to other ranks, and what came back was not",
+    ),
+    "gradients that seldom go, beside those of another model": (
+        [
+            [record(moved(value, seldom=True), moved(other, form="f1"))]
+            for value, other in ((1.0, 1.8), (2.0, 2.1))
+        ],
+        "their weights differ by ",
     ),
     "gradients that seldom go, and weights of each rank's own": (
         [[record(moved(value, seldom=True))] for value in (1.0, 1.8)],

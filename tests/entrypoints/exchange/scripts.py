@@ -470,6 +470,10 @@ TOGETHER = {
                "tf.IndexedSlices(hvd.allreduce(v), tf.range(v.shape[0])))"),
         "parameters exchanged, weights equal",
     ),
+    "own allreduce of weights, by slices": (
+        _steps(after="for v in network.variables: v[:].assign(hvd.allreduce(v.numpy()))"),
+        "parameters exchanged, weights equal",
+    ),
     "sparse embeddings": (_SPARSE, EQUAL),
     "join": (
         _steps(begin=_BROADCAST, tape=_WRAPPED).replace("range(5)", "range(3 + hvd.rank())")

@@ -40,7 +40,12 @@ _APPLY_GRADIENTS = {
 }
 # By which a script changes a variable, or some of its rows.
 _ASSIGN = ("assign", "assign_add", "assign_sub")
-_SCATTER = ("scatter_update", "scatter_nd_update", "batch_scatter_update", "scatter_add")
+_SCATTER = (
+    *(f"scatter_{how}" for how in ("update", "add", "sub", "mul", "div", "max", "min")),
+    *(f"scatter_nd_{how}" for how in ("update", "add", "sub")),
+    "batch_scatter_update",
+    "_strided_slice_assign",  # variable[:].assign
+)
 _KERAS_3 = "keras.src.optimizers.base_optimizer"
 
 
