@@ -366,18 +366,19 @@ def test_check_says_how_many_ranks_start_and_why(launch: Launch):
 
 
 @pytest.mark.parametrize(
-    ("text", "part"),
+    ("file", "text", "part"),
     [
-        ("", "nothing"),
-        ("[]", "nothing"),
-        ("{", "valid JSON"),
-        ("a: [", "valid YAML"),
-        ('{"A": 1, "A": 2}', "the same key twice"),
+        ("job.json", "", "nothing"),
+        ("job.json", "[]", "nothing"),
+        ("job.json", "{", "valid JSON"),
+        ("job.json", "a: [", "valid JSON"),
+        ("job.yaml", "a: [", "valid YAML"),
+        ("job.json", '{"A": 1, "A": 2}', "the same key twice"),
     ],
 )
-def test_check_tells_what_is_no_document(launch: Launch, text: str, part: str):
-    launch.write("job.json", text)
-    answer = launch("check", "job.json")
+def test_check_tells_what_is_no_document(launch: Launch, file: str, text: str, part: str):
+    launch.write(file, text)
+    answer = launch("check", file)
     assert (answer.code, part in answer.err, "Traceback" in answer.err) == (2, True, False)
 
 
