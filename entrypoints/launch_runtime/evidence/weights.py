@@ -63,7 +63,6 @@ def compared(
             f"{strategy.product}, and at most steps nothing did",
             f"{strategy.wrap}; {OPT_OUT}",
         )
-    is_seldom = any(one.seldom and one.apart > SAME_WEIGHTS for one in found)
     seldom = max((one.apart for one in found if one.seldom), default=0.0)
     if seldom > TOO_FAR:
         return Finding(
@@ -76,7 +75,7 @@ def compared(
     if any(one.compared for one in found):
         sample = " in a sample" if any(one.sampled for one in found) else ""
         if apart > SAME_WEIGHTS:
-            words += " at few steps" if is_seldom else ""
+            words += " at few steps" if seldom > SAME_WEIGHTS else ""
             words += ", own gradients applied" if is_own and words == VALUES else ""
             return Finding(f"{words}, weights differ by {_percent(apart)} at the end{sample}")
         return Finding(f"{words}, weights equal{sample}")

@@ -224,7 +224,7 @@ class Collector(Reaching):
         elif isinstance(value, Variable):
             self._went(value, WEIGHTS, group, ways)
             self.reach.sent(value.shape, is_traced)
-            if value.owner is None and not value.has_gradient:  # not trained itself, so far
+            if value.is_nobodys:
                 self._unclaimed.see_shape(value.shape, group)
         else:
             self.reach.went(tensor)

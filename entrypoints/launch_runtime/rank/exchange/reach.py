@@ -70,7 +70,7 @@ class Reach:
         if not self.is_sent or self.is_anywhere:
             return
         try:
-            self.is_anywhere = self._variables.have(tuple(shape()))
+            self.is_anywhere = self._variables.have(shape())
         except (TypeError, ValueError):  # of an unknown rank
             self.is_anywhere = True
 

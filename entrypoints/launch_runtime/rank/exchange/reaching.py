@@ -26,13 +26,13 @@ class Reaching(Watching):
     def held(self, found: Any, variable: Variable | None, is_new: bool) -> None:
         """The script gives a variable another value, or adds to it; ``variable`` stands for it
         where it was seen before."""
-        if variable is None or not (variable.has_gradient or variable.owner):
+        if variable is None or variable.is_nobodys:
             self.reach.given(found, lambda: found.shape, is_new)
 
     @quiet
     def overwritten(self, found: Any, variable: Variable | None) -> None:
         """A broadcast gives a variable the value of another rank."""
-        if variable is None or not (variable.has_gradient or variable.owner):
+        if variable is None or variable.is_nobodys:
             self.reach.given(found, lambda: found.shape, True)
         elif self.reach.is_sent:
             variable.is_renewed |= WEIGHTS in variable.hows

@@ -102,6 +102,11 @@ class Variable(Exchanges):
         return self._ref() is None
 
     @property
+    def is_nobodys(self) -> bool:
+        """Whether it is not trained itself, so far."""
+        return self.owner is None and not self.has_gradient
+
+    @property
     def is_trained_on(self) -> bool:
         """Whether a further optimizer trained it on in this rank alone."""
         return any(not one.groups for one in self.later)
