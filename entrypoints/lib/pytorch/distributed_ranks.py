@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
+import pickle
 from typing import Any, Iterator, Sequence, TypeVar
 
 import torch
@@ -14,6 +16,12 @@ from ..ranks import check_size
 from .ranks import TORCH, TorchRanks
 
 T = TypeVar("T")
+
+# What a rank told the others last. A thread of Gloo's lets go of an operation's tensors some time
+# after the operation has ended, and needs Python's lock where nobody else holds them; the group's
+# end, which waits for that thread, holds the lock. Both would wait for ever. torch's own
+# all_gather_object makes such tensors, and keeps none of them.
+_told: collections.deque[Sequence[Any]] = collections.deque(maxlen=32)
 
 
 class DistributedRanks(TorchRanks):
@@ -51,15 +59,20 @@ class DistributedRanks(TorchRanks):
 
     def gather(self, value: T) -> list[T]:
         """Every rank's ``value`` on all ranks, by rank; it is pickled."""
-        values: list[Any] = [None] * self.size
-        dist.all_gather_object(values, value)
-        return values
+        own = _pickled(value)
+        sizes = self._of_all(torch.tensor([len(own)]))
+        padded = torch.zeros(int(max(sizes)), dtype=torch.uint8)
+        padded[: len(own)] = own
+        of_ranks = self._of_all(padded)
+        return [_unpickled(one[: int(size)]) for one, size in zip(of_ranks, sizes)]
 
     def from_first(self, value: T) -> T:
         """Rank 0's ``value`` on all ranks; it is pickled."""
-        values = [value]
-        dist.broadcast_object_list(values, src=0)
-        return values[0]
+        own = _pickled(value)
+        size = int(_from_first(torch.tensor([len(own)])))
+        told = _from_first(own if self.first else torch.zeros(size, dtype=torch.uint8))
+        result: T = _unpickled(told)
+        return result
 
     def same_tensors(self, tensors: Sequence[Any]) -> None:
         """Puts rank 0's values into ``tensors`` on all ranks."""
@@ -80,13 +93,39 @@ class DistributedRanks(TorchRanks):
                 dist.all_reduce(there)
                 there /= self.size
 
+    def _of_all(self, tensor: Any) -> list[Any]:
+        own = _there(tensor)
+        of_ranks = [torch.empty_like(own) for _ in range(self.size)]
+        _told.append([own, *of_ranks])
+        dist.all_gather(of_ranks, own)
+        return of_ranks
+
+
+def _pickled(value: object) -> Any:
+    return torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
+
+
+def _unpickled(tensor: Any) -> Any:
+    return pickle.loads(tensor.cpu().numpy().tobytes())
+
+
+def _from_first(tensor: Any) -> Any:
+    there = _there(tensor)
+    _told.append([there])
+    dist.broadcast(there, src=0)
+    return there
+
+
+def _there(tensor: Any) -> Any:
+    """It where the group takes it; NCCL takes what is on a GPU alone."""
+    return tensor.cuda() if dist.get_backend() == "nccl" else tensor
+
 
 @contextlib.contextmanager
 def _carried(tensor: Any) -> Iterator[Any]:
     """Its values where the group takes them; what becomes of them there becomes of its own."""
     own = tensor.detach()
-    # NCCL takes what is on a GPU alone, and Adam counts its steps on the CPU.
-    there = own.cuda() if dist.get_backend() == "nccl" else own
+    there = _there(own)  # Adam counts its steps on the CPU
     yield there
     if there is not own:
         own.copy_(there)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 import train_torch
 from lib.arguments import parse
 from lib.pytorch import joining, models, precision, sync
@@ -107,6 +110,24 @@ def resumed(*more: str) -> list[dict[str, Any]]:
     return [whole, trained(*words, *more)]
 
 
+def let_go() -> list[bool]:
+    """For each tensor of a hundred gathers that is gone: whether this thread let go of it last,
+    and not one of Gloo's."""
+    threads: list[int] = []
+    all_gather = dist.all_gather
+
+    def watched(of_ranks: list[torch.Tensor], own: torch.Tensor) -> None:
+        for one in (*of_ranks, own):
+            weakref.finalize(one, lambda: threads.append(threading.get_ident()))
+        all_gather(of_ranks, own)
+
+    dist.all_gather = watched
+    for number in range(100):
+        assert ranks.gather((ranks.rank, number)) == [(0, number), (1, number)]
+    dist.all_gather = all_gather
+    return [thread == threading.get_ident() for thread in threads]
+
+
 SGD = ("--optimizer", "sgd", "--batch-size", "32", "--max-steps-per-epoch", "6")
 UNEVEN = ("--remainder", "uneven", "--batch-size", "100")
 refused = ""
@@ -130,6 +151,7 @@ cases = {
     "killed passes": resumed("--batch-size", "32", "--backward-passes", "4"),
     "settled": ranks.gather(settled()),
     "adasum": ranks.gather(refused),
+    "let go": ranks.gather(let_go()),
 }
 if ranks.first:
     print(json.dumps(cases))

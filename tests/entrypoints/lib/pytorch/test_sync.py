@@ -154,6 +154,12 @@ def test_adasum_is_not_distributed_data_parallels(found: dict[str, Any]) -> None
     assert second.startswith("PeerEndedError: ")
 
 
+def test_no_thread_of_gloo_is_the_last_to_hold_what_a_rank_told(found: dict[str, Any]) -> None:
+    for of_rank in found["let go"]:
+        assert len(of_rank) > 400
+        assert all(of_rank)
+
+
 def test_horovods_optimizer_is_asked_for_what_the_command_line_says() -> None:
     done = of_torch(BINDING)
     passes, adasum, three, gloo, alone, plain, averaged = done.stdout.splitlines() or [done.stderr]
