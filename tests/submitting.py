@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from launchers.core.records.ledger import Entry
+from launchers.core.records.entry import Entry
 from tests.cli.command import Answer, Launch
 from tests.places import ROOT
 

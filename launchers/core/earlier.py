@@ -10,7 +10,8 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.planning.plan import Plan
 from launchers.core.provider import Provider
 from launchers.core.records.commands import Last, commands_of, last_of, note
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 
 
 def unlike_last(

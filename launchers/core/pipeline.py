@@ -27,7 +27,8 @@ from launchers.core.model.problems import (
 from launchers.core.planning.origins import placed
 from launchers.core.planning.plan import Plan
 from launchers.core.provider import Provider
-from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.entry import INTENT, Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.naming import Run, job_base
 from launchers.core.records.nonce import filled, new_nonce, without_nonce
 from launchers.core.rules.consequences import later_problems

@@ -12,7 +12,8 @@ from dataclasses import replace
 from launchers.core.model.jobs import FINAL_STATES, SUCCEEDED
 from launchers.core.planning.plan import Plan
 from launchers.core.provider import Provider
-from launchers.core.records.ledger import INTENT, Entry, Ledger, inherited_checkpoint, next_run
+from launchers.core.records.entry import INTENT, Entry, inherited_checkpoint, next_run
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.naming import Run
 
 

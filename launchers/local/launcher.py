@@ -8,7 +8,8 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
-from launchers.core.provider import Definer, Provider
+from launchers.core.provider import Provider
+from launchers.core.roles import Definer
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.local.options import LocalOptions

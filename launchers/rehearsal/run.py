@@ -18,8 +18,8 @@ from launchers.core.model.problems import (
     LaunchError,
 )
 from launchers.core.paths import unwritable
-from launchers.core.provider import Contract
 from launchers.core.records.ledger import data_folder
+from launchers.core.roles import Contract
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.strategies import named
 from launchers.docker.engine import connected

@@ -13,7 +13,8 @@ from launchers.core.model.jobs import Examined, JobDefinition, Plain
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
-from launchers.core.provider import Catalogue, Contract, Definer, Provider, Reader
+from launchers.core.provider import Provider
+from launchers.core.roles import Catalogue, Contract, Definer, Reader
 from launchers.core.source.script import JobSource
 from launchers.core.spec.job import JobSpec
 from launchers.core.strategies import said_by

@@ -10,7 +10,8 @@ from launchers.core.model.jobs import Examined, JobDefinition
 from launchers.core.model.problems import Problem
 from launchers.core.planning.plan import Plan
 from launchers.core.planning.render import render
-from launchers.core.provider import Contract, Definer, Provider, Reader
+from launchers.core.provider import Provider
+from launchers.core.roles import Contract, Definer, Reader
 from launchers.core.source.script import JobSource
 from launchers.core.spark import keys
 from launchers.core.spec.job import JobSpec

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from launchers.core.model.jobs import SUCCEEDED
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from tests.benchmarks.measure import cost_of, interleaved, print_costs, quiet_environment
 from tests.places import ROOT
 

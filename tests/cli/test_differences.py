@@ -6,7 +6,8 @@ import pytest
 
 from launchers.core.earlier import note_command
 from launchers.core.pipeline import prepare
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.registry import provider
 from launchers.core.spec.job import JobSpec
 from tests.cli.command import Answer, Launch

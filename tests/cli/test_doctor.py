@@ -366,7 +366,8 @@ def test_a_data_folder_that_cannot_be_written_is_an_error_of_this_machine(
 
 
 def test_a_damaged_ledger_is_told(doctor: Doctor):
-    from launchers.core.records.ledger import Entry, Ledger
+    from launchers.core.records.entry import Entry
+    from launchers.core.records.ledger import Ledger
 
     ledger = Ledger()
     ledger.add(Entry("train-1", "local", "train", 1, 2, "{}"))

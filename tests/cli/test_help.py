@@ -12,9 +12,10 @@ from pathlib import Path
 import click
 import pytest
 
-from launchers.cli.main import VERBS, cli, ended, run
+from launchers.cli.main import cli, ended, run
 from launchers.cli.verb import HELP_ALL, Flag, Verb
 from launchers.cli.verb_group import VerbGroup
+from launchers.cli.verb_table import VERBS
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.option import GROUPS

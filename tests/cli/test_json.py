@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from launchers.cli import main
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.sdk import gate
 from tests.cli import answers
 

@@ -13,8 +13,9 @@ from infra.refresh.json_page import FILE, page
 from launchers.cli.answers.catalogue import ANSWERS, shape_of
 from launchers.cli.answers.schema import _Shapes, schema
 from launchers.cli.answers.shape import OneOf, Time
-from launchers.cli.main import VERBS, cli
+from launchers.cli.main import cli
 from launchers.cli.show.as_json import job_as_json
+from launchers.cli.verb_table import VERBS
 from launchers.core.model.jobs import JobHandle, JobStatus
 from launchers.core.registry import PROVIDERS
 from tests.cli import answers

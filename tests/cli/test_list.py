@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from launchers.core.model.jobs import RUNNING, SUCCEEDED
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from tests.cli.command import Launch
 
 

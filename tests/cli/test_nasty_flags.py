@@ -18,7 +18,8 @@ import click
 import pytest
 
 from launchers.cli.failures import report
-from launchers.cli.main import VERBS, cli, run
+from launchers.cli.main import cli, run
+from launchers.cli.verb_table import VERBS
 from tests.selection import storm
 
 CODES = {0, 1, 2, 3, 4, 5}

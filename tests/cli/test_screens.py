@@ -14,9 +14,11 @@ import click
 import pytest
 
 from launchers.cli import topics
-from launchers.cli.main import VERBS, cli, ended
+from launchers.cli.main import cli, ended
+from launchers.cli.verb_table import VERBS
 from launchers.core.model.jobs import FINAL_STATES
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.registry import PROVIDERS
 from tests.cli.command import WARM, Launch
 from tests.cli.screens import shown, too_wide

@@ -14,7 +14,8 @@ from launchers.cli.verbs import status
 from launchers.core.model.jobs import RUNNING, JobStatus
 from launchers.core.output.training_progress.state import Progress
 from launchers.core.proof import expected_of
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from tests.refusals import refused
 
 

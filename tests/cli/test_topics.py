@@ -10,7 +10,8 @@ import click
 import pytest
 
 from launchers.cli import topics
-from launchers.cli.main import VERBS, cli, run
+from launchers.cli.main import cli, run
+from launchers.cli.verb_table import VERBS
 from launchers.core.model import problems
 from launchers.core.spec.job import HANG_ACTIONS, PROOF_MODES
 from launchers.core.strategies import NAMES

@@ -6,7 +6,8 @@ import subprocess
 import threading
 from dataclasses import replace
 
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger
 from tests.fakes.faults import HANDLED, RESET, Call, Delay, Drop
 from tests.submitting import AnyBench
 

@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger
 from tests.cli import answers
 from tests.fakes.faults import HANDLED, READ, Call, ConnectionLostError
 from tests.submitting import AnyBench

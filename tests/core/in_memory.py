@@ -20,8 +20,9 @@ from launchers.core.planning.gpu_pinning import Pinning
 from launchers.core.planning.plan import Plan, Row
 from launchers.core.planning.rank_environment import rank_environment
 from launchers.core.planning.rows import checkpoints_row
-from launchers.core.provider import Definer, Provider, Service
+from launchers.core.provider import Provider
 from launchers.core.records import nonce
+from launchers.core.roles import Definer, Service
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.source.script import JobSource, read_source
 from launchers.core.spec.job import JobSpec, ProviderOptions

@@ -23,7 +23,8 @@ from launchers.core.model.problems import (
 from launchers.core.pipeline import Prepared, prepare, submit
 from launchers.core.provider import Provider
 from launchers.core.records import nonce
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger
 from launchers.core.spec.job import JobSpec
 from tests.core.in_memory import MemoryDefiner, MemoryService, memory_provider, script
 from tests.refusals import refused

@@ -11,7 +11,8 @@ import click
 import pytest
 import yaml
 
-from launchers.cli.main import VERBS, cli
+from launchers.cli.main import cli
+from launchers.cli.verb_table import VERBS
 from tests.cli.command import Launch
 from tests.data import made
 from tests.docs import not_run

@@ -17,7 +17,7 @@ from typing import Any
 from launchers.core.model.document import at, document_text, entries
 from launchers.core.model.jobs import TIMED_OUT, JobDefinition, LogLine
 from launchers.core.output.lines import JobWatch
-from launchers.core.provider import Contract
+from launchers.core.roles import Contract
 from launchers.docker.engine import engine
 from launchers.rehearsal.course.course import Course
 from launchers.rehearsal.course.outcome import RehearsalResult

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from launchers.core.pipeline import prepare
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.spec.job import JobSpec
 from launchers.local.launcher import LOCAL
 from launchers.local.options import LocalOptions

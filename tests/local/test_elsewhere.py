@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from launchers.core.proof import Expected, Said, expected_of
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.local.service import LocalService
 from launchers.machine import processes
 from launchers.machine.supervised import elsewhere

@@ -10,7 +10,7 @@ from typing import Any
 from launchers.core.model.containers import Conduct, Container
 from launchers.core.model.jobs import JobDefinition, LogLine
 from launchers.core.output.lines import JobWatch
-from launchers.core.provider import Contract
+from launchers.core.roles import Contract
 from launchers.rehearsal.course.outcome import RehearsalResult
 from launchers.rehearsal.engine.labels import ID
 from launchers.rehearsal.options import RehearsalOptions

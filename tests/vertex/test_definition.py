@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from launchers.core.records import nonce
-from launchers.core.records.ledger import Entry
+from launchers.core.records.entry import Entry
 from launchers.core.records.naming import Run
 from launchers.core.records.pushed_image import remember_pushed
 from launchers.vertex.document import bootstrap, escaped, script_of, unescaped, words_of

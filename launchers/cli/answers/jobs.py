@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from launchers.cli.answers.problems import ProblemAnswer
 from launchers.cli.answers.shape import OneOf, Time
 from launchers.core.model.jobs import FINAL_STATES, PENDING, RUNNING, STOPPING
-from launchers.core.records.ledger import INTENT
+from launchers.core.records.entry import INTENT
 
 STATES = (INTENT, PENDING, RUNNING, STOPPING, *sorted(FINAL_STATES))
 State = Annotated[str, OneOf(STATES)]

@@ -32,7 +32,7 @@ from launchers.core.model.problems import (
 from launchers.core.output.lines import JobWatch, is_last_word, last_words, shown
 from launchers.core.planning.plan import counted
 from launchers.core.provider import Provider
-from launchers.core.records.ledger import INTENT
+from launchers.core.records.entry import INTENT
 
 _CANCEL_SECONDS = 15.0
 

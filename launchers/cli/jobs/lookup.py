@@ -15,7 +15,8 @@ from launchers.cli.completion import values
 from launchers.core.model.jobs import PENDING, JobHandle, JobStatus
 from launchers.core.model.problems import LaunchError
 from launchers.core.printable import is_utf8
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.registry import PROVIDERS, provider
 
 if TYPE_CHECKING:

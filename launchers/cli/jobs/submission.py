@@ -17,7 +17,8 @@ from launchers.core.analysis import standard_input
 from launchers.core.model.jobs import RUNNING, JobDefinition, JobHandle, JobStatus
 from launchers.core.model.problems import EXIT_INTERRUPTED, EXIT_OK, LaunchError, errors
 from launchers.core.provider import Provider
-from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.entry import INTENT, Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.spec.value_types import Count
 
 # Of a sweep's jobs; more threads than this would only wait for each other.

@@ -12,7 +12,8 @@ from launchers.core.model.jobs import PENDING, JobHandle, JobStatus
 from launchers.core.model.problems import LaunchError
 from launchers.core.output.training_progress.state import Progress, TrainingProgress
 from launchers.core.provider import Provider
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger
 
 # What `launch status` waits for the newest lines at the most, in seconds.
 _SECONDS = 5.0

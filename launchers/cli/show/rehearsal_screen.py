@@ -9,7 +9,7 @@ from launchers.cli.show.progress import ByteProgress
 from launchers.cli.show.screen import Screen
 from launchers.core.model.jobs import LogLine
 from launchers.core.output.lines import JobWatch
-from launchers.core.provider import Contract
+from launchers.core.roles import Contract
 
 
 class RehearsalScreen(Screen):

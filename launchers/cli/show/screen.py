@@ -25,7 +25,7 @@ from launchers.core.output.lines import (
 )
 from launchers.core.output.tracebacks import TracebackFolder
 from launchers.core.printable import printable
-from launchers.core.provider import Contract
+from launchers.core.roles import Contract
 
 if TYPE_CHECKING:
     from launchers.core.output.training_progress.state import Progress

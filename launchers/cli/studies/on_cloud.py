@@ -12,7 +12,8 @@ from launchers.cli.studies.source_watch import before_a_run
 from launchers.core.model.jobs import PENDING, JobHandle, JobStatus, LogLine
 from launchers.core.model.problems import LaunchError
 from launchers.core.provider import Provider
-from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.entry import INTENT, Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.source.script import JobSource
 from launchers.scaling import running
 from launchers.scaling.costs import cost_of

@@ -15,7 +15,7 @@ from launchers.cli.show.output import answer, say
 from launchers.cli.verb import Verb
 from launchers.core.model.jobs import LOST
 from launchers.core.model.problems import LaunchError
-from launchers.core.records.ledger import INTENT
+from launchers.core.records.entry import INTENT
 
 _WAIT_SECONDS = 15.0
 

@@ -22,9 +22,9 @@ from launchers.core.model.problems import (
     errors,
 )
 from launchers.core.paths import writing
-from launchers.core.provider import Importer
 from launchers.core.reading.text_file import read_verbatim_mapping
 from launchers.core.registry import providers_with
+from launchers.core.roles import Importer
 from launchers.core.source.python_module import module_file
 from launchers.core.spec.layers import DEFAULT_FILE
 

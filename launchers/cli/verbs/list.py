@@ -16,7 +16,8 @@ from launchers.cli.values import FlagType
 from launchers.cli.verb import Verb
 from launchers.core.model.jobs import FINAL_STATES, PENDING, RUNNING, STOPPING, JobStatus
 from launchers.core.model.problems import LaunchError
-from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.entry import INTENT, Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.wanted import Wanted
 from launchers.core.registry import PROVIDERS
 from launchers.core.spec.value_types import Count, Duration, format_duration

@@ -24,7 +24,8 @@ from launchers.core.model.problems import (
 )
 from launchers.core.output.lines import JobWatch
 from launchers.core.proof import Expected
-from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.entry import INTENT, Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.nonce import without_secret
 
 # Lines reach a log service some seconds after they are written. After the job's end this many

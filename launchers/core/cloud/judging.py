@@ -15,7 +15,8 @@ from launchers.core.cloud.poll import poll_seconds
 from launchers.core.model.jobs import FAILED, RUNNING, SUCCEEDED, JobStatus
 from launchers.core.output.lines import JobWatch
 from launchers.core.proof import Expected, Said, verdict
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 
 # Where a line that decides is missing, so many polls after the job's end.
 _SETTLE_POLLS = 10

@@ -22,7 +22,8 @@ from launchers.core.model.problems import (
     NameTakenError,
     Problem,
 )
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.lock import process_lock
 
 

@@ -25,8 +25,8 @@ from launchers.core.model.jobs import (
 from launchers.core.model.problems import LaunchError
 from launchers.core.output.lines import JobWatch
 from launchers.core.planning.plan import Plan
-from launchers.core.provider import SILENT, Service
 from launchers.core.records.ledger import Ledger
+from launchers.core.roles import SILENT, Service
 from launchers.core.source.bundle import SourceBundle
 
 
@@ -130,7 +130,7 @@ class CloudService(Service):
         return (line for line in lines if rank is None or line.rank == rank)
 
     def newest_lines(self, handle: JobHandle) -> Sequence[LogLine]:
-        """See :class:`launchers.core.provider.Service`."""
+        """See :class:`launchers.core.roles.Service`."""
         job = self.job(handle)
         try:
             return with_retries(job.cloud, job.newest)

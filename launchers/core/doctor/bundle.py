@@ -17,7 +17,8 @@ from launchers.core.catalogue import RULES
 from launchers.core.doctor.private import SECRET, Private
 from launchers.core.model.problems import LaunchError
 from launchers.core.paths import writing
-from launchers.core.records.ledger import Entry, Ledger, data_folder
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger, data_folder
 from launchers.core.registry import PROVIDERS, provider
 from launchers.core.spec.job import JobSpec
 from launchers.core.spec.layers import DEFAULT_FILE

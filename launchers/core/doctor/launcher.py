@@ -17,7 +17,8 @@ from launchers.core.model.findings import Finding, finding, well
 from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError
 from launchers.core.paths import unwritable
 from launchers.core.prerequisites import Check
-from launchers.core.records.ledger import INTENT, Ledger, data_folder
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger, data_folder
 from launchers.core.records.ledger_file import is_there
 from launchers.core.sdk.installed import installed_version
 from launchers.core.spec.layers import DEFAULT_FILE

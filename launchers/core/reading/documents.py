@@ -11,11 +11,11 @@ from launchers.core.credentials.elsewhere import problems_anywhere
 from launchers.core.model.jobs import Examined
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.model.unknown import Unknown, unknowns_in
-from launchers.core.provider import SIZE, Reader
 from launchers.core.reading.text_file import read_trees
 from launchers.core.reading.wrong_values import whole_shown
 from launchers.core.reading.yaml_values import Intrinsic
 from launchers.core.registry import providers_with
+from launchers.core.roles import SIZE, Reader
 from launchers.core.wrappings import settling
 from launchers.core.wrappings.finding import Finder, nested
 from launchers.core.wrappings.places import joined, steps_of

@@ -13,7 +13,8 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.ledger_file import connected, is_there
 from launchers.core.spec.job import JobSpec, is_flag
 from launchers.core.spec.option import default_of, option_fields

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from launchers.core.records.ledger import Entry
+from launchers.core.records.entry import Entry
 from launchers.core.spec.job import JobSpec, base_name
 
 # Room for `-<digest8>-<n>` within the 63 characters of the strictest provider (SageMaker's

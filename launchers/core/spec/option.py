@@ -59,7 +59,7 @@ def option_fields(
     """The fields of ``cls`` that a user may give, each with its type of value, in order.
 
     Args:
-        unused: Names of those to leave out (see :class:`launchers.core.provider.Definer`).
+        unused: Names of those to leave out (see :class:`launchers.core.roles.Definer`).
     """
     return [
         (item, item.type.__metadata__[0])  # type: ignore[union-attr]

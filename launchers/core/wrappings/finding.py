@@ -26,10 +26,10 @@ class Recogniser(Protocol):
 
     @property
     def wrappings(self) -> Sequence[Wrapping]:
-        """See :class:`launchers.core.provider.Reader`."""
+        """See :class:`launchers.core.roles.Reader`."""
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
-        """See :class:`launchers.core.provider.Reader`."""
+        """See :class:`launchers.core.roles.Reader`."""
 
 
 @dataclass(frozen=True)

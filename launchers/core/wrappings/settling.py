@@ -23,7 +23,7 @@ def settled(
     the places as they are in what was read.
 
     Args:
-        depends_on: See :class:`launchers.core.provider.Reader`.
+        depends_on: See :class:`launchers.core.roles.Reader`.
         size: The key in it for what the world size follows from.
     """
     unknowns = dict(unknowns_in(spec.document))

@@ -7,8 +7,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,11 +26,11 @@ from launchers.core.model.problems import EXIT_BAD_REQUEST, LaunchError, NameTak
 from launchers.core.output.lines import JobWatch
 from launchers.core.paths import unwritable, writing
 from launchers.core.planning.plan import Account, Plan
-from launchers.core.provider import SILENT, Service
-from launchers.core.records.ledger import Ledger, data_folder
+from launchers.core.records.ledger import Ledger
+from launchers.core.roles import SILENT, Service
 from launchers.core.source.bundle import SourceBundle
 from launchers.machine import processes
-from launchers.machine.supervised import elsewhere, log_file, tail
+from launchers.machine.supervised import elsewhere, log_file, starting, tail
 from launchers.machine.supervised.folder import (
     JobFolder,
     output_root,
@@ -128,7 +126,7 @@ class SupervisedService(Service):
             atexit.register(self._let_go)
         self._lifelines[name] = write_end
         try:
-            process = self._supervisor(name, folder, read_end, hand_on)
+            process = starting.supervisor(self.supervisor, name, folder, read_end, hand_on)
         except LaunchError:
             os.close(self._lifelines.pop(name))
             shutil.rmtree(folder.path, ignore_errors=True)
@@ -147,36 +145,6 @@ class SupervisedService(Service):
             for key, value in details.items():
                 Ledger().note(entry, key, value)
         return handle
-
-    def _supervisor(
-        self, name: str, folder: JobFolder, lifeline: int, hand_on: bool
-    ) -> subprocess.Popen[bytes]:
-        package_root = str(Path(__file__).resolve().parents[3])
-        path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
-        with writing(folder.supervisor_log, ELSEWHERE):
-            log = folder.supervisor_log.open("wb")
-        try:
-            with log:
-                return subprocess.Popen(
-                    [sys.executable, "-m", self.supervisor, str(folder.path)],
-                    stdin=None if hand_on else subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                    pass_fds=(lifeline,),
-                    cwd="/",
-                    env={
-                        **os.environ,
-                        "LAUNCH_LIFELINE_FD": str(lifeline),
-                        "LAUNCH_STDIN": "inherit" if hand_on else "",
-                        "PYTHONPATH": path,
-                        "LAUNCH_HOME": str(data_folder()),
-                    },
-                )
-        except OSError as error:  # the user may have no more of them, or the machine no memory
-            raise LaunchError(
-                RULES["process-start"].at(name, error.strerror or str(error))
-            ) from None
 
     def detach(self, handle: JobHandle) -> None:
         """Let the job go on after this process. Safe to repeat."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from launchers.core.model.jobs import LOST, STOPPED, STOPPING
 from launchers.core.model.problems import LaunchError
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.machine.supervised import elsewhere
 from launchers.machine.supervised.kept import result_of
 

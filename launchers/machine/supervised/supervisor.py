@@ -24,7 +24,8 @@ from launchers.core.model.jobs import FAILED, LOST, RUNNING, STOPPED, TIMED_OUT
 from launchers.core.model.problems import LaunchError
 from launchers.core.output.lines import parse_tagged
 from launchers.core.proof import Expected, Said, Verdict, verdict
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.nonce import masked
 from launchers.core.shipped import runtime
 from launchers.machine import processes

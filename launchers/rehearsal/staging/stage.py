@@ -12,8 +12,8 @@ from launchers.core.model.jobs import JobDefinition
 from launchers.core.model.problems import LaunchError
 from launchers.core.paths import at_home
 from launchers.core.planning.plan import counted
-from launchers.core.provider import Contract
 from launchers.core.records import nonce
+from launchers.core.roles import Contract
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import INIT
 from launchers.core.strategies import named

@@ -7,7 +7,7 @@ from launchers.core.cloud.service import CloudService
 from launchers.core.model.jobs import JobDefinition, JobHandle, Listener
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.planning.plan import Account, Plan
-from launchers.core.provider import SILENT
+from launchers.core.roles import SILENT
 from launchers.core.source.bundle import SourceBundle
 from launchers.core.spec.job import JobSpec
 from launchers.sagemaker.catalogue import RULES

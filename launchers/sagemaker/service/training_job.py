@@ -18,8 +18,8 @@ from launchers.core.model.jobs import SUCCEEDED, JobHandle, Listener, LogLine
 from launchers.core.model.problems import NameTakenError, Problem
 from launchers.core.output.mpirun import untangled
 from launchers.core.proof import expected_of
-from launchers.core.provider import SILENT
 from launchers.core.records.ledger import Ledger
+from launchers.core.roles import SILENT
 from launchers.sagemaker.catalogue import RULES
 from launchers.sagemaker.service.console import job_link
 from launchers.sagemaker.service.errors import AWS_ERRORS, code_of, is_missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from launchers.core.provider import SIZE
+from launchers.core.roles import SIZE
 
 _POOL = "$.jobSpec.workerPoolSpecs[*]"
 _MACHINE = (

@@ -21,7 +21,7 @@ from launchers.core.model.jobs import PENDING, SUCCEEDED, JobHandle, Listener, L
 from launchers.core.model.problems import NameTakenError, Problem
 from launchers.core.output.lines import parse_tagged
 from launchers.core.proof import expected_of
-from launchers.core.provider import SILENT
+from launchers.core.roles import SILENT
 from launchers.vertex.service.custom_jobs import (
     described,
     is_ours,

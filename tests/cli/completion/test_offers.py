@@ -9,8 +9,10 @@ from click.shell_completion import ShellComplete
 
 from launchers.cli.completion import VARIABLE, answer
 from launchers.cli.completion.answer import SHELLS
-from launchers.cli.main import VERBS, cli, split
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.cli.main import cli, split
+from launchers.cli.verb_table import VERBS
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.strategies import NAMES
 
 

@@ -13,7 +13,8 @@ import pytest
 from launchers.cli.completion.places import place_of
 from launchers.cli.completion.scripts import script
 from launchers.cli.main import run
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from tests.cli.command import Launch
 from tests.cli.terminal import on_terminal
 from tests.places import ROOT

@@ -11,7 +11,8 @@ import pytest
 from launchers.core.cloud import errors, following, judging, sending
 from launchers.core.model.jobs import JobDefinition, JobHandle, JobStatus, Listener
 from launchers.core.records import ledger as ledgers
-from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.entry import INTENT, Entry
+from launchers.core.records.ledger import Ledger
 from tests.core.cloud.memory import Clock, MemoryCloud, MemoryJob, MemoryService, StoredJob
 
 NAME = "train-01234567-1"

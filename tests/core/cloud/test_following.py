@@ -15,7 +15,7 @@ from launchers.core.model.problems import (
     PassingError,
 )
 from launchers.core.output.lines import JobWatch
-from launchers.core.records.ledger import INTENT
+from launchers.core.records.entry import INTENT
 from tests.core.cloud.conftest import Here
 from tests.core.cloud.memory import DENIED, EXPIRED, PASSING, PROOF, StoredJob
 

@@ -14,7 +14,8 @@ import pytest
 from launchers.core.doctor.bundle import write_bundle
 from launchers.core.doctor.private import Private
 from launchers.core.model.problems import LaunchError
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from tests.cli.doctor import Doctor, examined
 from tests.refusals import refused
 

@@ -15,14 +15,8 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.reading.user_defaults import defaults_file
 from launchers.core.records import ledger as module
 from launchers.core.records.commands import last_of
-from launchers.core.records.ledger import (
-    Entry,
-    Ledger,
-    data_folder,
-    data_place,
-    inherited_checkpoint,
-    next_run,
-)
+from launchers.core.records.entry import Entry, inherited_checkpoint, next_run
+from launchers.core.records.ledger import Ledger, data_folder, data_place
 from launchers.core.records.ledger_file import connected
 from tests.refusals import refused
 from tests.rights import without_rights

@@ -9,7 +9,8 @@ import pytest
 
 from launchers.core.model.problems import LaunchError
 from launchers.core.records import ledger_file
-from launchers.core.records.ledger import INTENT, Entry, Ledger
+from launchers.core.records.entry import INTENT, Entry
+from launchers.core.records.ledger import Ledger
 from launchers.core.records.wanted import Wanted
 
 LEDGERS = sorted(Path(__file__).with_name("ledgers").glob("*.sql"))

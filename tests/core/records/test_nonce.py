@@ -130,7 +130,7 @@ def test_a_line_that_prints_it_is_masked():
 
 def test_a_definition_that_is_printed_in_a_traceback_of_ours_keeps_to_the_placeholder():
     from launchers.core.proof import Expected
-    from launchers.core.records.ledger import Entry
+    from launchers.core.records.entry import Entry
 
     entry = Entry("n", "local", "b", 1, 2, "{}", nonce=DRAWN)
     assert DRAWN not in repr(entry) + repr(Expected(2, nonce=DRAWN))

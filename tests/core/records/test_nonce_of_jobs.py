@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from launchers.core.records import nonce
-from launchers.core.records.ledger import Entry, Ledger
+from launchers.core.records.entry import Entry
+from launchers.core.records.ledger import Ledger
 from tests.cli.command import Answer, Launch
 from tests.fakes.faults import READ, Call
 from tests.fakes.stamps import nonce_of

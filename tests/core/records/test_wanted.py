@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from launchers.core.records.ledger import INTENT
+from launchers.core.records.entry import INTENT
 from launchers.core.records.ledger_file import UNFINISHED
 from launchers.core.records.wanted import Wanted
 

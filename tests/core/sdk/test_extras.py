@@ -10,8 +10,8 @@ import tomli
 from infra.bootstrap import requirements
 from launchers.core import extras
 from launchers.core.model.problems import EXIT_SDK
-from launchers.core.provider import SILENT
 from launchers.core.registry import PROVIDERS, provider
+from launchers.core.roles import SILENT
 from tests.places import ROOT
 from tests.refusals import refused
 

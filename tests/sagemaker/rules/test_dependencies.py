@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from launchers.core.provider import SIZE
+from launchers.core.roles import SIZE
 from launchers.sagemaker.rules.dependencies import DEPENDS_ON, FLAGS
 from launchers.sagemaker.starts.ways import ways
 

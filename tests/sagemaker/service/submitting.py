@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from launchers.core.records.ledger import Entry
+from launchers.core.records.entry import Entry
 from tests.cli.command import Launch
 from tests.fakes.faults import THROTTLED, Refuse
 from tests.fakes.job_scenarios import BY_HAND, Scenario

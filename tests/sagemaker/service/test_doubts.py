@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger
 from tests.cli.command import Launch
 from tests.clouds.doubts import begun, only_one
 from tests.fakes.faults import HANDLED, INTERNAL, READ, RESET, Delay, Drop, Refuse

@@ -14,7 +14,8 @@ from launchers.core.cloud.sending import RetryBudget, send_once
 from launchers.core.model.jobs import JobDefinition, JobHandle
 from launchers.core.model.problems import LaunchError
 from launchers.core.records import nonce
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger
 from launchers.sagemaker.service.session import Session
 from launchers.sagemaker.service.training_job import TrainingJob
 from tests.cli.command import Launch

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from launchers.core.records.ledger import Entry
+from launchers.core.records.entry import Entry
 from launchers.vertex.service.session import Session, session_for
 from tests.cli.command import Launch
 from tests.fakes.faults import Refuse

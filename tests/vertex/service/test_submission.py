@@ -12,9 +12,10 @@ from launchers.core.cloud.job import Request
 from launchers.core.cloud.sending import RetryBudget, send_once
 from launchers.core.model.jobs import JobDefinition, JobHandle, Listener
 from launchers.core.model.problems import LaunchError
-from launchers.core.provider import SILENT
 from launchers.core.records import nonce
-from launchers.core.records.ledger import INTENT, Ledger
+from launchers.core.records.entry import INTENT
+from launchers.core.records.ledger import Ledger
+from launchers.core.roles import SILENT
 from launchers.vertex.service.custom_job import CustomJob as SentJob
 from launchers.vertex.service.session import Session
 from tests.cli.command import Launch
