@@ -80,9 +80,9 @@ def read_bytes(file: str, fix: str = "") -> bytes:
         raise LaunchError(_unreadable(file, _reason(error), fix)) from None
     try:
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no regular file")
-            raise LaunchError(_unreadable(file, kind, fix))
+        other = other_kind(status.st_mode)
+        if other:
+            raise LaunchError(_unreadable(file, other, fix))
         if status.st_size > LARGEST_BYTES:
             raise LaunchError(_too_long(file))
         with open(handle, "rb", closefd=False) as stream:
@@ -91,6 +91,16 @@ def read_bytes(file: str, fix: str = "") -> bytes:
         raise LaunchError(_unreadable(file, _reason(error), fix)) from None
     finally:
         os.close(handle)
+
+
+def other_kind(mode: int) -> str:
+    """What a thing of that ``st_mode`` is, in words; empty for a file with bytes.
+
+    Example:
+        >>> other_kind(stat.S_IFIFO)
+        'a named pipe'
+    """
+    return "" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "no regular file")
 
 
 def _reason(error: Exception) -> str:

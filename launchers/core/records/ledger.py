@@ -61,6 +61,7 @@ def data_folder() -> Path:
 
 # Names that a misspelt one is held against: a comparison with each of many thousands takes long.
 _NEAR = 500
+_OFFERED = 6  # jobs of which a prefix may be meant, the newest first
 
 
 class Ledger:
@@ -180,7 +181,7 @@ class Ledger:
             return entry
         near = "WHERE name >= ? AND name < ?"
         ends = (word, f"{word}\U0010ffff")
-        query = f"SELECT DISTINCT provider, base FROM jobs {near}"
+        query = f"SELECT base FROM jobs {near} GROUP BY provider, base ORDER BY max(created) DESC"
         bases = self._rows(query, ends) if word else []
         if len(bases) == 1:
             (newest,) = self._select(f"{near} ORDER BY run DESC LIMIT 1", ends)
@@ -191,7 +192,7 @@ class Ledger:
                     "JOB",
                     f"{word} ({len(bases)} jobs begin so)",
                     "a prefix of one job",
-                    "one of " + ", ".join(sorted(str(base) for _, base in bases)[:6]),
+                    f"one of {', '.join(str(base) for (base,) in bases[:_OFFERED])}",
                 )
             )
         recent = self._rows("SELECT name FROM jobs ORDER BY created DESC LIMIT ?", (_NEAR,))

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from launchers.core.bounded import other_kind
 from launchers.core.catalogue import RULES
 from launchers.core.model.problems import LaunchError, Problem
 from launchers.core.open_flags import flags
@@ -126,9 +127,16 @@ def _problem(path: Path, error: Exception) -> Problem:
 
 def _make_private(path: Path) -> None:
     """The file is its owner's alone from its first byte on, and so is one that was copied
-    with other rights."""
-    descriptor = os.open(path, flags(os.O_RDONLY | os.O_CREAT), 0o600)
+    with other rights.
+
+    Raises:
+        LaunchError: It is no file: whoever reads a named pipe waits for ever.
+    """
+    descriptor = os.open(path, flags(os.O_RDONLY | os.O_CREAT, "O_NONBLOCK"), 0o600)
     try:
+        other = other_kind(os.fstat(descriptor).st_mode)
+        if other:
+            raise LaunchError(RULES["ledger-unreadable"].at(str(path), other))
         # Windows has no such rights: a user's own folder is the user's alone there.
         if hasattr(os, "fchmod") and os.fstat(descriptor).st_mode & 0o077:
             os.fchmod(descriptor, 0o600)

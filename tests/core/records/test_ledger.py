@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 import sqlite3
 import subprocess
@@ -151,6 +152,20 @@ def test_an_unclear_or_unknown_job_is_an_error(ledger: Ledger, word: str, part: 
     assert caught.value.exit_code == 2
 
 
+def test_of_many_jobs_that_begin_so_the_newest_are_offered(ledger: Ledger):
+    for number in range(9):
+        ledger.add(entry(f"train-{number:08d}", created=float(number + 1)))
+    with refused("job-ambiguous", "one of train-00000008, train-00000007, train-00000006"):
+        ledger.find("train")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_a_named_pipe_in_the_ledgers_place_is_not_waited_for(ledger: Ledger):
+    os.mkfifo(ledger.path)
+    with refused("ledger-unreadable", f"{ledger.path}: a named pipe"):
+        ledger.jobs()
+
+
 @pytest.mark.parametrize(("older", "told"), [(499, True), (500, False)])
 def test_a_misspelt_name_is_held_against_the_newest_five_hundred(
     ledger: Ledger, older: int, told: bool
@@ -217,6 +232,10 @@ def test_a_folder_that_cannot_be_made_is_told_so(tmp_path: Path, monkeypatch: py
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "file" / "below"))
     with pytest.raises(LaunchError, match="set LAUNCH_HOME to another folder"):
+        data_folder()
+    (tmp_path / "link").symlink_to(tmp_path / "unmounted")
+    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "link"))
+    with refused("folder-unwritable", f"a link to {tmp_path / 'unmounted'}, which is not there"):
         data_folder()
 
 
