@@ -23,5 +23,4 @@ ELASTIC = (
 )
 # An outer torchrun's: with the store rank 0 would look for that torchrun instead of serving.
 FOREIGN = ("TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE")
-INTERFACES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 ALL = (*RENDEZVOUS, *PLACE, *GROUPS, *ELASTIC, *FOREIGN)

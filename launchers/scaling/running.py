@@ -14,7 +14,7 @@ from launchers.core.printable import printable
 from launchers.scaling.reading import read
 from launchers.scaling.results import Run
 
-WAITING, NOT_STARTED = "waiting", "not started"
+NOT_STARTED = "not started"
 # Over so long it is looked at what else keeps the cores busy.
 _LOOK_SECONDS = 0.3
 _STAT = Path("/proc/stat")

@@ -22,7 +22,7 @@ RUN_LABEL = "launch-run"
 WORLD_SIZE_LABEL = "launch-world-size"
 OUR_LABELS = "launch-"
 # Pools by their place in workerPoolSpecs.
-CHIEF, WORKERS, REDUCTION_SERVERS = 0, 1, 2
+CHIEF, WORKERS = 0, 1
 
 PLACEHOLDER_IMAGE = "us-docker.pkg.dev/placeholder-project/placeholder/launch-horovod:placeholder"
 # Registries that answer to nobody without an account of theirs, and this machine's own.
@@ -84,11 +84,6 @@ def escaped(value: str) -> str:
     """A variable's value with every ``$(`` made ``$$(``: the service expands ``$(NAME)`` in values
     and leaves ``$$(NAME)`` as ``$(NAME)`` (EnvVar.value of the API)."""
     return re.sub(r"\$+(?=\()", lambda signs: signs[0] * 2, value)
-
-
-def unescaped(value: str) -> str:
-    """What a replica gets for a value of :func:`escaped`."""
-    return re.sub(r"\$+(?=\()", lambda signs: "$" * ((len(signs[0]) + 1) // 2), value)
 
 
 def is_ours(document: object) -> bool:

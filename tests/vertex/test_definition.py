@@ -15,7 +15,7 @@ from launchers.core.records import nonce
 from launchers.core.records.entry import Entry
 from launchers.core.records.naming import Run
 from launchers.core.records.pushed_image import remember_pushed
-from launchers.vertex.document import bootstrap, escaped, script_of, unescaped, words_of
+from launchers.vertex.document import bootstrap, escaped, script_of, words_of
 from launchers.vertex.launcher import VERTEX
 from tests.cli.command import Launch
 from tests.vertex.documents import (
@@ -197,7 +197,8 @@ def test_a_replica_starts_the_bootstrap():
 def test_a_value_reaches_the_ranks_as_it_is(value: str):
     sent = variables(rendered(environment={"A": value}))["A"]
     assert sent == escaped(value)
-    assert unescaped(sent) == value
+    # What a replica gets of it: of two signs ahead of a parenthesis the service leaves one.
+    assert re.sub(r"\$+(?=\()", lambda run: "$" * ((len(run[0]) + 1) // 2), sent) == value
     # A reader that knows no escape for a sign without a parenthesis leaves it alone, too.
     assert ("$(" in value) or sent == value
 

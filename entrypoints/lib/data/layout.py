@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass, field
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping
 
 FORMAT = "launch-pictures"
 VERSION = 1
@@ -166,11 +166,3 @@ def is_data(name: str) -> bool:
     """Whether a file of that name below a place without a manifest is one of its Parquet files."""
     hidden = any(part.startswith(("_", ".")) for part in name.split("/"))
     return not hidden and name.lower().endswith(SUFFIXES)
-
-
-def class_counts(labels: Sequence[int], classes: int) -> tuple[int, ...]:
-    """How often each label from 0 to ``classes`` - 1 stands in ``labels``."""
-    counts = [0] * classes
-    for label in labels:
-        counts[label] += 1
-    return tuple(counts)

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import TrainingError
 from . import position as positions
-from . import shards, weights
+from . import weights
 from .dataset import Part
 from .division import DROP, Division
 from .position import Position, Stage
@@ -138,7 +138,7 @@ class NumberedCourse:
         """(numbers of all batches, where each begins and the last ends, what each one counts) of
         the epoch so many after the start."""
         position = self._epoch(epoch)
-        order = shards.epoch_order(self._samples, position.seed, position.epoch)
+        order = epoch_order(self._samples, position.seed, position.epoch)
         left = _samples_left(position, self._samples)
         order = order[self._samples - left :]
         division, rank = self._division, self._part.rank
@@ -176,7 +176,19 @@ def _read(division: Division, samples: int, steps: int) -> int:
     )
 
 
+def epoch_order(samples: int, seed: int, epoch: int) -> Array:
+    """The numbers 0 to ``samples`` - 1 (int64) in the order of that epoch, the same everywhere.
+
+    RandomState's stream is frozen by NumPy's compatibility policy (NEP 19), so that a run can be
+    taken up again in an image with another NumPy.
+    """
+    return np.random.RandomState([seed, epoch]).permutation(samples).astype(np.int64)
+
+
 def test_numbers(samples: int, rank: int, world_size: int, batch_size: int) -> list[Array]:
-    """The numbers of each of this rank's test batches; over all ranks each sample once."""
-    mine = shards.evaluation_shard(samples, rank, world_size)
+    """The numbers (int64) of each of this rank's test batches; over all ranks each sample once.
+
+    Ranks may differ by one sample, or have none: whoever combines results weighs by count.
+    """
+    mine = np.arange(rank, samples, world_size, dtype=np.int64)
     return [mine[at : at + batch_size] for at in range(0, len(mine), batch_size)]

@@ -21,7 +21,7 @@ def places_of(text: str, file: str) -> dict[tuple[Any, ...], Place]:
 
     By the keys and indexes that lead there: ``("HyperParameters", "epochs")``; ``()`` is the whole.
     In a stream of several documents, of YAML or JSON, the number of the document, from 0, comes
-    first. The text is one that was read before (:func:`launchers.core.reading.text_file.parse`);
+    first. The text is one that was read before (:func:`.text_file.parse_all`);
     empty where it cannot be.
     """
     try:

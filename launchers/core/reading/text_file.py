@@ -10,36 +10,23 @@ from launchers.core.json_text import NotJsonError, as_list, parse_json
 from launchers.core.model.problems import LaunchError
 
 
-def read_json_or_yaml(file: str) -> Any:
-    """What ``file`` holds: JSON where it is JSON, else YAML.
-
-    Raises:
-        LaunchError: As :func:`read_text` and :func:`parse` have it.
-    """
-    return parse(read_text(file), file)
-
-
-def parse(text: str, file: str) -> Any:
-    """What ``text`` holds: JSON where it is JSON, else YAML with its anchors and merges written
-    out, dates as text, and CloudFormation's short functions (``!Ref x``) as their long form.
-
-    Raises:
-        LaunchError: It is neither, too large or too deep, holds a second document, or has a key
-            twice in one object.
-    """
-    trees = parse_all(text, file)
-    if len(trees) > 1:
-        raise LaunchError(RULES["file-yaml"].at(file, f"{len(trees)} documents", "one document"))
-    return trees[0] if trees else None
-
-
 def read_trees(file: str) -> list[Any]:
-    """As :func:`read_json_or_yaml`, with every document of a stream."""
+    """What ``file`` holds, document by document.
+
+    Raises:
+        LaunchError: As :func:`read_text` and :func:`parse_all` have it.
+    """
     return parse_all(read_text(file), file)
 
 
 def parse_all(text: str, file: str) -> list[Any]:
-    """As :func:`parse`, with every document of a stream of YAML or JSON (JSON Lines)."""
+    """What ``text`` holds, document by document of a stream of YAML or JSON (JSON Lines): JSON
+    where it is JSON, else YAML with its anchors and merges written out, dates as text, and
+    CloudFormation's short functions (``!Ref x``) as their long form.
+
+    Raises:
+        LaunchError: It is neither, too large or too deep, or has a key twice in one object.
+    """
     try:
         return [parse_json(text, file)]
     except NotJsonError as error:

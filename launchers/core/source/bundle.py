@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
 from launchers.core.catalogue import RULES
@@ -73,24 +73,6 @@ class SourceBundle:
     allowed: tuple[str, ...] = ()
     texts: SourceTexts = field(default_factory=SourceTexts, repr=False, compare=False)
 
-    def contains(self, path: str | Path) -> bool:
-        """Whether the file ``path``, relative to the source, is in the bundle.
-
-        A file that is reached through a linked folder counts, too.
-        """
-        name = self._name_of(path)
-        return name.startswith(SOURCE_FOLDER + "/") and any(
-            name == file.name for file in self.files
-        )
-
-    def why_left_out(self, path: str | Path) -> str:
-        """Why ``path``, relative to the source, stays behind; empty when that is not known."""
-        wanted = PurePosixPath(path)
-        for left in self.left_out:
-            if wanted == PurePosixPath(left.path) or PurePosixPath(left.path) in wanted.parents:
-                return left.why
-        return ""
-
     def left_out_summary(self, shown: int = 3) -> list[str]:
         """One line a reason for the plan, such as ``by .gitignore: data/, a.h5 and 4 more``."""
         by_reason: dict[str, list[str]] = {}
@@ -151,12 +133,6 @@ class SourceBundle:
         except BaseException:
             os.unlink(partial)
             raise
-
-    def _name_of(self, path: str | Path) -> str:
-        wanted = os.path.normpath(self.source / path)
-        inside = os.path.relpath(os.path.realpath(os.path.dirname(wanted)), self.source)
-        name = os.path.normpath(os.path.join(SOURCE_FOLDER, inside, os.path.basename(wanted)))
-        return name.replace(os.sep, "/")
 
 
 def scan(

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from math import comb
 
 from launchers.scaling.measures import spread
 from launchers.scaling.results import Spread
@@ -70,11 +69,6 @@ def ratio(both: Sequence[tuple[float, float]]) -> Comparison | None:
 def difference(both: Sequence[tuple[float, float]]) -> Comparison | None:
     """How much more the first of each pair is; None without a pair."""
     return _compared(both, [mine - other for mine, other in both], 0.0)
-
-
-def chance(count: int) -> int:
-    """The N of "1 of N": how often two groups of ``count`` runs that are alike lie apart."""
-    return comb(2 * count, count) // 2
 
 
 def _compared(

@@ -16,7 +16,7 @@ from launchers.core.model.problems import LaunchError
 from launchers.core.reading.job_file import read
 from launchers.core.reading.job_values import job_from_values
 from launchers.core.reading.places import places_of
-from launchers.core.reading.text_file import parse, read_json_or_yaml, read_trees
+from launchers.core.reading.text_file import parse_all, read_trees
 from launchers.core.registry import provider
 from launchers.core.source.ignore_rules import IgnoreRules
 
@@ -61,7 +61,6 @@ HOSTILE = {
     "a key of keys": ("? [a]\n: b", "file-key-text"),
     "a merge of a text": ("a: {<<: x}", "file-yaml"),
     "no integer": ("a: !!int x", "file-yaml"),
-    "two documents": ("a: 1\n---\nb: 2", "file-yaml"),
     "one key twice": ("a: 1\nb: {c: 1, c: 2}", "file-key-twice"),
     "control characters": ("a: \x07", "file-yaml"),
 }
@@ -72,7 +71,7 @@ def test_a_hostile_text_is_one_problem(tmp_path: Path, text: str, rule: str):
     file = tmp_path / "document"
     file.write_text(text)
     with pytest.raises(LaunchError) as raised:
-        read_json_or_yaml(str(file))
+        read_trees(str(file))
     (problem,) = raised.value.problems
     assert problem.rule == rule
     assert raised.value.exit_code == 2
@@ -80,9 +79,15 @@ def test_a_hostile_text_is_one_problem(tmp_path: Path, text: str, rule: str):
     assert "\n" not in str(problem)
 
 
-@pytest.mark.parametrize("name", ["bomb", "brackets in YAML", "digits in YAML", "NUL in YAML"])
-def test_a_hostile_launch_yaml_is_one_problem(tmp_path: Path, name: str):
-    text, rule = HOSTILE[name]
+OF_LAUNCH_YAML = {
+    **{name: HOSTILE[name] for name in ("bomb", "brackets in YAML", "digits in YAML")},
+    "NUL in YAML": HOSTILE["NUL in YAML"],
+    "two documents": ("a: 1\n---\nb: 2", "file-yaml"),
+}
+
+
+@pytest.mark.parametrize(("text", "rule"), OF_LAUNCH_YAML.values(), ids=OF_LAUNCH_YAML)
+def test_a_hostile_launch_yaml_is_one_problem(tmp_path: Path, text: str, rule: str):
     file = tmp_path / "launch.yaml"
     file.write_text(text)
     with pytest.raises(LaunchError) as raised:
@@ -176,11 +181,11 @@ def test_an_encoding_is_read_or_named(tmp_path: Path, data: bytes, answer: str):
     ],
 )  # fmt: skip
 def test_yaml_is_read_as_its_writer_meant_it(text: str, value: Any):
-    assert parse(text, "document") == value
+    assert parse_all(text, "document") == [value]
 
 
 def test_what_an_alias_names_is_a_value_of_its_own():
-    found = parse("a: &a {x: 1}\nb: *a", "document")
+    (found,) = parse_all("a: &a {x: 1}\nb: *a", "document")
     found["a"]["x"] = 2
     assert found["b"] == {"x": 1}
 

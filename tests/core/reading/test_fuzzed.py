@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from launchers.core.model.problems import LaunchError
 from launchers.core.reading.job_file import read
 from launchers.core.reading.places import places_of
-from launchers.core.reading.text_file import parse
+from launchers.core.reading.text_file import parse_all
 
 BOUNDED = settings(
     max_examples=150,
@@ -34,7 +34,7 @@ VALUES = st.recursive(
 @given(SIGNS)
 def test_a_text_is_a_value_or_a_problem(text: str) -> None:
     with suppress(LaunchError):  # anything else is a defect
-        parse(text, "document")
+        parse_all(text, "document")
     assert isinstance(places_of(text, "document"), dict)
 
 

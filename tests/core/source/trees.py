@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from launchers.core.source.bundle import SourceBundle
 
@@ -33,3 +33,10 @@ def user_files(bundle: SourceBundle) -> list[str]:
 
 def left_out(bundle: SourceBundle) -> dict[str, str]:
     return {left.path: left.why for left in bundle.left_out}
+
+
+def why_left_out(bundle: SourceBundle, path: str) -> str:
+    """Of ``path`` or a folder above it; empty where it is not known."""
+    wanted = PurePosixPath(path)
+    of_it = {PurePosixPath(left): why for left, why in left_out(bundle).items()}
+    return next((of_it[one] for one in (wanted, *wanted.parents) if one in of_it), "")

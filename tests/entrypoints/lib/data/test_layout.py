@@ -64,7 +64,3 @@ def test_what_is_no_manifest_is_refused_with_the_reason(
 def test_a_text_of_another_kind_is_refused(text: str) -> None:
     with pytest.raises(ManifestError, match="not a manifest"):
         layout.from_text(text)
-
-
-def test_classes_are_counted_by_label() -> None:
-    assert layout.class_counts([1, 0, 1], 3) == (1, 2, 0)
