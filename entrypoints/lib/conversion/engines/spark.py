@@ -23,7 +23,6 @@ from ..tasks import Task, TaskRecord
 from . import travelling
 from .spark_session import SparkSession
 
-_HERE = "conversion.engines.travelling"
 # A larger one does not fit into a row of Spark's.
 _MOST_BYTES = 1 << 30
 _MOST_JOBS = 64
