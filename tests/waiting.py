@@ -12,8 +12,15 @@ T = TypeVar("T")
 SECONDS = 120.0
 
 
-def until(condition: Callable[[], T | None], what: str = "", seconds: float = SECONDS) -> T:
+def until(
+    condition: Callable[[], T | None],
+    what: str | Callable[[], str] = "",
+    seconds: float = SECONDS,
+) -> T:
     """Polls until ``condition`` is true and gives its value.
+
+    Args:
+        what: It in words, or what gives these once it is too late.
 
     Raises:
         AssertionError: It was not in ``seconds``.
@@ -21,7 +28,8 @@ def until(condition: Callable[[], T | None], what: str = "", seconds: float = SE
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what or condition} did not come true within {seconds} s")
+            told = what() if callable(what) else what
+            raise AssertionError(f"{told or condition} did not come true within {seconds} s")
         time.sleep(0.02)
     return value
 

@@ -36,9 +36,11 @@ _HINTS = {
 }
 
 
-# Of an engine whose layer, which it had found in its cache, somebody removed before it was used:
+# Of an engine whose layer, found in its cache, or whose stage somebody removed before it was used:
 # another build's end, `docker image prune`.
-_LAYER_IS_GONE = "unknown parent image ID"
+_LAYER_IS_GONE = re.compile(
+    r"unknown parent image ID|invalid from flag value \S+: No such image: sha256:"
+)
 
 
 class LayerGoneError(Exception):
@@ -105,7 +107,7 @@ class BuildStream:
         """
         for event in events:
             if "error" in event:
-                if _LAYER_IS_GONE in str(event["error"]):
+                if _LAYER_IS_GONE.search(str(event["error"])):
                     raise LayerGoneError(str(event["error"]).strip())
                 raise self._failure(event)
             if "ID" in event.get("aux", {}):

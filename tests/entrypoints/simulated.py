@@ -204,7 +204,7 @@ class SimulatedJob:
             said = self.said(pattern)
             return said if len(said) >= count else ended
 
-        found = until(look, f"{pattern!r} in\n{self.text()}", seconds)
+        found = until(look, lambda: f"{pattern!r} in\n{self.text()}", seconds)
         assert found is not True, f"all agents ended before {pattern!r} was said:\n{self.text()}"
         return list(found)
 

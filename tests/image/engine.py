@@ -8,6 +8,7 @@ import tarfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
 from launchers.docker.engine import engine
@@ -25,7 +26,7 @@ def own_tag() -> Iterator[tuple[Any, str]]:
         yield client, tag
     finally:
         _remove(client, tag)
-        client.images.prune(filters={"dangling": True, "label": LABEL})
+        _prune(client)
         client.close()
 
 
@@ -37,6 +38,16 @@ def _remove(client: Any, tag: str) -> None:
         names = [name for name in client.images.get(tag).tags if name.startswith("127.0.0.1:")]
         for name in [*names, tag]:
             client.images.remove(name, force=True)
+
+
+def _prune(client: Any) -> None:
+    import docker.errors
+
+    try:
+        client.images.prune(filters={"dangling": True, "label": LABEL})
+    except docker.errors.APIError as error:
+        if error.status_code != HTTPStatus.CONFLICT:  # somebody else prunes now
+            raise
 
 
 def tiny_image(client: Any, tag: str, *labels: str) -> None:

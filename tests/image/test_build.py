@@ -203,24 +203,29 @@ def test_the_same_under_another_name_may_be_removed_while_it_is_looked_at(
 
 
 class CacheClearedMeanwhile:
-    """The engine's builds, of which the first so many end as when their cached layer is removed."""
+    """The engine's builds, of which the first so many end as when what they stand on is removed."""
 
-    gone = "failed to export image: failed to set parent x: unknown parent image ID x"
-
-    def __init__(self, client: Any, times: int):
-        self._build, self.left = client.api.build, times
+    def __init__(self, client: Any, times: int, gone: str):
+        self._build, self.left, self.gone = client.api.build, times, gone
 
     def __call__(self, **options: Any) -> Any:
         self.left -= 1
         return iter([{"error": self.gone}]) if self.left >= 0 else self._build(**options)
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize(
+    ("times", "gone"),
+    [
+        (1, "failed to export image: failed to set parent x: unknown parent image ID x"),
+        (1, "invalid from flag value build: No such image: sha256:x"),
+        (3, "failed to export image: failed to set parent x: unknown parent image ID x"),
+    ],
+)
 def test_a_layer_that_another_build_removed_meanwhile_is_built_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, gone: str
 ) -> None:
     with own_tag() as (client, tag):
-        monkeypatch.setattr(client.api, "build", CacheClearedMeanwhile(client, times))
+        monkeypatch.setattr(client.api, "build", CacheClearedMeanwhile(client, times, gone))
         told = Told()
         parts = (client, BuildRequest(tag=tag), HOST, told, recipe(tmp_path, RECIPE))
         if times == 1:
