@@ -107,7 +107,7 @@ SUBJECTS = (
     ),
     Subject(
         "ledger",
-        _in(f"{_CORE}/records", "ledger", "naming", "nonce", "lock"),
+        _in(f"{_CORE}/records", "ledger", "entry", "naming", "nonce", "lock"),
         ("tests/core/records",),
     ),
     Subject(
