@@ -331,6 +331,7 @@ ARGUMENTS = {
     "one word": (["--db-password=hunter2"], ["db-password"]),
     "one dash": (["-db_password", "hunter2"], ["db_password"]),
     "hydra": (["++db.password=hunter2"], ["db.password"]),
+    "hydra, by its value": (["note=" + AWS_KEY_ID, "++lr=0.1"], ["note"]),
     "positional": (["train", AWS_KEY_ID], ["argument 2"]),
     "value of another option": (["--note", AWS_SECRET], ["note"]),
     "option without a value": (["--use-password", "--verbose"], []),
