@@ -311,6 +311,16 @@ def test_the_provider_is_asked_for_the_state_of_a_run_only_online(job: JobSpec):
     assert found.why == "since run 1 is failed: no memory"
 
 
+def test_of_several_runs_it_is_asked_for_the_last(job: JobSpec):
+    provider = memory_provider()
+    first = run(provider, job)
+    ended(first.definition.name, SUCCEEDED)
+    second = run(provider, job, again=True)
+    service_of(provider).states[second.definition.name] = JobStatus(FAILED, "no memory")
+    found = prepare(provider, job, online=True).run
+    assert (found.number, found.why) == (3, "since run 2 is failed: no memory")
+
+
 def test_a_run_after_one_without_success_goes_on_from_its_checkpoints(job: JobSpec):
     provider = memory_provider()
     first = run(provider, job)

@@ -46,6 +46,13 @@ CREDENTIALS = {
     "AWS temporary key id": ("FOO", "ASIA" + _random_text(16, "ABCDEFG234567"), "AWS access key"),
     "AWS secret by name": ("AWS_SECRET_ACCESS_KEY", AWS_SECRET, "an AWS secret access key"),
     "AWS secret alone": ("FOO", AWS_SECRET, "an AWS secret access key"),
+    "AWS secret alone, nearly all lower case": (
+        "FOO",
+        "A"
+        + "".join(a + b for a, b in zip("kxqzvbnprtyuhgfdsmw", "3927481650372941865", strict=True))
+        + "j",
+        "an AWS secret access key",
+    ),
     "AWS secret JSON encoded": ("foo", json.dumps(AWS_SECRET), "an AWS secret access key"),
     "AWS secret inside a text": ("AWS_KEYS", f"id,{AWS_SECRET},x", "an AWS secret access key"),
     "AWS session token": ("FOO", "IQoJb3JpZ2luX2Vj" + MIXED * 4, "an AWS session token"),
