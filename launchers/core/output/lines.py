@@ -92,7 +92,7 @@ def proof_of(line: LogLine, stamp: str = "") -> str:
     return match[1]
 
 
-def shown(line: LogLine, without_gpus: bool = False) -> LogLine | None:
+def shown(line: LogLine, without_gpus: bool) -> LogLine | None:
     """A line as a person sees it: printable, a failure in words, a proof without the job's stamp;
     None for one that is for the launcher alone, or that TensorFlow prints at every start.
 

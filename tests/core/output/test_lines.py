@@ -138,6 +138,6 @@ def test_the_last_words_of_a_rank_are_its_traceback_and_not_what_only_programs_r
 
 def test_a_failure_is_shown_in_words():
     failure = '[host-1/agent] launch: failure: {"rank": 1, "host": "host-2", "reason": "boom"}'
-    line = shown(parse_tagged(failure))
+    line = shown(parse_tagged(failure), without_gpus=False)
     assert line is not None
     assert line.text == "launch: the job ends because of rank 1 on host-2: boom"

@@ -148,7 +148,7 @@ def test_evidence_that_is_broken_is_left_out(text: str):
     ],
 )  # fmt: skip
 def test_what_a_person_sees_of_a_line(text: str, visible: str | None):
-    told = shown(line(text))
+    told = shown(line(text), without_gpus=False)
     assert (told.text if told else None) == visible
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy
 import pytest
 from launch_runtime.evidence.records import ALL
-from launch_runtime.rank.exchange import devices
+from launch_runtime.rank.exchange import BROADCAST, devices
 from launch_runtime.rank.exchange.collector import Collector
 from launch_runtime.rank.exchange.devices import Use
+from launch_runtime.rank.exchange.variables import UNKNOWN
 
 
 class Tensor:
@@ -82,6 +83,19 @@ def test_what_reduced_the_gradients_of_a_variable_is_believed() -> None:
     rank.step([0], "raw")
     rank.collector.reduced(rank.variables, ALL)
     assert not rank.is_wasted()
+
+
+@pytest.mark.parametrize(
+    ("group", "changed_at"), [(BROADCAST, None), (ALL, None), ([0, 1], None), ([0], UNKNOWN)]
+)
+def test_a_value_that_came_from_other_ranks_is_no_change_by_the_script(
+    group: Any, changed_at: Any
+) -> None:
+    rank, came = Rank(), Tensor()
+    rank.step([0], "mean")
+    rank.collector.arrived(came, group)
+    rank.collector.assigned(rank.variables[0], came)
+    assert rank.variables[0].changed_at == changed_at
 
 
 def test_averaged_weights_stand_beside_gradients_that_were_looked_at() -> None:
