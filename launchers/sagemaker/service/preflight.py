@@ -209,7 +209,7 @@ class _Checks:
         except AWS_ERRORS as error:
             if code_of(error) not in ("ImageNotFoundException", "RepositoryNotFoundException"):
                 raise
-            fix = "push it: launch image push"
+            fix = f"push it: launch image build --push {self.image.partition('@')[0]}"
             return [wrong("image", message_of(error), "an image in the registry", fix)]
         return [good("image", f"{match['repository']} is in the registry")]
 

@@ -218,3 +218,18 @@ def test_an_image_that_lies_outside_of_the_registry_is_never_sent(tried: Bench):
     assert answer.code == 4, answer.err
     assert "launch-horovod:1 lies elsewhere" in answer.err
     assert not tried.aws.received("CreateTrainingJob")
+
+
+@pytest.mark.parametrize("repository", ["there", "none"])
+def test_an_image_that_was_never_pushed_is_told_with_the_line_that_pushes_it(
+    tried: Bench, repository: str
+):
+    account = tried.aws.account
+    account.images[account.id, "there"] = {"1": f"sha256:{'a' * 64}"}
+    image = f"{account.id}.dkr.ecr.us-east-1.amazonaws.com/{repository}"
+    answer = tried.submit("--image", f"{image}:2")
+    assert answer.code == 4, answer.err
+    assert f"push it: launch image build --push {image}:2" in " ".join(answer.err.split())
+    assert not tried.aws.received("CreateTrainingJob")
+    if repository == "there":
+        assert tried.submit("--image", f"{image}:1").code == 0
