@@ -118,7 +118,7 @@ def _shipped(name: str) -> Path:
 def unwritable(path: object, error: OSError, fix: str = "", expected: str | None = None) -> Problem:
     """A file or folder of this machine that cannot be written, in the system's words."""
     reason = error.strerror or str(error)
-    place = Path(str(path))
+    place = Path(error.filename or str(path))
     if isinstance(error, FileExistsError) and place.is_symlink() and not place.exists():
         reason = f"a link to {os.readlink(place)}, which is not there"
     return RULES["folder-unwritable"].at(str(path), reason, expected, fix)

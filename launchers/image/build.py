@@ -162,7 +162,7 @@ def _run(
             return stream
         except LayerGoneError as error:
             gone = str(error)
-            progress.keep("a layer in the engine's cache was removed meanwhile; building again")
+            progress.keep("what the build stood on was removed meanwhile; building again")
     raise LaunchError(
         RULES["image-build-refused"].at("image build", f"{gone}, {ATTEMPTS} times"),
         EXIT_JOB_DID_NOT_SUCCEED,

@@ -44,7 +44,7 @@ _LAYER_IS_GONE = re.compile(
 
 
 class LayerGoneError(Exception):
-    """A layer on which the build stood was removed meanwhile: the same build would work now."""
+    """What the build stood on was removed meanwhile: the same build would work now."""
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ class CacheClearedMeanwhile:
         (3, "failed to export image: failed to set parent x: unknown parent image ID x"),
     ],
 )
-def test_a_layer_that_another_build_removed_meanwhile_is_built_again(
+def test_what_another_build_removed_meanwhile_is_built_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, gone: str
 ) -> None:
     with own_tag() as (client, tag):
@@ -234,7 +234,7 @@ def test_a_layer_that_another_build_removed_meanwhile_is_built_again(
             with refused("image-build-refused", "unknown parent image ID x, 3 times"):
                 build(*parts)
 
-    assert told.kept[0].startswith("a layer in the engine's cache was removed meanwhile")
+    assert told.kept[0].startswith("what the build stood on was removed meanwhile")
 
 
 def test_an_image_says_by_its_labels_what_it_is_and_begins_with(tmp_path: Path) -> None:

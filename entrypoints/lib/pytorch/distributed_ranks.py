@@ -17,11 +17,11 @@ from .ranks import TORCH, TorchRanks
 
 T = TypeVar("T")
 
-# What a rank told the others last. A thread of Gloo's lets go of an operation's tensors some time
-# after the operation has ended, and needs Python's lock where nobody else holds them; the group's
-# end, which waits for that thread, holds the lock. Both would wait for ever. torch's own
-# all_gather_object makes such tensors, and keeps none of them.
-_told: collections.deque[Sequence[Any]] = collections.deque(maxlen=32)
+# The tensors of the last operations. A thread of Gloo's lets go of them some time after one
+# has ended, and needs Python's lock where nobody else holds them; the group's end, which waits for
+# that thread, holds the lock. Both would wait for ever. torch's own all_gather_object makes such
+# tensors, and keeps none of them.
+_held: collections.deque[Sequence[Any]] = collections.deque(maxlen=512)
 
 
 class DistributedRanks(TorchRanks):
@@ -68,7 +68,7 @@ class DistributedRanks(TorchRanks):
 
     def from_first(self, value: T) -> T:
         """Rank 0's ``value`` on all ranks; it is pickled."""
-        own = _pickled(value)
+        own = _pickled(value if self.first else None)
         size = int(_from_first(torch.tensor([len(own)])))
         told = _from_first(own if self.first else torch.zeros(size, dtype=torch.uint8))
         result: T = _unpickled(told)
@@ -82,7 +82,7 @@ class DistributedRanks(TorchRanks):
 
     def mean(self, tensor: Any) -> Any:
         """The mean of all ranks' ``tensor``."""
-        total = tensor.clone()
+        total = _there(tensor.clone())
         dist.all_reduce(total)
         return total / self.size
 
@@ -96,7 +96,7 @@ class DistributedRanks(TorchRanks):
     def _of_all(self, tensor: Any) -> list[Any]:
         own = _there(tensor)
         of_ranks = [torch.empty_like(own) for _ in range(self.size)]
-        _told.append([own, *of_ranks])
+        _hold(*of_ranks)
         dist.all_gather(of_ranks, own)
         return of_ranks
 
@@ -111,14 +111,21 @@ def _unpickled(tensor: Any) -> Any:
 
 def _from_first(tensor: Any) -> Any:
     there = _there(tensor)
-    _told.append([there])
     dist.broadcast(there, src=0)
     return there
 
 
 def _there(tensor: Any) -> Any:
-    """It where the group takes it; NCCL takes what is on a GPU alone."""
-    return tensor.cuda() if dist.get_backend() == "nccl" else tensor
+    """It where the group takes it, held where that is Gloo; NCCL takes what is on a GPU alone."""
+    if dist.get_backend() == "nccl":
+        return tensor.cuda()
+    _hold(tensor)
+    return tensor
+
+
+def _hold(*tensors: Any) -> None:
+    if dist.get_backend() != "nccl":
+        _held.append(tensors)
 
 
 @contextlib.contextmanager

@@ -53,6 +53,12 @@ def good(name: str, found: str) -> Problem:
     return answer(name, found, "", "", "ok")
 
 
+def how_to_push(image: str) -> str:
+    """The way on where ``image`` is not in its registry."""
+    name = image.partition("@")[0]
+    return f"push it, or ours: launch image build [--with STRATEGY] --push {name}"
+
+
 def unknown(name: str, found: str) -> Problem:
     """It cannot be looked at."""
     return answer(name, found, "a check that can be made", "", "unknown")

@@ -120,6 +120,8 @@ def _problem(path: Path, error: Exception) -> Problem:
     found, rule = getattr(error, "strerror", None) or str(error), "ledger-unusable"
     if isinstance(error, sqlite3.DatabaseError) and any(words in found for words in _DAMAGED):
         rule = "ledger-unreadable"
+    elif isinstance(error, IsADirectoryError):
+        found, rule = "a folder", "ledger-unreadable"
     elif isinstance(error, sqlite3.OperationalError) and "locked" in found:
         rule = "ledger-locked"
     return RULES[rule].at(str(path), found)

@@ -19,6 +19,8 @@ def names_beginning(ledger: Path, word: str, most: int) -> list[tuple[str, str]]
 
     Nothing is made, written or told; what cannot be read is not there.
     """
+    if not ledger.is_file():  # of a named pipe SQLite would wait for a writer
+        return []
     try:
         connection = sqlite3.connect(
             f"{ledger.as_uri()}?mode=ro", uri=True, timeout=_LOCKED_SECONDS

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from functools import partial, update_wrapper
 from typing import Any
 
-from launchers.core.cloud.preflight import Check, answer, answers_of, good, unknown, wrong
+from launchers.core.cloud.preflight import (
+    Check,
+    answer,
+    answers_of,
+    good,
+    how_to_push,
+    unknown,
+    wrong,
+)
 from launchers.core.model.document import at, entries, mapping, whole_number
 from launchers.core.model.problems import Problem, did_you_mean
 from launchers.sagemaker.document import instance_types
@@ -188,9 +196,8 @@ class _Checks:
     def image_elsewhere(self) -> list[Problem]:
         """image: whether it lies where SageMaker can pull it from"""
         expected = "an image in Amazon ECR, or --private-registry"
-        return [
-            wrong("image", f"{self.image} lies elsewhere", expected, "launch image build --push")
-        ]
+        fix = how_to_push("ACCOUNT.dkr.ecr.REGION.amazonaws.com/REPO")
+        return [wrong("image", f"{self.image} lies elsewhere", expected, fix)]
 
     def image_in_registry(self) -> list[Problem]:
         """image: ecr DescribeImages"""
@@ -209,7 +216,10 @@ class _Checks:
         except AWS_ERRORS as error:
             if code_of(error) not in ("ImageNotFoundException", "RepositoryNotFoundException"):
                 raise
-            fix = f"push it: launch image build --push {self.image.partition('@')[0]}"
+            fix = how_to_push(self.image)
+            if code_of(error) == "RepositoryNotFoundException":
+                made = f"aws ecr create-repository --repository-name {match['repository']}"
+                fix = f"make the repository (`{made}`), then {fix}"
             return [wrong("image", message_of(error), "an image in the registry", fix)]
         return [good("image", f"{match['repository']} is in the registry")]
 

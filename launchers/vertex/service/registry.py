@@ -6,7 +6,7 @@ import re
 from urllib.parse import quote
 
 from launchers.core.cloud.errors import with_retries
-from launchers.core.cloud.preflight import good, unknown, wrong
+from launchers.core.cloud.preflight import good, how_to_push, unknown, wrong
 from launchers.core.model.problems import Problem
 from launchers.vertex.service.session import GOOGLE_ERRORS, Session, is_missing
 
@@ -44,6 +44,6 @@ def image_answer(session: Session, uri: str) -> Problem:
     except GOOGLE_ERRORS as error:
         if not is_missing(error):
             raise
-        fix = "push it: launch image build --push, or see `gcloud artifacts docker images list`"
+        fix = f"{how_to_push(uri)}; `gcloud artifacts docker images list` shows what is there"
         return wrong("image", f"{uri} does not exist", "an image in the registry", fix)
     return good("image", f"{match['image']} is in the registry")

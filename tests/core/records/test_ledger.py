@@ -7,6 +7,7 @@ import pwd
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from launchers.core.records.commands import last_of
 from launchers.core.records.entry import Entry, inherited_checkpoint, next_run
 from launchers.core.records.ledger import Ledger, data_folder, data_place
 from launchers.core.records.ledger_file import connected
+from launchers.core.records.offered import names_beginning
 from tests.refusals import refused
 from tests.rights import without_rights
 
@@ -155,15 +157,20 @@ def test_an_unclear_or_unknown_job_is_an_error(ledger: Ledger, word: str, part: 
 def test_of_many_jobs_that_begin_so_the_newest_are_offered(ledger: Ledger):
     for number in range(9):
         ledger.add(entry(f"train-{number:08d}", created=float(number + 1)))
-    with refused("job-ambiguous", "one of train-00000008, train-00000007, train-00000006"):
+    newest = ", ".join(f"train-{number:08d}" for number in range(8, 2, -1))
+    with refused("job-ambiguous", f"one of {newest}") as caught:
         ledger.find("train")
+    assert str(caught.value).endswith(newest)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
-def test_a_named_pipe_in_the_ledgers_place_is_not_waited_for(ledger: Ledger):
-    os.mkfifo(ledger.path)
-    with refused("ledger-unreadable", f"{ledger.path}: a named pipe"):
+@pytest.mark.parametrize(("make", "what"), [(os.mkfifo, "a named pipe"), (os.mkdir, "a folder")])
+def test_what_is_no_file_in_the_ledgers_place_is_told_and_not_waited_for(
+    ledger: Ledger, make: Callable[[Path], None], what: str
+):
+    make(ledger.path)
+    with refused("ledger-unreadable", f"{ledger.path}: {what}"):
         ledger.jobs()
+    assert names_beginning(ledger.path, "t", 9) == []
 
 
 @pytest.mark.parametrize(("older", "told"), [(499, True), (500, False)])
@@ -234,9 +241,10 @@ def test_a_folder_that_cannot_be_made_is_told_so(tmp_path: Path, monkeypatch: py
     with pytest.raises(LaunchError, match="set LAUNCH_HOME to another folder"):
         data_folder()
     (tmp_path / "link").symlink_to(tmp_path / "unmounted")
-    monkeypatch.setenv("LAUNCH_HOME", str(tmp_path / "link"))
-    with refused("folder-unwritable", f"a link to {tmp_path / 'unmounted'}, which is not there"):
-        data_folder()
+    for place in (tmp_path / "link", tmp_path / "link" / "below"):
+        monkeypatch.setenv("LAUNCH_HOME", str(place))
+        with refused("folder-unwritable", f"a link to {tmp_path / 'unmounted'}, which is not"):
+            data_folder()
 
 
 def test_a_user_without_a_home_folder_is_told_so(homeless: None, monkeypatch: pytest.MonkeyPatch):

@@ -229,7 +229,10 @@ def test_an_image_that_was_never_pushed_is_told_with_the_line_that_pushes_it(
     image = f"{account.id}.dkr.ecr.us-east-1.amazonaws.com/{repository}"
     answer = tried.submit("--image", f"{image}:2")
     assert answer.code == 4, answer.err
-    assert f"push it: launch image build --push {image}:2" in " ".join(answer.err.split())
+    told = " ".join(answer.err.split())
+    assert f"push it, or ours: launch image build [--with STRATEGY] --push {image}:2" in told
+    made = f"aws ecr create-repository --repository-name {repository}"
+    assert (made in told) is (repository == "none")
     assert not tried.aws.received("CreateTrainingJob")
     if repository == "there":
         assert tried.submit("--image", f"{image}:1").code == 0

@@ -141,7 +141,7 @@ WRONG: dict[str, tuple[Spoil, dict[str, Any], str, str]] = {
         lambda google: google.account.images.clear(),
         {},
         "image",
-        "launch image build --push",
+        "launch image build [--with STRATEGY] --push",
     ),
 }
 

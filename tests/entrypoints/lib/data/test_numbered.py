@@ -64,6 +64,8 @@ def test_each_test_sample_is_evaluated_once(samples: int, ranks: int, batch_size
     batches = [batch.tolist() for of_rank in each for batch in of_rank]
     assert sorted(chain.from_iterable(batches)) == list(range(samples))
     assert max(map(len, batches), default=0) <= batch_size
+    counts = [sum(map(len, of_rank)) for of_rank in each]
+    assert max(counts) - min(counts) <= 1
 
 
 def test_an_epoch_has_its_own_order_which_the_seed_decides_alone() -> None:

@@ -5,9 +5,10 @@ All trainings share one process group, and PyTorch is imported once. Prints what
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
-import threading
+import time
 import weakref
 from pathlib import Path
 from typing import Any
@@ -110,22 +111,29 @@ def resumed(*more: str) -> list[dict[str, Any]]:
     return [whole, trained(*words, *more)]
 
 
-def let_go() -> list[bool]:
-    """For each tensor of a hundred gathers that is gone: whether this thread let go of it last,
-    and not one of Gloo's."""
-    threads: list[int] = []
-    all_gather = dist.all_gather
+def held() -> list[bool]:
+    """For each tensor that an operation was given: whether somebody besides Gloo holds it after."""
+    given: list[weakref.ref[torch.Tensor]] = []
 
-    def watched(of_ranks: list[torch.Tensor], own: torch.Tensor) -> None:
-        for one in (*of_ranks, own):
-            weakref.finalize(one, lambda: threads.append(threading.get_ident()))
-        all_gather(of_ranks, own)
+    def watched(operation: Any, *tensors: Any, **how: Any) -> None:
+        for some in tensors:
+            given.extend(map(weakref.ref, some if isinstance(some, list) else [some]))
+        operation(*tensors, **how)
 
-    dist.all_gather = watched
-    for number in range(100):
+    operations = {name: getattr(dist, name) for name in ("all_gather", "broadcast", "all_reduce")}
+    for name, operation in operations.items():
+        setattr(dist, name, functools.partial(watched, operation))
+    mine = torch.full((3,), float(ranks.rank))
+    for number in range(10):
         assert ranks.gather((ranks.rank, number)) == [(0, number), (1, number)]
-    dist.all_gather = all_gather
-    return [thread == threading.get_ident() for thread in threads]
+        assert ranks.from_first((ranks.rank, number)) == (0, number)
+        assert ranks.mean(mine).tolist() == [0.5] * 3
+        ranks.average_in_place([mine.clone()])
+        ranks.same_tensors([mine.clone()])
+    for name, operation in operations.items():
+        setattr(dist, name, operation)
+    time.sleep(0.2)  # until Gloo has let go of them
+    return [one() is not None for one in given]
 
 
 SGD = ("--optimizer", "sgd", "--batch-size", "32", "--max-steps-per-epoch", "6")
@@ -151,7 +159,7 @@ cases = {
     "killed passes": resumed("--batch-size", "32", "--backward-passes", "4"),
     "settled": ranks.gather(settled()),
     "adasum": ranks.gather(refused),
-    "let go": ranks.gather(let_go()),
+    "held": ranks.gather(held()),
 }
 if ranks.first:
     print(json.dumps(cases))

@@ -154,9 +154,11 @@ def test_adasum_is_not_distributed_data_parallels(found: dict[str, Any]) -> None
     assert second.startswith("PeerEndedError: ")
 
 
-def test_no_thread_of_gloo_is_the_last_to_hold_what_a_rank_told(found: dict[str, Any]) -> None:
-    for of_rank in found["let go"]:
-        assert len(of_rank) > 400
+def test_what_goes_to_other_ranks_is_held_so_that_gloo_is_not_the_last_to_hold_it(
+    found: dict[str, Any],
+) -> None:
+    for of_rank in found["held"]:
+        assert len(of_rank) == 10 * (6 + 2 + 1 + 1 + 1)
         assert all(of_rank)
 
 
