@@ -118,9 +118,10 @@ def _shipped(name: str) -> Path:
 def unwritable(path: object, error: OSError, fix: str = "", expected: str | None = None) -> Problem:
     """A file or folder of this machine that cannot be written, in the system's words."""
     reason = error.strerror or str(error)
-    place = Path(error.filename or str(path))
-    if isinstance(error, FileExistsError) and place.is_symlink() and not place.exists():
-        reason = f"a link to {os.readlink(place)}, which is not there"
+    if isinstance(error, FileExistsError):
+        place = error.filename or str(path)
+        if os.path.islink(place) and not os.path.exists(place):
+            reason = f"a link to {os.readlink(place)}, which is not there"
     return RULES["folder-unwritable"].at(str(path), reason, expected, fix)
 
 

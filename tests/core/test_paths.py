@@ -32,6 +32,8 @@ def test_a_folder_that_cannot_be_written_is_told_in_the_systems_words(tmp_path: 
     assert (problem.path, problem.found) == (str(tmp_path), "Not a directory")
     assert (problem.fix, problem.rule) == ("Take another", "folder-unwritable")
     assert unwritable("x", OSError(errno.ENOSPC, "")).found == f"[Errno {errno.ENOSPC}] "
+    by_number = OSError(errno.EBADF, "no such file descriptor", 7)
+    assert unwritable("x", by_number).found == "no such file descriptor"
 
 
 def test_a_place_has_one_name_and_links_keep_theirs(

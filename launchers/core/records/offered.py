@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def names_beginning(ledger: Path, word: str, most: int) -> list[tuple[str, str]]
 
     Nothing is made, written or told; what cannot be read is not there.
     """
-    if not ledger.is_file():  # of a named pipe SQLite would wait for a writer
+    if not os.path.isfile(ledger):  # of a named pipe SQLite would wait for a writer
         return []
     try:
         connection = sqlite3.connect(

@@ -225,6 +225,7 @@ def test_a_ledger_in_another_users_folder_is_told_so(ledger: Ledger):
         for use in (ledger.jobs, ledger.count, lambda: last_of(ledger, ("a",))):
             with refused("ledger-unusable", f"{ledger.path}: Permission denied; expected"):
                 use()
+        assert names_beginning(ledger.path, "t", 9) == []
 
 
 def test_the_data_folder_is_made_with_those_above_for_its_owner_alone(
